@@ -114,6 +114,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     onlyRefused: values['only-refused'] === true,
     force: values.force === true,
     follow: values.follow === true,
+    ended: values.ended === true,
     csv: values.csv === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };

@@ -1,7 +1,8 @@
-// `postern flows` and `postern refusals`: what is alive at the gateway that runs here, and what it
-// refused lately, once or again and again.
+// `postern flows` and `postern refusals`: what is alive at the gateway that runs here, what has
+// ended there, and what it refused lately, once or again and again.
 
 import { formatEndpoint } from '../../dataplane/index.ts';
+import type { ShownEndedFlow } from '../live/ended-flows.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
@@ -28,6 +29,8 @@ interface Listing<Entry> {
   /** What has changed about an entry that is worth showing it again. */
   readonly stateOf: (entry: Entry) => number;
   readonly nothing: string;
+  /** How many entries are read again and again where people follow. */
+  readonly followed: number;
 }
 
 /** Names of devices by id. */
@@ -49,6 +52,21 @@ const flows: Listing<ShownFlow> = {
     [source, source_port, destination, port, protocol, opened_at].join(' '),
   stateOf: () => 0,
   nothing: 'no flow is alive',
+  followed: Number.POSITIVE_INFINITY,
+};
+
+const endedFlows: Listing<ShownEndedFlow> = {
+  path: '/v0/ended_flows',
+  labels: ['ended', 'from', 'to', 'protocol', 'decided by', 'sent', 'replies', 'why'],
+  rowOf: (flow, names) => [
+    secondOf(flow.ended_at),
+    ...flows.rowOf(flow, names).slice(0, -1),
+    flow.ended_because.replaceAll('_', ' '),
+  ],
+  keyOf: (flow) => `${flows.keyOf(flow)} ${flow.ended_at}`,
+  stateOf: () => 0,
+  nothing: 'no flow has ended lately',
+  followed: PAGE,
 };
 
 const refusals: Listing<ShownRefusal> = {
@@ -67,15 +85,18 @@ const refusals: Listing<ShownRefusal> = {
     [device_id, direction, source, destination, protocol, port, reason].join(' '),
   stateOf: ({ count }) => count,
   nothing: 'nothing was refused lately',
+  followed: Number.POSITIVE_INFINITY,
 };
 
-/** Lists live flows. */
+/** Lists live flows, or those that have ended. */
 export function listFlows(
   gateway: LocalGateway,
   command: Command,
   following: Following,
 ): Promise<Outcome> {
-  return list(gateway, command, flows, following);
+  return command.options.ended
+    ? list(gateway, command, endedFlows, following)
+    : list(gateway, command, flows, following);
 }
 
 /** Lists refused packets. */
@@ -113,7 +134,7 @@ async function follow<Entry>(
 ): Promise<Outcome> {
   let known = new Map<string, number>();
   for (let isFirst = true; isFirst || (await pause()); isFirst = false) {
-    const { entries } = await read(gateway, listing, query, Number.POSITIVE_INFINITY);
+    const { entries } = await read(gateway, listing, query, listing.followed);
     const fresh = entries.filter((one) => known.get(listing.keyOf(one)) !== listing.stateOf(one));
     known = new Map(entries.map((one) => [listing.keyOf(one), listing.stateOf(one)]));
     for (const one of fresh.toReversed())

@@ -54,6 +54,7 @@ export const optionTypes = {
   rule: { type: 'string' },
   reason: { type: 'string' },
   follow: { type: 'boolean' },
+  ended: { type: 'boolean' },
   size: { type: 'string' },
   from: { type: 'string' },
   to: { type: 'string' },
@@ -360,10 +361,10 @@ export const commands = {
     operand: true,
   },
   flows: {
-    usage: '[--device D] [--user E] [--destination D] [--rule ID] [--limit N | --follow]',
+    usage: '[--ended] [--device D] [--user E] [--destination D] [--rule ID] [--limit N | --follow]',
     sentence:
-      'Lists flows that are alive at the gateway that runs here: both ends, what decided, packets and bytes each way. 100 of them, or N (1 to 10000); with --follow all, then those that open.',
-    takes: ['device', 'user', 'destination', 'rule', 'limit', 'follow', 'json'],
+      'Lists flows that are alive at the gateway that runs here: both ends, what decided, packets and bytes each way. 100 of them, or N (1 to 10000); with --follow all, then those that open. With --ended, those that have ended, the latest first, and why.',
+    takes: ['ended', 'device', 'user', 'destination', 'rule', 'limit', 'follow', 'json'],
   },
   refusals: {
     usage: '[--device D] [--user E] [--reason R] [--limit N | --follow]',

@@ -29,6 +29,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   user: ['E', 'The e-mail of the user who owns the devices.'],
   rule: ['ID', 'The id of the rule that decided.'],
   reason: ['R', 'A reason of refusals: rule_drop, default_drop, ….'],
+  ended: ['', 'Flows that have ended, instead of those that are alive.'],
   follow: ['', 'Goes on and shows what comes; Ctrl+C ends it.'],
   role: ['R', 'unprivileged (the default) or admin.'],
   destination: ['D', 'An address or a network: 10.0.0.0/8, 2001:db8::/32.'],

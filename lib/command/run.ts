@@ -64,6 +64,8 @@ export interface Options {
   readonly reason?: string;
   /** Goes on and shows what comes. */
   readonly follow: boolean;
+  /** What has ended, instead of what is alive. */
+  readonly ended: boolean;
   /** Prints a file for spreadsheets. */
   readonly csv: boolean;
 }

@@ -1,4 +1,4 @@
-// The pages “Traffic now” and “Refused lately”, and what the portal shows of it, in a real browser,
+// The pages “Traffic now”, “Ended lately” and “Refused lately”, and what the portal shows of it, in a real browser,
 // on a whole gateway through which a device sends.
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,6 +32,15 @@ test('what passes and what does not, for administrators and for the owner', asyn
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.getByText('Please write an address or a network').waitFor();
   await inspect(t, page, 'console-flows-mistake');
+  await page.goto('/flows');
+  await page.getByRole('link', { name: 'Ended lately' }).click();
+  await page.getByText('No flow has ended yet').waitFor();
+  await inspect(t, page, 'console-ended-flows-none');
+  await make(stage, 'rule', { action: 'drop', destination: '100.64.0.0/10', user_id });
+  await page.waitForTimeout(6_000);
+  await page.reload();
+  await page.getByText('not let pass any more').first().waitFor();
+  await inspect(t, page, 'console-ended-flows');
   await page.goto(`/devices/${laptop.id}`);
   await page.getByRole('link', { name: 'Refused lately' }).click();
   await page.getByText('A rule drops it.').waitFor();

@@ -1,6 +1,6 @@
-// What is alive at the gateway that serves the page, and what it refused lately, for
-// administrators: as `GET /v0/flows` and `GET /v0/refusals` answer it, with names in place of ids.
-// docs/api.md#live-flows.
+// What is alive at the gateway that serves the page, what has ended there, and what it refused
+// lately, for administrators: as `GET /v0/flows`, `GET /v0/ended_flows` and `GET /v0/refusals`
+// answer it, with names in place of ids. docs/api.md#live-flows.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { ReasonName } from '../../../dataplane/index.ts';
@@ -8,7 +8,14 @@ import { type Database, readRules, readUsers } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { readCidr } from '../../judge/network.ts';
-import { listFlows, readFlowCursor, writeFlowCursor } from '../../live/flows.ts';
+import { listEndedFlows, readEndedCursor, writeEndedCursor } from '../../live/ended-flows.ts';
+import {
+  type FlowFilter,
+  listFlows,
+  readFlowCursor,
+  type ShownFlow,
+  writeFlowCursor,
+} from '../../live/flows.ts';
 import type { LiveGateway } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
 import { isOfDevices } from '../../observe/reason-words.ts';
@@ -16,19 +23,21 @@ import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { ownerIdOf } from '../parts/owners.ts';
-import { flowRow, namesOf, refusalRow } from '../parts/live-rows.ts';
+import { endedFlowRow, flowRow, type Names, namesOf, refusalRow } from '../parts/live-rows.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ruleInWords } from '../parts/rule-words.ts';
 
 const FLOWS = '/flows';
+const ENDED = '/flows/ended';
 const REFUSALS = '/refusals';
 /** Refusals of one page; there are no further pages. */
 const REFUSALS_SHOWN = 200;
 
-/** The routes of both pages. */
+/** The routes of the pages. */
 export function livePages(web: Web): ServerRoute[] {
   return [
     adminPage('GET', FLOWS, (request, h) => showFlows(web, request, h)),
+    adminPage('GET', ENDED, (request, h) => showEndedFlows(web, request, h)),
     adminPage('GET', REFUSALS, (request, h) => showRefusals(web, request, h)),
   ];
 }
@@ -40,28 +49,76 @@ function gatewayOf({ services }: Web): LiveGateway {
 
 async function showFlows(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const gateway = gatewayOf(web);
+  const from = readFlowCursor(queryText(request, 'cursor'));
+  return showList(web, request, h, {
+    path: FLOWS,
+    view: 'flows',
+    title: 'Traffic now',
+    list: (filter) => listFlows(gateway, filter, PAGE_RECORDS, from),
+    rowOf: flowRow,
+    isFirst: from === null,
+    write: writeFlowCursor,
+  });
+}
+
+async function showEndedFlows(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const gateway = gatewayOf(web);
+  const from = readEndedCursor(queryText(request, 'cursor'));
+  return showList(web, request, h, {
+    path: ENDED,
+    view: 'ended-flows',
+    title: 'Ended lately',
+    list: (filter) => listEndedFlows(gateway, filter, PAGE_RECORDS, from),
+    rowOf: endedFlowRow,
+    isFirst: from === null,
+    write: writeEndedCursor,
+  });
+}
+
+/** A list of flows, and how it is shown. */
+interface FlowPageOf<Flow, Place> {
+  readonly path: string;
+  readonly view: string;
+  readonly title: string;
+  readonly list: (
+    filter: FlowFilter,
+  ) => Promise<{ readonly flows: readonly Flow[]; readonly next: Place | null }>;
+  readonly rowOf: (flow: Flow, names: Names) => unknown[];
+  readonly isFirst: boolean;
+  readonly write: (place: Place) => string;
+}
+
+async function showList<Flow extends ShownFlow, Place>(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { path, view, title, list, rowOf, isFirst, write }: FlowPageOf<Flow, Place>,
+): Promise<ResponseObject> {
   const asked = await askedBy(web.services.database, request);
   const { typed, faults, whose, ruleId } = asked;
   const destination = typed.destination === '' ? null : readCidr(typed.destination);
   if (typed.destination !== '' && destination === null)
     faults.destination = ['Please write an address or a network, such as 10.0.0.0/8'];
   const isGood = Object.keys(faults).length === 0;
-  const from = readFlowCursor(queryText(request, 'cursor'));
   const { flows, next } = isGood
-    ? await listFlows(gateway, { ...whose, destination, ruleId }, PAGE_RECORDS, from)
+    ? await list({ ...whose, destination, ruleId })
     : { flows: [], next: null };
   const names = await namesOf(web.services.database, flows);
-  const page = await web.pages.show(request, h, 'flows', {
-    title: 'Traffic now',
-    tabs: tabsOf(FLOWS, asked),
+  const page = await web.pages.show(request, h, view, {
+    title,
+    tabs: tabsOf(path, asked),
     typed,
     faults,
     rule: await ruleView(web.services.database, ruleId),
     isFiltered: isFiltered(asked),
-    list: flows.map((flow) => flowRow(flow, names)),
+    list: flows.map((flow) => rowOf(flow, names)),
     pages: {
-      previous: from === null ? null : hrefOf(FLOWS, asked),
-      next: next === null ? null : hrefOf(FLOWS, asked, { cursor: writeFlowCursor(next) }),
+      previous: isFirst ? null : hrefOf(path, asked),
+      next: next === null ? null : hrefOf(path, asked, { cursor: write(next) }),
     },
   });
   return isGood ? page : page.code(422);
@@ -158,11 +215,11 @@ function isFiltered({ typed, ruleId }: Asked): boolean {
   return ruleId !== null || Object.values(typed).some((text) => text !== '');
 }
 
-/** The address of a page with the filters that both pages have, and further values. */
+/** The address of a page with the filters that all pages have, and further values. */
 function hrefOf(path: string, { typed, ruleId }: Asked, further: object = {}): string {
   const { device, user } = typed;
   const own =
-    path === FLOWS
+    path !== REFUSALS
       ? { destination: typed.destination, rule_id: ruleId ?? '' }
       : { reason: typed.reason };
   const all = Object.entries({ device, user, ...own, ...further }) as [string, string][];
@@ -173,6 +230,7 @@ function hrefOf(path: string, { typed, ruleId }: Asked, further: object = {}): s
 function tabsOf(path: string, asked: Asked): object[] {
   return [
     { href: hrefOf(FLOWS, asked), label: 'Traffic now', isCurrent: path === FLOWS },
+    { href: hrefOf(ENDED, asked), label: 'Ended lately', isCurrent: path === ENDED },
     { href: hrefOf(REFUSALS, asked), label: 'Refused lately', isCurrent: path === REFUSALS },
   ];
 }

@@ -1,6 +1,7 @@
 // Live flows and refused packets as rows of a table, with names in place of ids.
 
 import { type Database, readRules } from '../../../models/index.ts';
+import type { ShownEndedFlow } from '../../live/ended-flows.ts';
 import type { ShownFlow } from '../../live/flows.ts';
 import type { ShownRefusal } from '../../live/refusals.ts';
 import { bytesInWords } from '../kit/words.ts';
@@ -73,6 +74,23 @@ export function flowRow(flow: ShownFlow, names: Names): Cell[] {
   ];
 }
 
+/** Why a flow ended, in words. */
+const BECAUSE: Readonly<Record<ShownEndedFlow['ended_because'], string>> = {
+  finished: 'finished',
+  reset: 'reset by one side',
+  idle: 'nothing came any more',
+  refused: 'not let pass any more',
+  device_removed: 'the device was removed or switched off',
+  no_room: 'made room for another one',
+  replaced: 'others have its addresses now',
+};
+
+/** The cells of a flow that has ended. */
+export function endedFlowRow(flow: ShownEndedFlow, names: Names): Cell[] {
+  const ended = { time: flow.ended_at, help: BECAUSE[flow.ended_because] };
+  return [ended, ...flowRow(flow, names).slice(0, -1)];
+}
+
 /** The cells of refused packets that are alike. */
 export function refusalRow(one: ShownRefusal, names: Names): Cell[] {
   const { source, destination } = one;
@@ -88,8 +106,9 @@ export function refusalRow(one: ShownRefusal, names: Names): Cell[] {
 }
 
 function deviceCell(names: Names, id: string | null, help: string): Cell {
-  if (id === null) return { text: 'removed', help };
-  return { text: names.devices.get(id) ?? id, href: `/devices/${id}`, help };
+  const name = id === null ? undefined : names.devices.get(id);
+  if (name === undefined) return { text: 'removed', help };
+  return { text: name, href: `/devices/${id}`, help };
 }
 
 function endCell(names: Names, id: string | null, place: string, protocol = ''): Cell {

@@ -21,6 +21,7 @@ test('nothing means serve', (t) => {
         onlyRefused: false,
         force: false,
         follow: false,
+        ended: false,
         online: false,
         createUser: false,
         csv: false,

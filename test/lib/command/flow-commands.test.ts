@@ -5,7 +5,7 @@ import test from 'ava';
 import type { FlowQuery, LiveFlow, RefusalQuery, SeenRefusal } from '../../../dataplane/index.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
-import { fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
+import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const RULE = '01900000-0000-7000-8000-000000000001';
@@ -100,6 +100,40 @@ test('refusals say why; what nobody could read has no addresses', async (t) => {
   await t.throwsAsync(run('flows', '--user', 'nobody@example.com') as Promise<unknown>, {
     message: /^there is no user nobody@example\.com; see: /,
   });
+});
+
+test('ended flows say when and why they ended; --follow shows those that end', async (t) => {
+  const queries: [FlowQuery, number][] = [];
+  let ended = [endedFlowOf('key', { because: 'device_removed' })];
+  const live = fakeLive(GATEWAY, {
+    endedFlows: async (query, limit) => {
+      queries.push([query, limit]);
+      return { flows: ended, next: null };
+    },
+  });
+  const { run, said, pauses } = await openLocally(t, { live });
+  const outcome = await run('flows', '--ended', '--destination', '10.0.0.5', '--limit', '7');
+  t.is(
+    outcome?.text,
+    [
+      'ENDED                 FROM              TO            PROTOCOL  DECIDED BY  SENT         REPLIES       WHY',
+      '2026-11-25T12:01:10Z  100.64.0.2:50000  10.0.0.5:443  tcp       default     12 (1800 B)  20 (24000 B)  device removed',
+    ].join('\n'),
+  );
+  t.like(outcome?.data, [{ ended_because: 'device_removed' }]);
+  const destination = { network: new Uint8Array([10, 0, 0, 5]), prefixBits: 32 };
+  t.deepEqual(queries, [[{ device: null, scope: null, destination, rule: null }, 7]]);
+  pauses.push(async () => {
+    ended = [endedFlowOf('key', { sourcePort: 2, endedMs: Date.UTC(2026, 10, 26) }), ...ended];
+  });
+  await run('flows', '--ended', '--follow');
+  t.deepEqual(
+    said.map(({ data }) => (data as Record<string, unknown>)['source_port']),
+    [50_000, 2],
+  );
+  t.is(queries.at(-1)![1], 1_000);
+  ended = [];
+  t.is((await run('flows', '--ended'))?.text, 'no flow has ended lately');
 });
 
 test('nothing is said in words', async (t) => {

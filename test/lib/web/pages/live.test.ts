@@ -2,11 +2,16 @@
 // what is shown.
 
 import test from 'ava';
-import type { FlowPlace, FlowQuery, RefusalQuery } from '../../../../dataplane/index.ts';
+import type {
+  EndedPlace,
+  FlowPlace,
+  FlowQuery,
+  RefusalQuery,
+} from '../../../../dataplane/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addRule } from '../../../models/fixtures.ts';
 import { addDevice } from '../../../support/database/records.ts';
-import { fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gateway.ts';
+import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gateway.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
@@ -16,7 +21,7 @@ for (const kind of firstKind()) {
   test(`${kind}: only administrators see what passes and what does not`, async (t) => {
     const console = await openConsole(t, kind, {}, { live: fakeLive(GATEWAY) });
     await judgeGuard(t, console, {
-      pages: ['/flows', '/refusals', '/flows?user=user@example.com'],
+      pages: ['/flows', '/flows/ended', '/refusals', '/flows?user=user@example.com'],
     });
   });
 
@@ -25,6 +30,10 @@ for (const kind of firstKind()) {
     let laptop = '';
     const live = fakeLive(GATEWAY, {
       flows: async (query) => {
+        asked.push(query);
+        return { flows: [], next: null };
+      },
+      endedFlows: async (query) => {
         asked.push(query);
         return { flows: [], next: null };
       },
@@ -37,7 +46,7 @@ for (const kind of firstKind()) {
     const { admin, database, plainUser } = await openConsole(t, kind, {}, { live });
     const fields = { name: 'laptop', ipv4: '100.64.9.9', ipv6: 'fd00::9:9' };
     laptop = (await addDevice(database, plainUser.id, fields)).id;
-    for (const path of ['/flows', '/refusals'])
+    for (const path of ['/flows', '/flows/ended', '/refusals'])
       for (const query of [
         'device=laptop',
         'device=100.64.9.9',
@@ -91,6 +100,35 @@ for (const kind of firstKind()) {
     const second = await admin.get(next.replaceAll('&amp;', '&'));
     t.deepEqual(places, [null, { worker: 1, flow: 9 }]);
     t.true(second.text.includes('rel="prev" href="/flows"'));
+  });
+
+  test(`${kind}: ended flows say when and why, also of a device that is gone`, async (t) => {
+    let laptop = '';
+    const places: (EndedPlace | null)[] = [];
+    const live = fakeLive(GATEWAY, {
+      endedFlows: async (_query, limit, from) => {
+        t.is(limit, 50);
+        places.push(from);
+        const gone = endedFlowOf('gone', { because: 'device_removed' });
+        return { flows: [endedFlowOf('key'), gone], next: from === null ? [7, 0] : null };
+      },
+      deviceIdOf: (key) => (key === 'key' ? laptop : ABSENT),
+    });
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { live });
+    laptop = (await addDevice(database, plainUser.id, { name: 'laptop' })).id;
+    const { text } = await admin.get('/flows/ended?destination=10.0.0.0/8');
+    t.regex(text, new RegExp(`/devices/${laptop}">laptop</a>\\s*<small>100.64.0.2:50000`));
+    for (const shown of ['finished', 'the device was removed or switched off', 'removed'])
+      t.true(text.includes(shown), shown);
+    t.regex(text, /<time datetime="2026-11-25T12:01:10\.500000Z">/);
+    t.false(text.includes(ABSENT));
+    const [, next = ''] = /rel="next" href="([^"]+)"/.exec(text) ?? [];
+    t.true(next.startsWith('/flows/ended?destination='));
+    const second = await admin.get(next.replaceAll('&amp;', '&'));
+    t.deepEqual(places, [null, [7, 0]]);
+    t.true(second.text.includes('rel="prev" href="/flows/ended?destination='));
+    t.true(second.text.includes('href="/flows?destination='));
+    t.is((await admin.get('/flows/ended?destination=x')).status, 422);
   });
 
   test(`${kind}: a refusal has its reason in words, its rule and its explanation`, async (t) => {
@@ -166,7 +204,8 @@ for (const kind of firstKind()) {
     for (const [page, ...hrefs] of links)
       for (const href of hrefs)
         t.true((await admin.get(page)).text.includes(`href="${href}"`), `${page}: ${href}`);
-    for (const path of ['/flows', '/refusals']) t.is((await admin.get(path)).status, 503);
+    for (const path of ['/flows', '/flows/ended', '/refusals'])
+      t.is((await admin.get(path)).status, 503);
   });
 }
 
