@@ -67,7 +67,9 @@ export async function explainAmong(
   if (first === null || first.next === null) return first;
   const second = await ask(first.next, true);
   if (second === null) return null;
-  return { ...second, decision: (second.reason === 'none' ? first : second).decision };
+  // Where the rules of the second one do not refuse it, those of the first one have let it pass.
+  const isByRules = second.reason === 'rule_drop' || second.reason === 'default_drop';
+  return { ...second, decision: (isByRules ? second : first).decision };
 }
 
 /** A packet as a TUN gives it, behind a header; zeros say that it is no super-packet. */

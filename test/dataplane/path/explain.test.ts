@@ -5,7 +5,7 @@
 
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import type { Explanation, Question } from '../../../dataplane/path/explain.ts';
+import { explainAmong, type Explanation, type Question } from '../../../dataplane/path/explain.ts';
 import { coursesOf, peerAddresses } from '../../support/filter/courses.ts';
 import { Scene } from '../../support/filter/scene.ts';
 import type { Described } from '../../support/filter/slow-filter.ts';
@@ -132,4 +132,35 @@ test('an explanation says who opened the flow, and which rule decided', async (t
   t.like(await ask(null, forth('192.0.2.1')), { reason: 'no_peer', decision: null });
   scene.gateway.apply([]);
   t.is(await ask(alice!, forth('192.0.2.1')), null, 'a device that is not served');
+});
+
+test('of two workers, the decision is that of the one whose rules decided', async (t) => {
+  const at = (fields: Partial<Explanation>): Explanation => ({
+    reason: 'none',
+    place: 'device',
+    to: 'bob',
+    decision: null,
+    next: null,
+    ...fields,
+  });
+  const by = (rule: string): Explanation['decision'] => ({
+    by: 'rule',
+    rule,
+    flow: 'opens',
+    opener: 'alice',
+  });
+  const ask = (second: Partial<Explanation>): Promise<Explanation | null> =>
+    explainAmong(2, async (worker, isHanded) => {
+      if (worker === 1) return isHanded ? at({ decision: by('of bob'), ...second }) : null;
+      return at({ decision: by('of alice'), next: 1 });
+    });
+  for (const [reason, rule] of [
+    ['none', 'of alice'],
+    ['packet_too_big', 'of alice'],
+    ['peer_no_endpoint', 'of alice'],
+    ['rule_drop', 'of bob'],
+    ['default_drop', 'of bob'],
+  ] as const)
+    t.is((await ask({ reason }))?.decision?.rule, rule, reason);
+  t.is((await ask({ reason: 'peer_gone', decision: null }))?.decision?.rule, 'of alice');
 });

@@ -82,10 +82,26 @@ export class Scene {
   /** Removes a device, or adds it again; then it connects anew. */
   setServed(i: number, isServed: boolean): void {
     this.#apply(this.#peers.filter((_, n) => isServed || n !== i));
-    if (!isServed) return;
+    if (isServed) this.connect(i);
+  }
+
+  /** A device forgets its sessions, and makes a handshake. */
+  connect(i: number): void {
     this.clients[i]!.restart();
     this.clients[i]!.connect();
     this.world.run(100);
+  }
+
+  /** Changes how a device is set up. */
+  configure(i: number, fields: Partial<PeerConfig>): void {
+    this.#peers[i] = { ...this.#peers[i]!, ...fields };
+    this.#apply();
+  }
+
+  /** Removes a device, and adds it again: nobody knows where it is until it connects. */
+  addAgain(i: number): void {
+    this.#apply(this.#peers.filter((_, n) => n !== i));
+    this.#apply();
   }
 
   /** Takes a step, and waits until all that it causes has happened. */
