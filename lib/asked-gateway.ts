@@ -20,7 +20,7 @@ type Asked = Required<Pick<Services, 'capturing' | 'diagnosing' | 'explaining' |
 interface Known {
   readonly reconciler: Pick<
     Reconciler,
-    'servedDeviceOf' | 'lastDeviceIdOf' | 'publicKeyOf' | 'tried'
+    'servedDeviceOf' | 'lastDeviceIdOf' | 'ownerIdOf' | 'publicKeyOf' | 'tried'
   >;
   readonly presence: Pick<Presence, 'connectedForMs'>;
 }
@@ -62,6 +62,7 @@ export function askedGateway(
       tried: (rows) => reconciler.tried(rows),
       effectOf: (...asked) => inTime(gateway.effectOf(...asked), LIST_MS),
       userIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.userId ?? null,
+      ownerIdOf: (publicKey) => reconciler.ownerIdOf(publicKey),
       deviceIdOf: (publicKey) => reconciler.lastDeviceIdOf(publicKey),
       publicKeyOf: (deviceId) => reconciler.publicKeyOf(deviceId),
     },

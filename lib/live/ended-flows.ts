@@ -36,7 +36,22 @@ export async function listEndedFlows(
   const query = flowQueryOf(gateway, filter);
   if (query === null) return { flows: [], next: null };
   const page = await gateway.endedFlows(query, limit, from);
-  return { flows: page.flows.map((flow) => show(gateway, flow)), next: page.next };
+  const flows = page.flows
+    .map((flow) => ofNow(gateway, flow))
+    .filter(
+      ({ opener, target }) => query.device === null || [opener, target].includes(query.device),
+    );
+  return { flows: flows.map((flow) => show(gateway, flow)), next: page.next };
+}
+
+/** Without a key that the device of another person has by now: that flow was none of theirs. */
+function ofNow({ ownerIdOf }: LiveGateway, flow: EndedFlow): EndedFlow {
+  const keep = (key: string | null, userId: string | null): string | null => {
+    const owner = key === null ? null : ownerIdOf(key);
+    return owner === null || owner === userId ? key : null;
+  };
+  const { opener, openerScope, target, targetScope } = flow;
+  return { ...flow, opener: keep(opener, openerScope), target: keep(target, targetScope) };
 }
 
 function show(gateway: LiveGateway, flow: EndedFlow): ShownEndedFlow {

@@ -200,6 +200,11 @@ export class Reconciler {
     return this.#translation.lastDeviceIdOf(publicKey);
   }
 
+  /** The owner of the device that has a public key or had it lately; null if there is none. */
+  ownerIdOf(publicKey: string): string | null {
+    return this.#translation.ownerIdOf(publicKey);
+  }
+
   /** The public key of a device; null if the device is not known. */
   publicKeyOf(deviceId: string): string | null {
     return this.#translation.publicKeyOf(deviceId);

@@ -232,6 +232,11 @@ export class Translation {
     return this.deviceIdOf(publicKey) ?? this.#deletedIds.get(publicKey) ?? null;
   }
 
+  /** The owner of the device that has a public key or had it lately; null if there is none. */
+  ownerIdOf(publicKey: string): string | null {
+    return this.#devices.get(this.deviceIdOf(publicKey) ?? '')?.ownerId ?? null;
+  }
+
   /** The public key of a device; null if the device is not known. */
   publicKeyOf(deviceId: string): string | null {
     return this.#devices.get(deviceId)?.publicKey ?? null;

@@ -118,7 +118,7 @@ test('what a removed device did a moment ago is nobody’s', async (t) => {
   const device = { name: 'second', user_id, public_key, ipv4, ipv6 };
   const second = await api.post<Device>('/v0/devices', { device });
   for (const about of [`device_id=${second.id}`, `user_id=${user_id}`])
-    for (const list of ['flows', 'refusals'])
+    for (const list of ['flows', 'ended_flows', 'refusals'])
       t.deepEqual(await api.get(`/v0/${list}?${about}`), [], `${list} ${about}`);
   const diagnosis = await api.get<Diagnosis>(`/v0/devices/${second.id}/diagnosis`);
   t.deepEqual(diagnosis.attempts, []);

@@ -17,6 +17,7 @@ const known = {
   reconciler: {
     servedDeviceOf: () => ({ id: 'device', userId: 'user', name: 'laptop' }),
     lastDeviceIdOf: () => 'device',
+    ownerIdOf: () => 'user',
     publicKeyOf: () => 'key',
     tried: () => ({ peers: new Map(), rules: new Map() }),
   },
@@ -58,6 +59,7 @@ test('what answers in time is handed on', async (t) => {
   t.is(diagnosing.connectedForMs('key'), 7);
   t.is(await live.flows(EVERYTHING, 1, null), page);
   t.is(live.userIdOf('key'), 'user');
+  t.is(live.ownerIdOf('key'), 'user');
   t.is(live.publicKeyOf('device'), 'key');
   t.is(await live.effectOf(live.tried(new Map() as never), 1), effect);
 });

@@ -51,6 +51,23 @@ test('a flow that ended says whose it was, what it carried, and why it ended', a
   t.deepEqual(await laptop.endedFlows(), [flow]);
 });
 
+test('a device with the key of a deleted one has none of its flows', async (t) => {
+  await using gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  gateway.host('10.0.0.5');
+  await laptop.udp('10.0.0.5', 53, 'question');
+  await gateway.api.delete(`/v0/devices/${laptop.id}`);
+  const [before] = await whenEnded(gateway, 1);
+  const { id: user_id } = await gateway.api.post<{ id: string }>('/v0/users', {
+    user: { email: 'bob@example.com' },
+  });
+  const device = { user_id, public_key: laptop.publicKey };
+  const { id } = await gateway.api.post<{ id: string }>('/v0/devices', { device });
+  t.deepEqual(await gateway.api.get(`/v0/ended_flows?device_id=${id}`), []);
+  t.deepEqual(await gateway.api.get(`/v0/ended_flows?user_id=${user_id}`), []);
+  t.deepEqual(await gateway.endedFlows(), [{ ...before, source_device_id: null }]);
+});
+
 test('the flows of a device that was deleted say which device it was', async (t) => {
   await using gateway = await createGateway();
   const laptop = await gateway.addDevice({ user: 'alice@example.com' });

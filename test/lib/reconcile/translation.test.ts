@@ -55,6 +55,7 @@ test('a device is known by its key while it is served', (t) => {
   t.is(translation.servedDeviceOf(KEY), null);
   t.is(translation.deviceIdOf(KEY), 'd1', 'for the last bytes under it');
   t.is(translation.lastDeviceIdOf(KEY), 'd1');
+  t.is(translation.ownerIdOf(KEY), 'u1', 'served or not');
 });
 
 test('a device that was deleted is named for a while', (t) => {
@@ -63,6 +64,7 @@ test('a device that was deleted is named for a while', (t) => {
   t.is(translation.deviceIdOf(KEY), null);
   t.is(translation.lastDeviceIdOf(KEY), 'd1');
   t.is(translation.lastDeviceIdOf(OTHER_KEY), null);
+  t.is(translation.ownerIdOf(KEY), null);
 });
 
 test('rules in force are known by what they do; a bad accept is none', (t) => {

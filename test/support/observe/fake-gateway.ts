@@ -179,6 +179,7 @@ export function fakeLive(id: string, fields: Partial<LiveGateway> = {}): LiveGat
       passed: { count: 0, found: [] },
     }),
     userIdOf: () => null,
+    ownerIdOf: () => null,
     deviceIdOf: () => null,
     publicKeyOf: () => null,
     ...fields,
