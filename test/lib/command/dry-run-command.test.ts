@@ -12,6 +12,7 @@ const live = fakeLive(GATEWAY, {
     ended: { count: 14, found: [flowOf('a key')], devices: ['a key'] },
     passed: { count: 1, found: [refusalOf('a key')] },
   }),
+  userIdOf: (key) => key,
 });
 
 test('what a command would do is said, and it does nothing', async (t) => {
