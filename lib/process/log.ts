@@ -1,6 +1,6 @@
 // The log: pino's JSON lines, or one readable line each on a terminal. UTC, to standard output.
 // Keys, tokens and passwords are never handed to it; addresses and names of people never above
-// debug.
+// debug, but addresses of flows where FLOW_LOG asks for them.
 
 import process from 'node:process';
 import { Writable } from 'node:stream';
