@@ -62,7 +62,7 @@ export class Staging {
     this.#newest = packet;
     this.#bytes += packet.bytes.length;
     peer.staged.push(packet);
-    const { staged_overflow: reason } = reasons;
+    const reason = reasons.staged_overflow;
     let gone = 0;
     if (peer.staged.length > MAX_STAGED_PER_PEER) gone += this.#giveUp(peer.staged[0]!, reason);
     while (this.#bytes > this.#bytesMax) gone += this.#giveUp(this.#oldest!, reason);

@@ -44,6 +44,8 @@ interface Scene {
   readonly ways: readonly Way[];
   /** Sends a form of the console; resolves to when it was answered. */
   readonly decide: (path: string, fields?: Record<string, string>) => Promise<number>;
+  /** The same for one that ends flows: the console asks first, and nothing ends meanwhile. */
+  readonly agree: (path: string, fields?: Record<string, string>) => Promise<number>;
 }
 
 test.serial(
@@ -68,6 +70,13 @@ test.serial(
       t.is(status, 303, text);
       return Date.now();
     };
+    const agree = async (path: string, fields: Record<string, string> = {}): Promise<number> => {
+      const { status, text } = await boss.post(path, fields);
+      t.is(status, 200, text);
+      t.regex(text, /This ends [1-9]\d* flows of 1 person/);
+      await goesOn('asked', scene, Date.now());
+      return decide(path, { ...fields, effect: 'agreed' });
+    };
 
     // The lan reaches a device only where it was given a route: masquerading hides the devices.
     await lan.ip('route', 'replace', '100.64.0.0/10', 'via', '198.51.100.1');
@@ -75,7 +84,7 @@ test.serial(
       beginWay('from the device', topology.alice, lan, LAN4),
       beginWay('to the device', lan, topology.alice, String(alice.device['ipv4'])),
     ]);
-    const scene: Scene = { alice, postern, ways, decide };
+    const scene: Scene = { alice, postern, ways, decide, agree };
     await goesOn('at first', scene, 0);
     await switchedOff(t, scene);
     await ended(t, scene);
@@ -86,8 +95,8 @@ test.serial(
 );
 
 async function switchedOff(t: ExecutionContext, scene: Scene): Promise<void> {
-  const { alice, decide } = scene;
-  const offMs = await decide(`/devices/${alice.device.id}/switches`, { do: 'off' });
+  const { alice, decide, agree } = scene;
+  const offMs = await agree(`/devices/${alice.device.id}/switches`, { do: 'off' });
   await isSilent(t, 'off', scene, offMs);
   const onMs = await decide(`/devices/${alice.device.id}/switches`, { do: 'on' });
   await goesOn('on', scene, onMs);
@@ -109,10 +118,10 @@ async function ended(t: ExecutionContext, scene: Scene): Promise<void> {
 }
 
 async function ownerDisabled(t: ExecutionContext, scene: Scene): Promise<void> {
-  const { alice, postern, decide } = scene;
+  const { alice, postern, decide, agree } = scene;
   const disabledAt = async (): Promise<unknown> =>
     (await postern.read('user', alice.user.id))['disabled_at'];
-  const outMs = await decide(`/users/${alice.user.id}/disable`);
+  const outMs = await agree(`/users/${alice.user.id}/disable`);
   t.is(typeof (await disabledAt()), 'string');
   await isSilent(t, 'owner disabled', scene, outMs);
   const inMs = await decide(`/users/${alice.user.id}/enable`);
