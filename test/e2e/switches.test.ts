@@ -44,7 +44,7 @@ interface Scene {
   readonly ways: readonly Way[];
   /** Sends a form of the console; resolves to when it was answered. */
   readonly decide: (path: string, fields?: Record<string, string>) => Promise<number>;
-  /** The same for one that ends flows: the console asks first, and nothing ends meanwhile. */
+  /** Sends a form that ends flows: the console asks first, and nothing ends before the answer. */
   readonly agree: (path: string, fields?: Record<string, string>) => Promise<number>;
 }
 
