@@ -67,6 +67,14 @@ const TEMPLATES: Readonly<Record<Template, readonly Element[]>> = {
   261: [...IPV6, ...REST, ...DROPPED_COUNTS],
 };
 
+/** By template: bytes of a record. */
+const LENGTHS = Object.fromEntries(
+  Object.entries(TEMPLATES).map(([template, elements]) => [
+    template,
+    elements.reduce((sum, name) => sum + element[name][1], 0),
+  ]),
+) as Record<Template, number>;
+
 /** forwardingStatus (RFC 7270): forwarded, dropped. Some collectors do not know firewallEvent. */
 const FORWARDED = 64;
 const DROPPED = 128;
@@ -149,7 +157,7 @@ export class IpfixMessages {
   #addSide(flow: LoggedFlow, isReply: boolean, wallMs: number, full: Buffer[]): void {
     const template = TEMPLATE_OF[flow.event][flow.version === 6 ? 6 : 4];
     const elements = TEMPLATES[template];
-    const length = elements.reduce((sum, name) => sum + element[name][1], 0);
+    const length = LENGTHS[template];
     const header = this.#setTemplate === template ? 0 : SET_HEADER_BYTES;
     if (this.#at + header + length > MESSAGE_BYTES_MAX) {
       const message = this.flush(wallMs);
@@ -177,9 +185,16 @@ export class IpfixMessages {
   #write(name: Element, flow: LoggedFlow, isReply: boolean): void {
     const [, length] = element[name];
     const value = valueOf(name, flow, isReply);
-    if (value instanceof Uint8Array) this.#message.set(value, this.#at);
-    else if (length === 8) this.#message.writeBigUInt64BE(BigInt(value), this.#at);
-    else this.#message.writeUIntBE(value, this.#at, length);
+    const message = this.#message;
+    const at = this.#at;
+    if (value instanceof Uint8Array) message.set(value, at);
+    else if (length === 1) message[at] = value;
+    else if (length === 2) message.writeUInt16BE(value, at);
+    else {
+      // Counts and times are whole numbers below 2^53; BigInt costs an object for each.
+      message.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at);
+      message.writeUInt32BE(value >>> 0, at + 4);
+    }
     this.#at += length;
   }
 
