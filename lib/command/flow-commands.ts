@@ -8,7 +8,7 @@ import type { ShownRefusal } from '../live/refusals.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Following, Outcome } from './run.ts';
-import { printable, table } from './text-table.ts';
+import { printable, secondOf, table } from './text-table.ts';
 
 const LIMIT_DEFAULT = 100;
 /** The most that the API answers at once. */
@@ -220,9 +220,4 @@ function endOf(names: Names, id: string | null, address: string, port: number | 
 
 function placeOf(address: string, port: number | null): string {
   return port === null ? address : formatEndpoint({ address, port });
-}
-
-/** A time of the API without its fraction. */
-function secondOf(time: string): string {
-  return time.replace(/\.\d+Z$/, 'Z');
 }

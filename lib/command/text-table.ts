@@ -28,3 +28,8 @@ export function table(labels: readonly string[], rows: readonly (readonly string
 export function printable(cell: string): string {
   return cell.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ');
 }
+
+/** A time of the API without its fraction. */
+export function secondOf(time: string): string {
+  return time.replace(/\.\d+Z$/, 'Z');
+}

@@ -5,7 +5,7 @@ import type { Traffic } from '../history/traffic.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Outcome } from './run.ts';
-import { table } from './text-table.ts';
+import { secondOf, table } from './text-table.ts';
 
 const HINTS: Hints = {
   reason: 'a reason, such as rule_drop or default_drop',
@@ -80,9 +80,4 @@ function textOf({ from, to, step, totals, points, refusals = [] }: Traffic): str
           ),
         ]),
   ].join('\n');
-}
-
-/** A time of the API without its fraction. */
-function secondOf(time: string): string {
-  return time.replace(/\.\d+Z$/, 'Z');
 }

@@ -78,8 +78,7 @@ export function readSince(
   return readTransaction(database, async (transaction) => {
     const since = await readChanges(database, revision, transaction);
     if (since.full === true) return readEverything(database, transaction, take);
-    const changedIn = (table: string): string[] =>
-      since.changes.filter((change) => change.table === table).map((change) => change.id);
+    const changedIn = (table: string): string[] => idsIn(since.changes, table);
     const namesConfiguration = changedIn('configurations').length > 0;
     await take({
       all: null,
@@ -112,10 +111,9 @@ export async function readChanged(
   changes: readonly Change[],
   transaction: Transaction,
 ): Promise<RowChanges> {
-  const idsIn = (table: string): string[] =>
-    changes.filter((change) => change.table === table).map(({ id }) => id);
-  const users = rowsById(idsIn('users'), await readUsers(database, ofIds('users')));
-  const devices = rowsById(idsIn('devices'), await readDevices(database, ofIds('devices')));
+  const changedIn = (table: string): string[] => idsIn(changes, table);
+  const users = rowsById(changedIn('users'), await readUsers(database, ofIds('users')));
+  const devices = rowsById(changedIn('devices'), await readDevices(database, ofIds('devices')));
   for (const [userId, row] of users)
     if (row !== null)
       for (const device of await readDevices(database, { userId, transaction }))
@@ -130,13 +128,19 @@ export async function readChanged(
     all: null,
     users,
     devices,
-    rules: rowsById(idsIn('rules'), await readRules(database, ofIds('rules'))),
-    settings: idsIn('configurations').length > 0 ? await readSettings(database, transaction) : null,
+    rules: rowsById(changedIn('rules'), await readRules(database, ofIds('rules'))),
+    settings:
+      changedIn('configurations').length > 0 ? await readSettings(database, transaction) : null,
   };
 
   function ofIds(table: string): { ids: string[]; transaction: Transaction } {
-    return { ids: idsIn(table), transaction };
+    return { ids: changedIn(table), transaction };
   }
+}
+
+/** The ids of the rows that changed in a table. */
+function idsIn(changes: readonly Change[], table: string): string[] {
+  return changes.filter((change) => change.table === table).map(({ id }) => id);
 }
 
 /** Rows by id; null for one that was not found, because it was removed. */

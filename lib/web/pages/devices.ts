@@ -132,11 +132,10 @@ export function devicePages(web: Web): ServerRoute[] {
     adminPage('POST', `${DEVICES}/{id}/delete`, async (request, h) => {
       const { id, name } = await findDevice(web, request);
       const asked = { label: 'Delete the device', back: `${DEVICES}/${id}` };
-      const question = await askFirst(web, request, h, asked, (tried) =>
-        new Devices(tried).remove(request, id),
-      );
+      const remove = (context: Web) => new Devices(context).remove(request, id);
+      const question = await askFirst(web, request, h, asked, remove);
       if (question !== null) return question;
-      await devices.remove(request, id);
+      await remove(web);
       web.pages.flash(h, 'done', `${name} is deleted. It passes no packet any more.`);
       return web.pages.redirect(h, DEVICES);
     }),
@@ -286,11 +285,10 @@ async function changeDevice(
   const filled = { device, owner: '', typed, keys };
   if (isBack(request)) return showForm(web, request, h, filled);
   const asked = { label: 'Save the device', back: `${DEVICES}/${device.id}`, isForm: true };
-  const question = await askFirst(web, request, h, asked, (tried) =>
-    new Devices(tried).update(request, device.id, judged),
-  );
+  const write = (context: Web) => new Devices(context).update(request, device.id, judged);
+  const question = await askFirst(web, request, h, asked, write);
   if (question !== null) return question;
-  const { faults } = await attempt(() => devices.update(request, device.id, judged));
+  const { faults } = await attempt(() => write(web));
   if (faults !== null) return (await showForm(web, request, h, { ...filled, faults })).code(422);
   web.pages.flash(h, 'done', 'The changes are in force.');
   return web.pages.redirect(h, `${DEVICES}/${device.id}`);
@@ -312,12 +310,10 @@ async function switchDevice(
   }
   const label = switches.isOn === false ? 'Switch it off' : 'Set its end';
   const asked = { label, back: `${DEVICES}/${id}` };
-  const question =
-    switches.isOn === true
-      ? null
-      : await askFirst(web, request, h, asked, (tried) => switchOne(tried, request, id, switches));
+  const write = (context: Web) => switchOne(context, request, id, switches);
+  const question = switches.isOn === true ? null : await askFirst(web, request, h, asked, write);
   if (question !== null) return question;
-  await switchOne(web, request, id, switches);
+  await write(web);
   web.pages.flash(h, 'done', `${name}: ${wordsFor(switches)}`);
   return web.pages.redirect(h, `${DEVICES}/${id}`);
 }

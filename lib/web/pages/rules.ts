@@ -130,11 +130,10 @@ export function rulePages(web: Web): ServerRoute[] {
     adminPage('POST', `${RULES}/{id}/delete`, async (request, h) => {
       const id = idOf(request);
       const asked = { label: 'Delete the rule', back: `${RULES}/${id}` };
-      const question = await askFirst(web, request, h, asked, (tried) =>
-        new Rules(tried).remove(request, id),
-      );
+      const remove = (context: Web) => new Rules(context).remove(request, id);
+      const question = await askFirst(web, request, h, asked, remove);
       if (question !== null) return question;
-      await rules.remove(request, id);
+      await remove(web);
       web.pages.flash(h, 'done', 'The rule is deleted.');
       return web.pages.redirect(h, RULES);
     }),
@@ -306,14 +305,13 @@ async function save(
   if (isBack(request)) return showForm(web, request, h, { rules, id, typed, input });
   const force = textOf(request, 'do') === 'force';
   const asked = { label: 'Save the rule', back: id === null ? RULES : `${RULES}/${id}` };
-  const question = await askFirst(web, request, h, { ...asked, isForm: true }, (tried) => {
-    const all = new Rules(tried);
+  const write = (context: Web) => {
+    const all = new Rules(context);
     return id === null ? all.create(request, input, force) : all.update(request, id, input, force);
-  });
+  };
+  const question = await askFirst(web, request, h, { ...asked, isForm: true }, write);
   if (question !== null) return question;
-  const saved = await attempt(() =>
-    id === null ? rules.create(request, input, force) : rules.update(request, id, input, force),
-  );
+  const saved = await attempt(() => write(web));
   if (saved.faults !== null) {
     const { faults } = saved;
     return (await showForm(web, request, h, { rules, id, typed, faults, input })).code(422);

@@ -69,7 +69,7 @@ export function userPages(web: Web): ServerRoute[] {
     ),
     // These two only take rights away, which may be urgent.
     adminPage('POST', `${USER}/disable`, (request, h) => switchUser(web, request, h, false)),
-    adminPage('POST', `${USER}/delete`, (request, h) => removeUser(web, users, request, h)),
+    adminPage('POST', `${USER}/delete`, (request, h) => removeUser(web, request, h)),
     jobRoute(web, '/users'),
     manyRoute(
       web,
@@ -274,19 +274,13 @@ async function unlockUser(web: Web, request: Request, h: ResponseToolkit): Promi
   });
 }
 
-async function removeUser(
-  web: Web,
-  users: Users,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
+async function removeUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
   const asked = { label: 'Delete the user', back: `/users/${id}` };
-  const question = await askFirst(web, request, h, asked, (tried) =>
-    new Users(tried).remove(request, id),
-  );
+  const remove = (context: Web) => new Users(context).remove(request, id);
+  const question = await askFirst(web, request, h, asked, remove);
   if (question !== null) return question;
-  const { faults } = await attempt(() => users.remove(request, id));
+  const { faults } = await attempt(() => remove(web));
   if (faults !== null) {
     web.pages.flash(h, 'failed', `${faultLine(faults)}.`);
     return web.pages.redirect(h, `/users/${id}`);

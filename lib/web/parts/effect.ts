@@ -11,8 +11,6 @@ import { type Cell, flowRow, namesOf } from './live-rows.ts';
 
 /** The field that says what a person answered to the question. */
 const ANSWER = 'effect';
-/** Flows that the question lists. */
-const FLOWS_SHOWN = 100;
 /** How long the gateway may need to say it; a write that may be urgent does not wait longer. */
 const PATIENCE_MS = 2_000;
 
@@ -70,8 +68,7 @@ export async function effectView(
 ): Promise<EffectView | null> {
   const effect = await effectOf(web, writes);
   if (effect === null || effect.ended_flow_count === 0) return null;
-  const { ended_flow_count: count, ended_flow_user_count: people } = effect;
-  const shown = effect.ended_flows.slice(0, FLOWS_SHOWN);
+  const { ended_flow_count: count, ended_flow_user_count: people, ended_flows: shown } = effect;
   const names = await namesOf(web.services.database, shown);
   return {
     flows: `${counted(count, 'flow', 'flows')} of ${counted(people, 'person', 'people')}`,
