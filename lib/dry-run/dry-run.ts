@@ -14,7 +14,7 @@ import {
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { type ShownFlow, showFlow } from '../live/flows.ts';
-import type { LiveGateway } from '../live/gateway.ts';
+import { type LiveGateway, liveGateway } from '../live/gateway.ts';
 import { showRefusal, type ShownRefusal } from '../live/refusals.ts';
 import { readChanged, type RowChanges } from '../reconcile/read.ts';
 import type { RecordContext } from '../records/collection.ts';
@@ -77,7 +77,7 @@ export async function tryWrite<Context extends DryRunContext, Result>(
   context: Context,
   write: (context: Context) => Promise<Result>,
 ): Promise<DryRun<Result>> {
-  const live = liveOf(context);
+  const live = liveGateway(context.services);
   const { result, seen } = await undo(context, write);
   return { result, effect: await effectOf(context.services.database, live, [seen]) };
 }
@@ -90,7 +90,7 @@ export async function tryTogether<Context extends DryRunContext>(
   context: Context,
   writes: readonly ((context: Context) => Promise<unknown>)[],
 ): Promise<Effect> {
-  const live = liveOf(context);
+  const live = liveGateway(context.services);
   const all: Seen[] = [];
   let refusal: ApiError | null = null;
   for (const write of writes)
@@ -102,11 +102,6 @@ export async function tryTogether<Context extends DryRunContext>(
     }
   if (all.length === 0 && refusal !== null) throw refusal;
   return effectOf(context.services.database, live, all);
-}
-
-function liveOf({ services }: DryRunContext): LiveGateway {
-  if (services.live === undefined) throw new ApiError('service_unavailable');
-  return services.live;
 }
 
 async function undo<Context extends DryRunContext, Result>(

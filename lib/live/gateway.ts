@@ -12,6 +12,7 @@ import type {
   RefusalQuery,
   SeenRefusal,
 } from '../../dataplane/index.ts';
+import { ApiError } from '../http/errors.ts';
 import type { RowChanges } from '../reconcile/read.ts';
 
 /** What lists are read from. */
@@ -37,6 +38,12 @@ export interface LiveGateway {
   readonly deviceIdOf: (publicKey: string) => string | null;
   /** The public key of a device; null: there is no such device. */
   readonly publicKeyOf: (deviceId: string) => string | null;
+}
+
+/** The gateway of this process; `service_unavailable` where it has no data plane. */
+export function liveGateway({ live }: { readonly live?: LiveGateway }): LiveGateway {
+  if (live === undefined) throw new ApiError('service_unavailable');
+  return live;
 }
 
 /** Whose devices are asked for; null does not matter. */

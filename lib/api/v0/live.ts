@@ -32,7 +32,7 @@ import {
   type ShownFlow,
   writeFlowCursor,
 } from '../../live/flows.ts';
-import type { LiveGateway, Whose } from '../../live/gateway.ts';
+import { liveGateway, type Whose } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../paging.ts';
 import { type ApiContext, outsidePath, route } from '../routes.ts';
@@ -164,10 +164,6 @@ const judgeRefusals = judgeOf<Asked & { reason?: ReasonName }>(refusalParameters
 
 /** The routes. */
 export function liveRoutes({ services }: ApiContext): ServerRoute[] {
-  const gatewayOf = (): LiveGateway => {
-    if (services.live === undefined) throw new ApiError('service_unavailable');
-    return services.live;
-  };
   /** The route of a list of flows: whose places are written by `write`. */
   const pages = <Place>(
     path: string,
@@ -182,7 +178,7 @@ export function liveRoutes({ services }: ApiContext): ServerRoute[] {
     route('GET', path, {}, async ({ url }, h) => {
       const sent = new URLSearchParams(url.search);
       const asked = accepted(judge(sentOnce(sent), 'update'));
-      gatewayOf();
+      liveGateway(services);
       const { destination = null, rule_id: rule = null, limit: most = LIMIT_DEFAULT } = asked;
       const owners = whoseOf(asked);
       if (owners === null || (rule !== null && !isUuid(rule))) return { data: [] };
@@ -198,14 +194,14 @@ export function liveRoutes({ services }: ApiContext): ServerRoute[] {
     });
   return [
     pages<FlowPlace>('/v0/flows', judgeFlows, writeFlowCursor, (filter, most, from) =>
-      listFlows(gatewayOf(), filter, most, from),
+      listFlows(liveGateway(services), filter, most, from),
     ),
     pages<EndedPlace>('/v0/ended_flows', judgeEndedFlows, writeEndedCursor, (...asked) =>
-      listEndedFlows(gatewayOf(), ...asked),
+      listEndedFlows(liveGateway(services), ...asked),
     ),
     route('GET', '/v0/refusals', {}, async ({ url }) => {
       const asked = accepted(judgeRefusals(sentOnce(new URLSearchParams(url.search)), 'update'));
-      const gateway = gatewayOf();
+      const gateway = liveGateway(services);
       const { reason = null, limit: most = LIMIT_DEFAULT } = asked;
       const owners = whoseOf(asked);
       if (owners === null) return { data: [] };

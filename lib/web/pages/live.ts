@@ -5,7 +5,6 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { ReasonName } from '../../../dataplane/index.ts';
 import { type Database, readRules, readUsers } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { readCidr } from '../../judge/network.ts';
 import { listEndedFlows, readEndedCursor, writeEndedCursor } from '../../live/ended-flows.ts';
@@ -16,7 +15,7 @@ import {
   type ShownFlow,
   writeFlowCursor,
 } from '../../live/flows.ts';
-import type { LiveGateway } from '../../live/gateway.ts';
+import { liveGateway } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
 import { isOfDevices } from '../../observe/reason-words.ts';
 import { adminPage } from '../kit/route.ts';
@@ -42,13 +41,8 @@ export function livePages(web: Web): ServerRoute[] {
   ];
 }
 
-function gatewayOf({ services }: Web): LiveGateway {
-  if (services.live === undefined) throw new ApiError('service_unavailable');
-  return services.live;
-}
-
 async function showFlows(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const gateway = gatewayOf(web);
+  const gateway = liveGateway(web.services);
   const from = readFlowCursor(queryText(request, 'cursor'));
   return showList(web, request, h, {
     path: FLOWS,
@@ -66,7 +60,7 @@ async function showEndedFlows(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const gateway = gatewayOf(web);
+  const gateway = liveGateway(web.services);
   const from = readEndedCursor(queryText(request, 'cursor'));
   return showList(web, request, h, {
     path: ENDED,
@@ -129,7 +123,7 @@ async function showRefusals(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const gateway = gatewayOf(web);
+  const gateway = liveGateway(web.services);
   const asked = await askedBy(web.services.database, request);
   const { typed, faults, whose } = asked;
   const reason = refusalReasons.find((name) => name === typed.reason) ?? null;

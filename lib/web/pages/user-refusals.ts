@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { actorId } from '../../auth/index.ts';
-import { ApiError } from '../../http/errors.ts';
+import { liveGateway } from '../../live/gateway.ts';
 import { listRefusals, type ShownRefusal } from '../../live/refusals.ts';
 import { ownDevices } from '../parts/own-devices.ts';
 import { addressCell, serviceInWords } from '../parts/packet-words.ts';
@@ -21,10 +21,8 @@ export function userRefusalPages(web: Web): ServerRoute[] {
 }
 
 async function showOwn(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const { live } = web.services;
-  if (live === undefined) throw new ApiError('service_unavailable');
   const asked = { deviceId: null, userId: actorId(request), reason: null };
-  const refusals = await listRefusals(live, asked, READ_MAX);
+  const refusals = await listRefusals(liveGateway(web.services), asked, READ_MAX);
   // The list is in memory; whose a device is by now, the rows say.
   const own = new Map((await ownDevices(web, request)).map(({ row }) => [row.id, row.name]));
   const list = refusals
