@@ -180,21 +180,12 @@ export class WorkerLink {
   }
 
   #take(report: Report): void {
+    if ('id' in report) {
+      this.#pending.get(report.id)?.resolve(report);
+      this.#pending.delete(report.id);
+      return;
+    }
     switch (report.type) {
-      case 'applied':
-      case 'diagnosed':
-      case 'capturing':
-      case 'explained':
-      case 'flows':
-      case 'pastFlows':
-      case 'refusals':
-      case 'endedFlows':
-      case 'passedRefusals':
-      case 'sample':
-      case 'unknownSenders':
-        this.#pending.get(report.id)?.resolve(report);
-        this.#pending.delete(report.id);
-        return;
       case 'fault':
         return this.#owner.log('error', `a packet made ${this.#name} fail: ${report.message}`);
       case 'failed':

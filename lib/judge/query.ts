@@ -5,16 +5,19 @@ export function parametersOf(search: string): URLSearchParams {
   return new URLSearchParams(search.replaceAll('+', '%2B'));
 }
 
-/** A parameter that is empty or sent several times becomes a list, which the judge refuses. */
+/**
+ * The parameters of these names, or all of them. One that is empty or sent several times becomes a
+ * list, which the judge refuses.
+ */
 export function sentOnce(
   parameters: URLSearchParams,
-  names: readonly string[],
+  names: readonly string[] = [...new Set(parameters.keys())],
 ): Record<string, unknown> {
-  const sent: Record<string, unknown> = {};
-  for (const name of names) {
-    const values = parameters.getAll(name);
-    const [value = ''] = values;
-    if (values.length > 0) sent[name] = values.length === 1 && value !== '' ? value : values;
-  }
-  return sent;
+  const sent = names.filter((name) => parameters.has(name));
+  return Object.fromEntries(
+    sent.map((name) => {
+      const values = parameters.getAll(name);
+      return [name, values.length === 1 && values[0] !== '' ? values[0] : values];
+    }),
+  );
 }

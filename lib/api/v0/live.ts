@@ -32,6 +32,7 @@ import {
   type ShownFlow,
   writeFlowCursor,
 } from '../../live/flows.ts';
+import { sentOnce } from '../../judge/query.ts';
 import { liveGateway, type Whose } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../paging.ts';
@@ -214,16 +215,6 @@ export function liveRoutes({ services }: ApiContext): ServerRoute[] {
 function whoseOf({ device_id: device = null, user_id: user = null }: Asked): Whose | null {
   if ([device, user].some((id) => id !== null && !isUuid(id))) return null;
   return { deviceId: device?.toLowerCase() ?? null, userId: user?.toLowerCase() ?? null };
-}
-
-/** A parameter that is empty or sent several times becomes a list, which the judge refuses. */
-function sentOnce(parameters: URLSearchParams): Record<string, unknown> {
-  return Object.fromEntries(
-    [...new Set(parameters.keys())].map((name) => {
-      const values = parameters.getAll(name);
-      return [name, values.length === 1 && values[0] !== '' ? values[0] : values];
-    }),
-  );
 }
 
 function accepted<Values>({ values, faults }: Judged<Values>): Values {
