@@ -21,6 +21,7 @@ export type { LoggedFlow } from './flow-log-ring.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
+export { releaseMemory } from './io/release-memory.ts';
 export type { CaptureOrder } from './path/capture.ts';
 export type { ChangeEffect } from './path/effect.ts';
 export { endReasons } from './filter/ended-flows.ts';

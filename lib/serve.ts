@@ -3,7 +3,7 @@
 
 import type { Server } from '@hapi/hapi';
 import { type Config, openSettings } from '../config/index.ts';
-import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
+import { createGateway, derivePublicKey, type Gateway, releaseMemory } from '../dataplane/index.ts';
 import {
   type Database,
   type GatewayStart,
@@ -245,6 +245,8 @@ async function listen(
   { config, log, counters }: Pick<Services, 'config' | 'log' | 'counters'>,
   hasHost: boolean,
 ): Promise<() => Promise<void>> {
+  // Starting took more memory than serving needs, and nobody waits for an answer yet.
+  releaseMemory();
   await listenForRequests(server, config);
   if (!hasHost) return async () => undefined;
   const path = localSocketPath(config);

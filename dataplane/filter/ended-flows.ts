@@ -122,9 +122,9 @@ export class EndedFlows {
   constructor({ capacity, share = capacity / ENDED_FLOWS_SHARE }: EndedFlowsOptions) {
     this.#capacity = capacity;
     this.#share = Math.max(1, share);
-    // Writing gives the arrays their memory now. Otherwise memory would grow with each record.
-    this.#words = new Int32Array((capacity + 1) * RECORD_WORDS).fill(0);
-    this.#numbers = new Float64Array((capacity + 1) * NUMBERS).fill(0);
+    // A page of these arrays takes memory when its first record comes.
+    this.#words = new Int32Array((capacity + 1) * RECORD_WORDS);
+    this.#numbers = new Float64Array((capacity + 1) * NUMBERS);
     this.#openers = Array.from({ length: capacity + 1 }, () => null);
     this.#targets = Array.from({ length: capacity + 1 }, () => null);
     this.#rules = Array.from({ length: capacity + 1 }, () => null);

@@ -77,6 +77,8 @@ export interface Addon extends Primitives {
   notify(path: Uint8Array, message: Uint8Array): void;
   /** Whether the kernel says that its clock is synchronized (adjtimex). */
   clockIsSynchronized(): boolean;
+  /** Gives what malloc holds and nobody uses back to the kernel; it takes milliseconds. */
+  releaseMemory(): void;
   createEngine(options: NativeEngineOptions & NativeMemory & NativeTeam): NativeFunctions;
 }
 

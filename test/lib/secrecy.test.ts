@@ -3,7 +3,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +12,7 @@ import { hashToken } from '../../lib/auth/tokens.ts';
 import { databaseKinds, openDatabase } from '../support/database/databases.ts';
 import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
 import { type LogLine, logInto, newKey, serverOn } from '../support/api/server.ts';
+import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PASSWORD = 'correct horse battery';
@@ -78,21 +78,13 @@ async function run(send: Send, providerOrigin: string, { psk, strange }: Secrets
   await send({ method: 'DELETE', path: `/v0/users/${EMAIL}` });
 }
 
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0);
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
-
 async function startProcess(
   t: ExecutionContext,
   environment: Record<string, string>,
 ): Promise<{ child: ChildProcess; address: string; output: () => string }> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-secrecy-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const env = { ...environment, DATA_DIR: folder, WIREGUARD_PORT: String(await freePort()) };
+  const env = { ...environment, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
   const child = spawn(process.execPath, ['lib/main.ts', 'serve'], { cwd: ROOT, env });
   t.teardown(() => child.kill('SIGKILL'));
   let output = '';

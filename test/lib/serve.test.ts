@@ -18,6 +18,7 @@ import { lockSqliteFile } from '../support/database/sqlite-lock.ts';
 import { addon } from '../support/dataplane/native.ts';
 import { configOf, type LogLine, logInto, newKey } from '../support/api/server.ts';
 import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
+import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TOKEN = `pst_${'s'.repeat(43)}`;
@@ -38,15 +39,6 @@ function dataDir(t: ExecutionContext): string {
   return folder;
 }
 
-/** A UDP port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0);
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
-
 interface Served {
   running: Running;
   log: LogLine[];
@@ -63,7 +55,7 @@ async function start(
   const config = configOf({
     ...settings,
     DATA_DIR: dataDir(t),
-    WIREGUARD_PORT: String(await freePort()),
+    WIREGUARD_PORT: String(await freeUdpPort()),
     ...changes,
   });
   const running = await serve(config, database, logInto(log));
@@ -120,7 +112,7 @@ test.serial('a port that is in use is named, and the start is undone', async (t)
   await once(taken, 'listening');
   t.teardown(() => taken.close());
   const { port } = taken.address() as { port: number };
-  const wireguardPort = await freePort();
+  const wireguardPort = await freeUdpPort();
   await t.throwsAsync(
     start(t, { HTTP_PORT: String(port), WIREGUARD_PORT: String(wireguardPort) }),
     { message: new RegExp(`^TCP 127\\.0\\.0\\.1:${port} is taken; .*HTTP_PORT`) },
@@ -304,7 +296,7 @@ test.serial('a signal stops the process cleanly', async (t) => {
         ...COMPILE_CACHE,
         ...settings,
         DATA_DIR: dataDir(t),
-        WIREGUARD_PORT: String(await freePort()),
+        WIREGUARD_PORT: String(await freeUdpPort()),
       },
     });
     let output = '';
@@ -344,7 +336,7 @@ test.serial('a signal stops in time even a start that waits for the database', a
       ...COMPILE_CACHE,
       ...settings,
       DATA_DIR: folder,
-      WIREGUARD_PORT: String(await freePort()),
+      WIREGUARD_PORT: String(await freeUdpPort()),
     },
   });
   t.teardown(() => child.kill('SIGKILL'));
@@ -376,7 +368,7 @@ test.serial(
         ...settings,
         PATH: path,
         DATA_DIR: dataDir(t),
-        WIREGUARD_PORT: String(await freePort()),
+        WIREGUARD_PORT: String(await freeUdpPort()),
         NODE_DISABLE_COMPILE_CACHE: '1',
       },
     });
@@ -409,7 +401,7 @@ test.serial('a first start that fails keeps no password', async (t) => {
   t.notRegex(refused.stdout, /API token/);
   udp.close();
   // The HTTP port is in use: the administrator exists already, and the credentials are shown.
-  const late = { ...common, HTTP_PORT: String(port), WIREGUARD_PORT: String(await freePort()) };
+  const late = { ...common, HTTP_PORT: String(port), WIREGUARD_PORT: String(await freeUdpPort()) };
   const shown = await postern(['serve'], late);
   t.is(shown.status, 1, shown.stderr);
   t.regex(shown.stderr, /TCP 127\.0\.0\.1:\d+ is taken/);

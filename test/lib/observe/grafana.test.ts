@@ -1,8 +1,6 @@
 // The dashboard for Grafana: a file that it takes, whose every expression asks for metrics that a
 // gateway which serves shows. The end-to-end tests look at it once more, with a device.
 
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +12,7 @@ import { openDatabase } from '../../support/database/databases.ts';
 import { readExposition } from '../../support/observe/exposition.ts';
 import { namedBy } from '../../support/observe/promql.ts';
 import { configOf, logInto } from '../../support/api/server.ts';
+import { freeUdpPort } from '../../support/network/free-port.ts';
 
 const TOKEN = `pst_${'g'.repeat(43)}`;
 const dashboard = readDashboard();
@@ -127,14 +126,6 @@ test('what an expression names is found', (t) => {
   t.deepEqual(namedBy('time() - a'), { metrics: ['a'], labels: [] });
 });
 
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0);
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
-
 /** The metrics of a gateway that serves, read by this host. */
 async function scrape(t: ExecutionContext): Promise<ReturnType<typeof readExposition>> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-grafana-'));
@@ -143,7 +134,7 @@ async function scrape(t: ExecutionContext): Promise<ReturnType<typeof readExposi
     WIREGUARD_TUN: 'off',
     HTTP_PORT: '0',
     DATA_DIR: folder,
-    WIREGUARD_PORT: String(await freePort()),
+    WIREGUARD_PORT: String(await freeUdpPort()),
     DEFAULT_ADMIN_EMAIL: 'admin@example.com',
     DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
     BOOTSTRAP_API_TOKEN: TOKEN,

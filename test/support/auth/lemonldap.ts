@@ -9,7 +9,7 @@ import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
 import { CLIENT } from './bad-openid-provider.ts';
-import { freePort } from '../database/mariadb.ts';
+import { freePort } from '../network/free-port.ts';
 import { makeFolder, startProvider } from './provider-process.ts';
 
 const PORTAL = '/usr/share/lemonldap-ng/portal';

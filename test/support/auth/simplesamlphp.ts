@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
-import { freePort } from '../database/mariadb.ts';
+import { freePort } from '../network/free-port.ts';
 import { makeFolder, startProvider } from './provider-process.ts';
 
 const WWW = '/usr/share/simplesamlphp/www';

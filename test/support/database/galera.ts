@@ -3,7 +3,8 @@
 // may lose only then, with the error of a deadlock.
 
 import { tmpdir } from 'node:os';
-import { freePort, launch, makeData, type Mariadb, stopMariadb } from './mariadb.ts';
+import { freePort } from '../network/free-port.ts';
+import { launch, makeData, type Mariadb, stopMariadb } from './mariadb.ts';
 
 const PROVIDER = '/usr/lib/galera/libgalera_smm.so';
 /** The state is copied with rsync, which as root would write as nobody. */

@@ -6,8 +6,7 @@
 // started from this working tree when the variable is not set; other servers are never touched.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { createHash, randomInt } from 'node:crypto';
-import { once } from 'node:events';
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -18,12 +17,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2';
+import { freePort } from '../network/free-port.ts';
 
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
@@ -154,26 +153,6 @@ function isAlive(pid: number): boolean {
   }
   // A child that ended but was not waited for still answers to signal 0.
   return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-}
-
-/**
- * A TCP port of loopback that nobody uses: below those that Linux gives to connections that leave,
- * so that none takes it before the server does.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_768);
-    const server = createServer().listen(port, '127.0.0.1');
-    try {
-      await once(server, 'listening');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
-      throw error;
-    }
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
 }
 
 /** Where `start` leaves word for `stop`: a folder for each working tree, a file for each server. */

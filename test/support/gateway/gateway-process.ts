@@ -3,16 +3,15 @@
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { answerOf, type Answer, requestOf } from '../api/requests.ts';
 import { COMPILE_CACHE } from './launcher.ts';
+import { freePort, freeUdpPort } from '../network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const START_MS = 60_000;
@@ -44,7 +43,7 @@ export async function startGateway(
 ): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-gateway-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const port = await freeTcpPort();
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const token = `pst_${randomBytes(32).toString('base64url')}`;
   const environment: Record<string, string> = {
@@ -124,21 +123,4 @@ async function ask(
   const { headers, payload } = requestOf(sent);
   const response = await fetch(url, { method, headers, body: payload as string | null });
   return answerOf(response.status, Object.fromEntries(response.headers), await response.text());
-}
-
-async function freeTcpPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0);
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
 }
