@@ -22,8 +22,13 @@ import {
 
 /** How often packets are taken; a ring is full after 150 ms of 200 Mbit/s. */
 const TAKE_MS = 20;
-/** Bytes that are handed on at once. */
-const CHUNK_BYTES = 256 * 1024;
+/**
+ * Bytes of a buffer that is handed on. malloc asks the kernel for each piece of 128 KiB or more
+ * (MALLOC_TRIM_THRESHOLD_ in lib/postern), which costs more than all else that a capture does.
+ */
+const CHUNK_BYTES = 48 * 1024;
+/** Bytes that may wait for the client in this process. */
+const WAITING_BYTES = 256 * 1024;
 /** A packet of 64 KiB and what is said of it. */
 const BLOCK_BYTES_MAX = 80 * 1024;
 /** Bytes that are written before others have their turn; the rest is taken 1 ms later. */
@@ -97,7 +102,7 @@ export class CaptureStream extends Readable {
   #isOver = false;
 
   constructor(options: StreamOptions) {
-    super({ highWaterMark: CHUNK_BYTES });
+    super({ highWaterMark: WAITING_BYTES });
     this.#options = options;
     this.#capture = options.capture;
     this.#send(sectionHeader(options.application, options.comment));
