@@ -24,6 +24,8 @@ const operations: Partial<
     const userId = email === undefined ? null : await gateway.findUser(email);
     return { method: 'POST', path: '/v0/rules', body: { rule: ruleFields(options, userId) } };
   },
+  'rule enable': async (_gateway, { id = '' }) => change('rule', id, { enabled: true }),
+  'rule disable': async (_gateway, { id = '' }) => change('rule', id, { enabled: false }),
   'rule delete': async (_gateway, { id = '' }) => removal('rules', id),
   'device delete': async (_gateway, { id = '' }) => removal('devices', id),
   'device disable': async (_gateway, { id = '' }) => change('device', id, { enabled: false }),
@@ -37,7 +39,7 @@ function removal(collection: string, id: string): Operation {
   return { method: 'DELETE', path: `/v0/${collection}/${encodeURIComponent(id)}` };
 }
 
-function change(wrapper: 'device' | 'user', id: string, fields: object): Operation {
+function change(wrapper: 'device' | 'rule' | 'user', id: string, fields: object): Operation {
   const path = `/v0/${wrapper}s/${encodeURIComponent(id)}`;
   return { method: 'PATCH', path, body: { [wrapper]: fields } };
 }

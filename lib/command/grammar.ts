@@ -32,6 +32,8 @@ export const optionTypes = {
   action: { type: 'string' },
   'port-type': { type: 'string' },
   'port-range': { type: 'string' },
+  description: { type: 'string' },
+  disabled: { type: 'boolean' },
   'no-password': { type: 'boolean' },
   'password-stdin': { type: 'boolean' },
   'reset-mfa': { type: 'boolean' },
@@ -202,20 +204,36 @@ export const commands = {
   },
   'rule create': {
     usage:
-      '--destination D [--action A] [--port-type T --port-range P] [--email E] [--force] [--dry-run]',
+      '--destination D [--action A] [--port-type T --port-range P] [--description D] [--disabled] [--email E] [--force] [--dry-run]',
     sentence:
-      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. --dry-run says what it would do, and makes none.',
+      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled. --dry-run says what it would do, and makes none.',
     takes: [
       'destination',
       'action',
       'port-type',
       'port-range',
+      'description',
+      'disabled',
       'email',
       'force',
       'dry-run',
       'json',
     ],
     needs: ['destination'],
+  },
+  'rule enable': {
+    usage: '--id ID [--force] [--dry-run]',
+    sentence:
+      'Lets a rule decide again. Where a policy test would fail because of it, only with --force. --dry-run says what that would do, and changes nothing.',
+    takes: ['id', 'force', 'dry-run', 'json'],
+    needs: ['id'],
+  },
+  'rule disable': {
+    usage: '--id ID [--dry-run]',
+    sentence:
+      'Keeps a rule that decides nothing until it is enabled again. --dry-run says what that would do, and changes nothing.',
+    takes: ['id', 'dry-run', 'json'],
+    needs: ['id'],
   },
   'rule delete': {
     usage: '--id ID [--dry-run]',

@@ -38,6 +38,8 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   expect: ['X', 'accept or drop.'],
   force: ['', 'Writes the rule although policy tests fail then.'],
   'port-range': ['P', 'A port or ports: 443, 8000-8080.'],
+  description: ['D', 'What it is for: at most 255 characters.'],
+  disabled: ['', 'It decides nothing until it is enabled.'],
   protocol: ['P', 'tcp, udp or icmp.'],
   port: ['N', 'A port of tcp or udp: 443.'],
   snaplen: ['N', 'Bytes that are kept of each packet; 128 without it.'],

@@ -9,6 +9,8 @@ import {
   readPolicyTests,
   readRules,
   readUsers,
+  type Rule,
+  type Transaction,
   type UserRow,
   writeTransaction,
 } from '../../models/index.ts';
@@ -17,11 +19,19 @@ import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { ApiError } from '../http/errors.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
 import { isUuid } from '../judge/fields.ts';
-import { noteFailures, PolicyGuard } from '../policy/guard.ts';
+import { type FailingTest, noteFailures, PolicyGuard } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import { commandLine } from '../process/command-line.ts';
 import { meaningOf, meantNetwork } from '../rules/meaning.ts';
-import { guardNewRules, judgeRule, newRule, obeyedRule, showRule } from '../rules/rules.ts';
+import { saveChanges } from '../records/writes.ts';
+import {
+  guardNewRules,
+  judgeChange,
+  judgeRule,
+  newRule,
+  obeyedRule,
+  showRule,
+} from '../rules/rules.ts';
 import { faultsInWords } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
 import { RULE_HINTS, ruleFields } from './rule-fields.ts';
@@ -34,6 +44,8 @@ type Run = (config: Config, database: Database, command: Command) => Promise<Out
 export const ruleCommands: Partial<Record<CommandName, Run>> = {
   'rule list': listRules,
   'rule create': createRule,
+  'rule enable': (...asked) => switchRule(...asked, true),
+  'rule disable': (...asked) => switchRule(...asked, false),
   'rule delete': deleteRule,
 };
 
@@ -66,10 +78,11 @@ async function listRules(
     const whose = rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? rule.user_id);
     const network = meantNetwork(rule.destination);
     const destination = network === null ? rule.destination : `${rule.destination} (${network})`;
-    return [rule.id, rule.action, destination, ports, whose];
+    const state = rule.enabled ? 'enabled' : 'disabled';
+    return [rule.id, rule.action, destination, ports, whose, state, rule.description ?? ''];
   });
   return {
-    text: table(['id', 'action', 'destination', 'traffic', 'whose'], rows),
+    text: table(['id', 'action', 'destination', 'traffic', 'whose', 'state', 'description'], rows),
     data: rules.map(showRule),
   };
 }
@@ -88,7 +101,7 @@ async function createRule(
     const sent = { ...newRule(judgeRule(fields, 'create')), isForced };
     const [judged] = await guardNewRules(context, [sent], transaction);
     if (judged === undefined) throw new Error('the rule was not judged');
-    if (judged instanceof ApiError) throw new Error(inWords(judged));
+    if (judged instanceof ApiError) throw new Error(inWords(judged, 'made'));
     const { row, failing } = judged;
     noteFailures(transaction, failing, { ruleId: row.id, isForced });
     return database.models.Rule.create(row, { transaction, validate: false });
@@ -98,9 +111,54 @@ async function createRule(
 }
 
 /** A refusal as a sentence, with the way out where policy tests hold the rule up. */
-function inWords({ faults }: ApiError): string {
+function inWords({ faults }: ApiError, done: 'made' | 'enabled'): string {
   const words = faultsInWords(faults ?? {}, RULE_HINTS);
-  return faults?.['base'] === undefined ? words : `${words}; with --force the rule is made anyway`;
+  return faults?.['base'] === undefined
+    ? words
+    : `${words}; with --force the rule is ${done} anyway`;
+}
+
+async function switchRule(
+  config: Config,
+  database: Database,
+  { options: { id = '', force: isForced } }: Command,
+  isOn: boolean,
+): Promise<Outcome> {
+  const context = await policyContextOf(config, database);
+  const { result: failures } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    const present = await lockRule(database, id, transaction);
+    const force = isForced || !isOn;
+    const input = judgeRule({ enabled: isOn }, 'update');
+    const { row, failing } = await judgeChange(
+      context,
+      input,
+      { present, force },
+      transaction,
+    ).catch((error: unknown) => {
+      throw error instanceof ApiError ? new Error(inWords(error, 'enabled')) : error;
+    });
+    noteFailures(transaction, failing, { ruleId: present.id, isForced: isOn });
+    await saveChanges(present, row, transaction);
+    return failing;
+  });
+  const text = `${id} is ${isOn ? 'enabled' : 'disabled'}.`;
+  return { text, data: { id, enabled: isOn }, ...failuresNote(failures) };
+}
+
+/** Finds a rule, and locks it. */
+async function lockRule(database: Database, id: string, transaction: Transaction): Promise<Rule> {
+  const rule = isUuid(id)
+    ? await database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
+    : null;
+  if (rule === null) throw new Error(`there is no rule ${id}; see: ${commandLine('rule list')}`);
+  return rule;
+}
+
+/** What is to be said of policy tests that fail from now on. */
+function failuresNote({ length: count }: readonly FailingTest[]): { note?: string } {
+  if (count === 0) return {};
+  return { note: `${count} policy test(s) fail now; see: ${commandLine('policy-test run')}` };
 }
 
 async function deleteRule(
@@ -110,10 +168,7 @@ async function deleteRule(
 ): Promise<Outcome> {
   const context = await policyContextOf(config, database);
   const { result: failing } = await writeTransaction(database, async (transaction) => {
-    const rule = isUuid(id)
-      ? await database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
-      : null;
-    if (rule === null) throw new Error(`there is no rule ${id}; see: ${commandLine('rule list')}`);
+    const rule = await lockRule(database, id, transaction);
     const tests = await readPolicyTests(database, { transaction });
     const change = { before: obeyedRule(rule), after: null };
     const guard = await PolicyGuard.open(context, tests, [change], transaction);
@@ -123,7 +178,5 @@ async function deleteRule(
     return failures;
   });
   const data = { id, removed: true };
-  if (failing.length === 0) return { text: `${id} is removed.`, data };
-  const note = `${failing.length} policy test(s) fail now; see: ${commandLine('policy-test run')}`;
-  return { text: `${id} is removed.`, data, note };
+  return { text: `${id} is removed.`, data, ...failuresNote(failing) };
 }

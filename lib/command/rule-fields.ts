@@ -9,11 +9,12 @@ export const RULE_HINTS: Hints = {
   destination: '--destination 10.0.0.5 or 10.0.0.0/8; names of hosts are not possible',
   port_type: '--port-type tcp|udp, or leave --port-range away',
   port_range: '--port-range 443 or 8000-8080',
+  description: '--description TEXT, at most 255 characters',
 };
 
 /** The fields of a rule for a user; null: for everyone. */
 export function ruleFields(
-  { destination, action, portType, portRange }: Options,
+  { destination, action, portType, portRange, description, disabled }: Options,
   userId: string | null,
 ): object {
   return {
@@ -21,6 +22,8 @@ export function ruleFields(
     ...(action === undefined ? {} : { action }),
     ...(portType === undefined ? {} : { port_type: portType }),
     ...(portRange === undefined ? {} : { port_range: portRange }),
+    ...(description === undefined ? {} : { description }),
+    ...(disabled ? { enabled: false } : {}),
     user_id: userId,
   };
 }

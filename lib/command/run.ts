@@ -26,6 +26,7 @@ export interface Options {
   readonly action?: string;
   readonly portType?: string;
   readonly portRange?: string;
+  readonly description?: string;
   readonly expect?: string;
   readonly json: boolean;
   readonly noPassword: boolean;
@@ -40,6 +41,8 @@ export interface Options {
   readonly online: boolean;
   /** Makes the user who is not there. */
   readonly createUser: boolean;
+  /** Makes what decides nothing until it is enabled. */
+  readonly disabled: boolean;
   /** Writes although policy tests fail then. */
   readonly force: boolean;
   /** All people, where else one is named. */

@@ -143,6 +143,7 @@ export interface TranslatedRule {
 
 /** What a rule means. */
 export function translateRule(row: ObeyedRule): TranslatedRule {
+  if (!row.enabled) return { rules: [], message: null };
   const destination = parseDestination(row.destination);
   const hasPorts = row.port_type !== null;
   const portsAreGood =

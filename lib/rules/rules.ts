@@ -9,7 +9,6 @@ import {
   newId,
   type ObeyedRule,
   overlaps,
-  type PolicyTestRow,
   readPolicyTests,
   readRivalRules,
   readRules,
@@ -39,7 +38,6 @@ import {
   isForced,
   noteFailures,
   PolicyGuard,
-  type RuleChange,
 } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import {
@@ -164,19 +162,11 @@ export class Rules implements Collection<RuleValues> {
       scopes: { configuration: true },
       judge: async (transaction) => {
         const present = await lockRecord(this.#database.models.Rule, id, transaction);
-        const row = merge(input.values, present);
-        const [faults, tests] = await Promise.all([
-          this.#judgeUpdate({ input, row }, present, transaction),
-          readPolicyTests(this.#database, { transaction }),
-        ]);
-        refuseFaults(faults);
-        const change = { before: obeyedRule(present), after: { ...row, id: present.id } };
-        const failing = await this.#failing(change, tests, transaction);
-        if (!force) refuseFaults(failureFaults(failing, present.id));
-        return { present, row, failing };
+        const change = await judgeChange(this.#context, input, { present, force }, transaction);
+        return { present, ...change };
       },
       write: (transaction, { present, row, failing }) => {
-        noteFailures(transaction, failing, { ruleId: present.id, isForced: true });
+        noteFailures(transaction, failing, { ruleId: present.id, isForced: row.enabled });
         return saveChanges(present, row, transaction);
       },
     });
@@ -191,7 +181,8 @@ export class Rules implements Collection<RuleValues> {
           readPolicyTests(this.#database, { transaction }),
         ]);
         const change = { before: obeyedRule(rule), after: null };
-        return { rule, failing: await this.#failing(change, tests, transaction) };
+        const guard = await PolicyGuard.open(this.#context, tests, [change], transaction);
+        return { rule, failing: guard.change(change) };
       },
       // A removal is never held up.
       write: (transaction, { rule, failing }) => {
@@ -203,7 +194,8 @@ export class Rules implements Collection<RuleValues> {
 
   /**
    * The rules that match some of the packets of a rule that is typed: those that prevent it, and
-   * others. Empty if the input is not complete. `id` is the id of the rule itself, if it exists.
+   * others. Empty if the input is not complete or the rule is off. `id` is the id of the rule
+   * itself, if it exists.
    */
   async touching({ values, faults }: Judged<RuleValues>, id: string | null): Promise<Touching> {
     const present =
@@ -212,7 +204,7 @@ export class Rules implements Collection<RuleValues> {
     const isReadable = ['destination', 'port_range', 'port_type', 'user_id', 'action'].every(
       (name) => faults[name] === undefined,
     );
-    if (!isReadable || row.destination === '')
+    if (!isReadable || row.destination === '' || !row.enabled)
       return { rivals: [], others: [], shadow: null, shadowed: [] };
     const extent = extentOf(row);
     const ids = await readTouchingRules(this.#database, extent, TOUCHING_MAX + 1);
@@ -228,28 +220,6 @@ export class Rules implements Collection<RuleValues> {
 
   get #database(): Database {
     return this.#context.services.database;
-  }
-
-  /** The policy tests that fail because of a change. */
-  async #failing(
-    change: RuleChange,
-    tests: readonly PolicyTestRow[],
-    transaction: Transaction,
-  ): Promise<FailingTest[]> {
-    const guard = await PolicyGuard.open(this.#context, tests, [change], transaction);
-    return guard.change(change);
-  }
-
-  /** All faults of an update; they are about the rule as it would become. */
-  async #judgeUpdate(rule: NewRule, present: Rule, transaction: Transaction): Promise<Faults> {
-    const context = { database: this.#database, transaction };
-    const [{ faults } = { faults: {} }] = await judgeFields([rule], present, context);
-    if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
-    const extent = extentOf(rule.row);
-    const rivals = await readRivalRules(this.#database, [extent], transaction);
-    if (rivals.some((rival) => rival.id !== present.id && overlaps(rival, extent)))
-      addFault(faults, 'destination', messages.overlap);
-    return faults;
   }
 }
 
@@ -307,8 +277,8 @@ function failureFaults(failing: readonly FailingTest[], ruleId: string): Faults 
 
 /** What gateways obey of a rule as it is. */
 export function obeyedRule(rule: Rule): ObeyedRule {
-  const { id, action, destination, port_type, port_start, port_end, user_id } = rule;
-  return { id, action, destination, port_type, port_start, port_end, user_id };
+  const { id, action, destination, port_type, port_start, port_end, user_id, enabled } = rule;
+  return { id, action, destination, port_type, port_start, port_end, user_id, enabled };
 }
 
 /** A rule that was judged; `row` is good if there are no faults. */
@@ -328,7 +298,7 @@ export async function judgeNewRules(
 ): Promise<JudgedRule[]> {
   const judged = (await judgeFields(rules, null, { database, transaction })).map((rule) => ({
     ...rule,
-    extent: isFaultless(rule.faults) ? extentOf(rule.row) : null,
+    extent: isFaultless(rule.faults) && rule.row.enabled ? extentOf(rule.row) : null,
   }));
   const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
   const rivals: RuleExtent[] = await readRivalRules(database, wanted, transaction);
@@ -339,6 +309,56 @@ export async function judgeNewRules(
     rivals.push(extent);
     return { faults, row };
   });
+}
+
+/** A change of a rule that may be written, with the policy tests that fail because of it. */
+export interface GuardedChange {
+  readonly row: RuleContent;
+  readonly failing: readonly FailingTest[];
+}
+
+/**
+ * Judges a change of a rule, and throws what refuses it. `force`: whether policy tests may fail.
+ * The scope of the configuration must be locked.
+ */
+export async function judgeChange(
+  context: PolicyContext,
+  input: Judged<RuleValues>,
+  { present, force }: { present: Rule; force: boolean },
+  transaction: Transaction,
+): Promise<GuardedChange> {
+  const { database } = context.services;
+  const row = merge(input.values, present);
+  const [faults, tests] = await Promise.all([
+    judgeUpdate(database, { input, row }, present, transaction),
+    readPolicyTests(database, { transaction }),
+  ]);
+  refuseFaults(faults);
+  const change = { before: obeyedRule(present), after: { ...row, id: present.id } };
+  const guard = await PolicyGuard.open(context, tests, [change], transaction);
+  const failing = guard.change(change);
+  // To switch a rule off is as to remove it.
+  if (!force && row.enabled) refuseFaults(failureFaults(failing, present.id));
+  return { row, failing };
+}
+
+/** All faults of an update; they are about the rule as it would become. */
+async function judgeUpdate(
+  database: Database,
+  rule: NewRule,
+  present: Rule,
+  transaction: Transaction,
+): Promise<Faults> {
+  const [{ faults } = { faults: {} }] = await judgeFields([rule], present, {
+    database,
+    transaction,
+  });
+  if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
+  const extent = extentOf(rule.row);
+  const rivals = await readRivalRules(database, [extent], transaction);
+  if (rivals.some((rival) => rival.id !== present.id && overlaps(rival, extent)))
+    addFault(faults, 'destination', messages.overlap);
+  return faults;
 }
 
 /** A rule as it was sent, and as it would become. */
@@ -404,10 +424,11 @@ function portsOf(ports: RuleValues['port_range']): Pick<Rule, 'port_start' | 'po
   return { port_start: ports?.start ?? null, port_end: ports?.end ?? null };
 }
 
-/** True if a rule is new or would match other packets than before. */
-function movesRule(row: RuleContent, present: Rule | null): boolean {
-  if (present === null) return true;
-  return (Object.keys(row) as (keyof RuleContent)[]).some((name) => row[name] !== present[name]);
+/** True if a rule would match packets that it does not match now. */
+function movesRule(row: RuleContent, present: Rule): boolean {
+  if (!row.enabled) return false;
+  const names = Object.keys(row) as (keyof RuleContent)[];
+  return names.some((name) => name !== 'description' && row[name] !== present[name]);
 }
 
 /** Protocol and ports are judged together; if one cannot be read, the other is not judged. */

@@ -62,6 +62,17 @@ export const ruleFields = fieldsOf({
     obeyed: true,
     api: { kind: 'reference', description: 'Whose packets; null means everyone.' },
   },
+  description: {
+    column: { kind: 'text', size: 255, nullable: true },
+    audit: 'value',
+    api: { kind: 'trimmed', description: 'Free text.', atMost: 255 },
+  },
+  enabled: {
+    column: { kind: 'flag', default: true },
+    audit: 'value',
+    obeyed: true,
+    api: { kind: 'flag', description: 'False: the rule decides nothing.' },
+  },
   inserted_at: {
     column: { kind: 'timestamp' },
     audit: 'nothing',

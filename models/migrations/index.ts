@@ -9,6 +9,7 @@ import { sqlTime } from '../storage/time.ts';
 import { up as schemaOf100 } from './0001-schema-of-1.0.0.ts';
 import { up as history } from './0002-history.ts';
 import { up as policyTests } from './0003-policy-tests.ts';
+import { up as ruleFields } from './0004-rule-fields.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   { name: FIRST, up: schemaOf100 },
   { name: '0002-history', up: history },
   { name: '0003-policy-tests', up: policyTests },
+  { name: '0004-rule-fields', up: ruleFields },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

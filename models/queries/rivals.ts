@@ -84,7 +84,7 @@ export async function readUserIds(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Reads the rules that overlap one of the given ones by owner, action and addresses. */
+/** Reads the enabled rules that overlap one of the given ones by owner, action and addresses. */
 export async function readRivalRules(
   database: Database,
   wanted: readonly RuleExtent[],
@@ -107,14 +107,15 @@ export async function readRivalRules(
   return database.sequelize.query<RuleExtent & { id: string }>(
     `SELECT id, user_id, action, family, range_start AS start, range_end AS end,
             port_type, port_start, port_end FROM rules
-     WHERE ${conditions.join(' OR ')}`,
+     WHERE enabled = 1 AND (${conditions.join(' OR ')})`,
     { ...plainSelect(transaction), bind: binds.values },
   );
 }
 
 /**
- * Reads rules that match some of the packets that the given one means, whatever they do with them:
- * also those of the other action, and those that are everyone's beside a user's. The first ones.
+ * Reads enabled rules that match some of the packets that the given one means, whatever they do
+ * with them: also those of the other action, and those that are everyone's beside a user's. The
+ * first ones.
  */
 export async function readTouchingRules(
   database: Database,
@@ -122,7 +123,7 @@ export async function readTouchingRules(
   limit: number,
 ): Promise<string[]> {
   const conditions = [
-    'family = :family AND range_start <= :end AND range_end >= :start',
+    'enabled = 1 AND family = :family AND range_start <= :end AND range_end >= :start',
     ...(user_id === null ? [] : ['(user_id IS NULL OR user_id = :user_id)']),
     // A rule without ports means all traffic, that of every port too.
     ...(port_type === null
@@ -143,7 +144,8 @@ export async function readTouchingRules(
 }
 
 /** Whether the rule `other` decides before the drop rule `rules` wherever that one matches. */
-const IS_SHADOWED = `other.action = 'accept' AND other.family = rules.family
+const IS_SHADOWED = `rules.enabled = 1 AND other.enabled = 1
+  AND other.action = 'accept' AND other.family = rules.family
   AND (other.user_id = rules.user_id OR (other.user_id IS NULL AND rules.user_id IS NULL))
   AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
   AND ((other.port_type IS NULL AND rules.port_type IS NULL)

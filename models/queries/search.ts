@@ -106,11 +106,18 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
   },
   rules: {
     join: `LEFT ${OWNER} rules.user_id`,
-    columns: ['rules.destination', 'rules.action', 'rules.port_type', 'users.email'],
+    columns: [
+      'rules.destination',
+      'rules.action',
+      'rules.port_type',
+      'rules.description',
+      'users.email',
+    ],
     order: 'rules.inserted_at, rules.id',
     states: {
       accept: "rules.action = 'accept'",
       drop: "rules.action = 'drop'",
+      disabled: 'rules.enabled = 0',
       everyone: 'rules.user_id IS NULL',
       one_user: 'rules.user_id IS NOT NULL',
     },

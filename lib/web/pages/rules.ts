@@ -41,12 +41,28 @@ const RULES = '/rules';
 const plan: TablePlan = {
   table: 'rules',
   path: RULES,
-  states: { accept: 'Accept', drop: 'Drop', everyone: 'For everyone', one_user: 'For one user' },
+  states: {
+    accept: 'Accept',
+    drop: 'Drop',
+    disabled: 'Disabled',
+    everyone: 'For everyone',
+    one_user: 'For one user',
+  },
 };
 
 const NO_PROTOCOL = 'Please choose TCP or UDP to use ports, or leave “Ports” empty';
 
-const FILE_HEAD = ['id', 'action', 'destination', 'protocol', 'ports', 'user', 'added_at'];
+const FILE_HEAD = [
+  'id',
+  'action',
+  'destination',
+  'protocol',
+  'ports',
+  'user',
+  'added_at',
+  'description',
+  'enabled',
+];
 
 const ruleForm: readonly Section[] = [
   {
@@ -87,6 +103,13 @@ const ruleForm: readonly Section[] = [
         kind: 'email',
         help: 'The e-mail of the user whose devices it is for; empty: everyone.',
       },
+      { name: 'description', label: 'Description', help: 'What it is for.' },
+      {
+        name: 'enabled',
+        label: 'Enabled',
+        kind: 'box',
+        help: 'A rule that is disabled decides nothing.',
+      },
     ],
   },
 ];
@@ -95,7 +118,7 @@ const ruleForm: readonly Section[] = [
 export function rulePages(web: Web): ServerRoute[] {
   const rules = new Rules(web);
   const fresh = (request: Request): Typed =>
-    typedFrom({ action: 'accept', user_id: queryText(request, 'user') }, ruleForm);
+    typedFrom({ action: 'accept', enabled: true, user_id: queryText(request, 'user') }, ruleForm);
   return [
     adminPage('GET', RULES, (request, h) => showRules(web, request, h)),
     adminPage('GET', `${RULES}.csv`, (request, h) =>
@@ -177,7 +200,7 @@ function ruleCells(
       href: `${RULES}/${rule.id}`,
       ...helpOn(rule, shadow),
     },
-    rule.action === 'accept' ? { text: 'Accept', badge: 'good' } : { text: 'Drop', badge: 'bad' },
+    actionCell(rule),
     portsOf(rule) ?? 'all',
     rule.user_id === null
       ? 'everyone'
@@ -187,6 +210,12 @@ function ruleCells(
       : { text: hit.packets.toLocaleString('en'), help: bytesInWords(hit.bytes) },
     hit === undefined ? 'never' : { time: new Date(hit.lastHitMs).toISOString() },
   ];
+}
+
+function actionCell({ action, enabled }: RuleRow): object {
+  const text = action === 'accept' ? 'Accept' : 'Drop';
+  if (!enabled) return { text: `${text}, disabled`, badge: 'calm' };
+  return { text, badge: action === 'accept' ? 'good' : 'bad' };
 }
 
 const removal: Deed = {
@@ -211,6 +240,8 @@ async function fileLines(web: Web, ids: readonly string[]): Promise<(string | nu
     rule.port_type === null ? null : textOfValue(showRule(rule).port_range),
     rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? null),
     rule.inserted_at.toISOString(),
+    rule.description,
+    String(rule.enabled),
   ]);
 }
 
@@ -316,7 +347,12 @@ async function save(
     const { faults } = saved;
     return (await showForm(web, request, h, { rules, id, typed, faults, input })).code(422);
   }
-  const done = id === null ? 'The rule is in force.' : 'The changes are in force.';
+  const isOff = saved.result['enabled'] === false;
+  const done = isOff
+    ? 'The rule is saved. It is disabled and decides nothing.'
+    : id === null
+      ? 'The rule is in force.'
+      : 'The changes are in force.';
   const savedId = String(saved.result['id']);
   const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
   const notes = [
@@ -352,9 +388,13 @@ async function readShadowRules(
 }
 
 /** What is to be known of a rule besides what it says. */
-function helpOn({ destination }: RuleRow, shadow: RuleRow | undefined): { help?: string } {
+function helpOn(
+  { destination, description }: RuleRow,
+  shadow: RuleRow | undefined,
+): { help?: string } {
   const network = meantNetwork(destination);
   const help = [
+    ...(description === null ? [] : [description]),
     ...(network === null ? [] : [`It means ${network}.`]),
     ...(shadow === undefined ? [] : [shadowWords(shadow)]),
   ].join(' ');

@@ -20,6 +20,7 @@ test('nothing means serve', (t) => {
         payload: false,
         onlyRefused: false,
         force: false,
+        disabled: false,
         follow: false,
         ended: false,
         online: false,

@@ -31,9 +31,9 @@ for (const kind of databaseKinds()) {
     t.like(all.data, { id: all.text, action: 'drop', user_id: null, port_range: null });
     t.like(own.data, { action: 'accept', user_id: owner, port_range: '80 - 443' });
     const { text } = await runLine(database, 'rule list');
-    t.regex(text, /^ID +ACTION +DESTINATION +TRAFFIC +WHOSE\n/);
-    t.regex(text, / drop +10\.0\.0\.0\/8 +all +everyone\n/);
-    t.regex(text, / accept +10\.1\.0\.0\/16 +tcp 80 - 443 +ann@b\.example$/);
+    t.regex(text, /^ID +ACTION +DESTINATION +TRAFFIC +WHOSE +STATE +DESCRIPTION\n/);
+    t.regex(text, / drop +10\.0\.0\.0\/8 +all +everyone +enabled *\n/);
+    t.regex(text, / accept +10\.1\.0\.0\/16 +tcp 80 - 443 +ann@b\.example +enabled *$/);
     const ofAnn = await runLine(database, 'rule list --email ann@b.example');
     t.is((ofAnn.data as unknown[]).length, 1);
     const faults: [line: string, message: RegExp][] = [
@@ -65,6 +65,33 @@ for (const kind of databaseKinds()) {
     t.true(text.includes('192.168.50.20/24 (192.168.50.0/24)'));
     const host = await runLine(database, 'rule create --destination 10.0.0.5');
     t.is(host.note, undefined);
+  });
+
+  test(`${kind}: a rule is switched on as it is made, and off as it is removed`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    await runLine(database, `${WIKI} --email ann@b.example --expect accept`);
+    const line = 'rule create --destination 10.0.0.0/8 --description wiki --disabled';
+    const { text: id, data } = await runLine(database, line);
+    t.like(data, { description: 'wiki', enabled: false });
+    t.regex((await runLine(database, 'rule list')).text, / everyone +disabled +wiki$/);
+    await t.throwsAsync(runLine(database, `rule enable --id ${id}`), {
+      message: /this rule would drop the packet; with --force the rule is enabled anyway$/,
+    });
+    const on = await runLine(database, `rule enable --id ${id} --force`);
+    t.deepEqual(on.data, { id, enabled: true });
+    t.regex(on.note ?? '', /^1 policy test\(s\) fail now/);
+    t.is((await runLine(database, `rule disable --id ${id}`)).text, `${id} is disabled.`);
+    const accept = 'rule create --destination 10.0.0.5 --action accept';
+    const { text: other } = await runLine(database, accept);
+    await runLine(database, `rule enable --id ${id}`);
+    const off = await runLine(database, `rule disable --id ${other}`);
+    t.regex(off.note ?? '', /^1 policy test\(s\) fail now/, 'it is never held up');
+    await runLine(database, accept);
+    await t.throwsAsync(runLine(database, `rule enable --id ${other}`), { message: /overlaps/ });
+    await t.throwsAsync(runLine(database, 'rule enable --id x'), {
+      message: /^there is no rule x/,
+    });
   });
 
   test(`${kind}: a rule is held up by a test, unless --force is typed`, async (t) => {

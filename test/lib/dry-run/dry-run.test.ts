@@ -107,6 +107,39 @@ test('a rule that is tried ends what it then ends, and is not written', async (t
   t.like(removed, { record: null, ended_flow_count: 0 });
 });
 
+test('to switch a rule off is tried as a removal, to switch it on as a new rule', async (t) => {
+  const { gateway, laptop } = await scene();
+  await using _ = gateway;
+  const make = async (action: string, destination: string, more: object = {}) => {
+    const { rule } = ruleTo(action, destination, more).body;
+    return `/v0/rules/${String((await gateway.api.post('/v0/rules', { rule })).id)}`;
+  };
+  const accepts = await make('accept', '10.0.0.5', { port_type: 'udp', port_range: 53 });
+  const drops = await make('drop', '10.0.0.5');
+  const turn = (path: string, enabled: boolean) => ({
+    method: 'PATCH',
+    path,
+    body: { rule: { enabled } },
+  });
+  await laptop.udp('10.0.0.5', 53, 'x');
+  t.like(await tryOut(t, gateway, turn(accepts, false)), {
+    record: { enabled: false },
+    ended_flow_count: 3,
+  });
+  const { rule } = ruleTo('accept', '10.0.0.0/24', { enabled: false }).body;
+  const off = `/v0/rules/${String((await gateway.api.post('/v0/rules', { rule })).id)}`;
+  const on = await tryOut(t, gateway, turn(off, true));
+  t.deepEqual(
+    on.shadowed_rules.map(({ id }) => `/v0/rules/${String(id)}`),
+    [drops],
+  );
+  await gateway.api.patch(accepts, { rule: { enabled: false } });
+  t.deepEqual(await alive(gateway), ['10.0.0.6']);
+  t.is((await tryOut(t, gateway, turn(off, true))).shadowed_rule_count, 1);
+  await gateway.api.patch(drops, { rule: { enabled: false } });
+  t.is((await tryOut(t, gateway, turn(off, true))).shadowed_rule_count, 0);
+});
+
 test('what a device or a user carries ends when it is removed', async (t) => {
   const { gateway, laptop, phone } = await scene();
   await using _ = gateway;

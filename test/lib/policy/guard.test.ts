@@ -114,6 +114,28 @@ for (const kind of surfaces()) {
     ]);
   });
 
+  test(`${kind}: a rule is switched off as it is removed, and on as it is made`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send } = opened;
+    const make = async (rule: object) => (await send('POST', RULES, { body: { rule } })).body.data;
+    const { id } = await make({ action: 'accept', destination: '10.0.0.0/8' });
+    const drops = await make({ action: 'drop', destination: '10.0.0.0/8', enabled: false });
+    await expectWiki(opened, 'accept');
+    const change = (rule: object, ruleId: string) =>
+      send('PATCH', `${RULES}/${ruleId}`, { body: { rule } });
+    t.is((await change({ enabled: true }, drops.id)).status, 200, 'accept comes first');
+    t.is((await change({ enabled: false }, id)).status, 200);
+    const [failure] = await failures(opened);
+    t.like(failure, { changes: { rule_id: { to: id }, forced: { to: false } } });
+    t.is((await change({ enabled: true }, id)).status, 200);
+    t.is((await change({ enabled: false }, drops.id)).status, 200);
+    const narrow = { action: 'drop', destination: '10.0.0.5', port_type: 'tcp', port_range: 443 };
+    t.is((await make({ ...narrow, enabled: false })).enabled, false, 'nothing is held up');
+    const accepts = { port_type: 'udp', port_range: 443 };
+    t.is((await change(accepts, id)).status, 422);
+    t.is((await change({ ...accepts, enabled: false }, id)).status, 200);
+  });
+
   test(`${kind}: a removal is never held up, and the audit trail says what fails`, async (t) => {
     const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
     const { send } = opened;

@@ -278,6 +278,16 @@ test('a device ends on its date, and one that is switched off at once', (t) => {
   t.not(translation.pending()!.peers.get(KEY), null, 'switched on again');
 });
 
+test('a rule that is switched off is in force no more, and no problem', (t) => {
+  const translation = knowing({ rules: [ruleRow({ destination: 'nowhere' })] });
+  t.is(translation.problems.length, 1);
+  const off = ruleRow({ destination: 'nowhere', enabled: false });
+  translation.take(changesOf({ rules: new Map([[off.id, off]]) }), NOW);
+  t.deepEqual([...translation.pending()!.rules.get('')!], [[off.id, []]]);
+  t.deepEqual([...translation.ruleActions()], []);
+  t.deepEqual(translation.problems, []);
+});
+
 test('a device that is switched off is no problem', (t) => {
   const bad = { preshared_key: null };
   const off = deviceRow({ ...bad, disabled_at: new Date(NOW) });
@@ -395,6 +405,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           user_id: fc.option(userIds),
           action: fc.constantFrom('accept' as const, 'drop' as const),
           destination: fc.constantFrom('10.0.0.0/8', 'fd00::/8', 'nowhere'),
+          enabled: fc.boolean(),
         }),
       ).map((fields) => (fields === null ? null : ruleRow({ id, ...fields }))),
     }),

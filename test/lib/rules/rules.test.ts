@@ -32,6 +32,8 @@ for (const kind of surfaces()) {
       port_type: null,
       port_range: null,
       user_id: null,
+      description: null,
+      enabled: true,
       inserted_at,
       updated_at,
     });
@@ -53,6 +55,38 @@ for (const kind of surfaces()) {
     for (const method of ['GET', 'DELETE'])
       t.is((await send(method, `/v0/rules/${id}`)).status, 404);
     t.deepEqual((await send('GET', '/v0/rules')).body, { data: [] });
+  });
+
+  test(`${kind}: a rule says what it is for, and overlaps none while it is off`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const rule = { destination: '10.0.0.0/8', description: ' The wiki ', enabled: false };
+    const make = (more: object) =>
+      send('POST', '/v0/rules', { body: { rule: { ...rule, ...more } } });
+    const off = (await make({})).body.data;
+    t.like(off, { description: 'The wiki', enabled: false });
+    t.is((await make({})).status, 201, 'two that are off');
+    t.is((await make({ enabled: true })).status, 201, 'one that is off is in the way of none');
+    const change = (more: object) => send('PATCH', `/v0/rules/${off.id}`, { body: { rule: more } });
+    t.deepEqual((await change({ enabled: true })).body, overlaps);
+    t.is((await change({ destination: '10.0.0.0/9' })).status, 200);
+    t.is((await change({ destination: '11.0.0.0/8', enabled: true })).status, 200);
+    t.deepEqual((await change({ destination: '10.0.0.0/9' })).body, overlaps);
+    t.like((await change({ description: '', enabled: false })).body.data, { enabled: false });
+    await answers(t, { send }, [
+      {
+        says: 'faults',
+        send: [
+          'POST',
+          '/v0/rules',
+          { body: { rule: { ...rule, description: 'x'.repeat(256), enabled: 'off' } } },
+        ],
+        status: 422,
+        body: refused({
+          description: ['should be at most 255 character(s)'],
+          enabled: invalid,
+        }),
+      },
+    ]);
   });
 
   test(`${kind}: every fault of every field is reported at once`, async (t) => {

@@ -54,6 +54,7 @@ export function slowTranslate(
   }
   const rules = new Map<string, RuleConfig[]>();
   for (const row of rows.rules.values()) {
+    if (!row.enabled) continue;
     const translated = translateRule(row);
     if (translated.message !== null)
       problems.push({ table: 'rules', id: row.id, message: translated.message });

@@ -57,7 +57,7 @@ for (const kind of firstKind()) {
     const rival = await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });
     const other = await addRule(database, { action: 'drop', destination: '10.1.0.0/16' });
     await admin.get('/rules/new');
-    const typed = { action: 'accept', destination: '10.1.2.3' };
+    const typed = { action: 'accept', destination: '10.1.2.3', enabled: 'true' };
     const checked = await admin.post('/rules/new', { ...typed, do: 'check' });
     t.is(checked.status, 200);
     t.regex(
@@ -125,12 +125,31 @@ for (const kind of firstKind()) {
     }
   });
 
+  test(`${kind}: a rule is switched off and on, and says what it is for`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    t.regex((await admin.get('/rules/new')).text, /name="enabled"[^>]* checked/);
+    const typed = { action: 'accept', destination: '10.0.0.0/8', description: NASTY };
+    await admin.post('/rules/new', typed);
+    const rule = await database.models.Rule.findOne({ rejectOnEmpty: true });
+    t.like(rule.get(), { enabled: false, description: NASTY });
+    const list = (await admin.get('/rules')).text;
+    t.true(list.includes('It is disabled and decides nothing.'));
+    t.regex(list, />Accept, disabled</);
+    judgeText(t, { text: list }, '/rules');
+    t.regex((await admin.get('/rules?state=disabled')).text, /10\.0\.0\.0\/8/);
+    t.notRegex((await admin.get(`/rules/${rule.id}`)).text, /name="enabled"[^>]* checked/);
+    await admin.post(`/rules/${rule.id}`, { ...typed, enabled: 'true' });
+    t.true((await rule.reload()).enabled);
+    t.notRegex((await admin.get('/rules')).text, />Accept, disabled</);
+  });
+
   test(`${kind}: a rule that can never decide says so, and by which rule`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });
     await addRule(database, { action: 'drop', destination: '10.2.0.0/16', user_id: plainUser.id });
     await admin.get('/rules/new');
-    const typed = { action: 'drop', destination: '10.1.0.0/16', port_type: '', port_range: '' };
+    const ports = { port_type: '', port_range: '' };
+    const typed = { action: 'drop', destination: '10.1.0.0/16', ...ports, enabled: 'true' };
     const checked = await admin.post('/rules/new', { ...typed, user_id: '', do: 'check' });
     t.regex(checked.text, /Never decides/);
     t.regex(checked.text, />Accept 10\.0\.0\.0\/8<\/a>, which is asked first/);
