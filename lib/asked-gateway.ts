@@ -20,7 +20,7 @@ type Asked = Required<Pick<Services, 'capturing' | 'diagnosing' | 'explaining' |
 interface Known {
   readonly reconciler: Pick<
     Reconciler,
-    'servedDeviceOf' | 'lastDeviceIdOf' | 'ownerIdOf' | 'publicKeyOf' | 'tried'
+    'servedDeviceOf' | 'lastDeviceIdOf' | 'lastOwnerIdOf' | 'lastPublicKeyOf' | 'tried'
   >;
   readonly presence: Pick<Presence, 'connectedForMs'>;
 }
@@ -62,9 +62,9 @@ export function askedGateway(
       tried: (rows) => reconciler.tried(rows),
       effectOf: (...asked) => inTime(gateway.effectOf(...asked), LIST_MS),
       userIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.userId ?? null,
-      ownerIdOf: (publicKey) => reconciler.ownerIdOf(publicKey),
+      ownerIdOf: (publicKey) => reconciler.lastOwnerIdOf(publicKey),
       deviceIdOf: (publicKey) => reconciler.lastDeviceIdOf(publicKey),
-      publicKeyOf: (deviceId) => reconciler.publicKeyOf(deviceId),
+      publicKeyOf: (deviceId) => reconciler.lastPublicKeyOf(deviceId),
     },
   };
 }

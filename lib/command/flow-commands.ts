@@ -5,6 +5,7 @@ import { formatEndpoint } from '../../dataplane/index.ts';
 import type { ShownEndedFlow } from '../live/ended-flows.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
+import { isUuid } from '../judge/fields.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Following, Outcome } from './run.ts';
@@ -169,10 +170,14 @@ function pathOf(path: string, query: URLSearchParams, limit: number): string {
 /** The filters that were typed, as the API takes them. */
 async function queryOf(
   gateway: LocalGateway,
-  { device, user, destination, rule, reason }: Command['options'],
+  { ended, device, user, destination, rule, reason }: Command['options'],
 ): Promise<URLSearchParams> {
   const query = new URLSearchParams();
-  if (device !== undefined) query.set('device_id', (await gateway.findDevice(device)).id);
+  if (device !== undefined) {
+    // The gateway may remember a device that is in no list any more.
+    const isKnownByIdAlone = ended && isUuid(device);
+    query.set('device_id', isKnownByIdAlone ? device : (await gateway.findDevice(device)).id);
+  }
   if (user !== undefined) query.set('user_id', await gateway.findUser(user));
   if (destination !== undefined) query.set('destination', destination);
   if (rule !== undefined) query.set('rule_id', rule);

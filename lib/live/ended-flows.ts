@@ -44,7 +44,7 @@ export async function listEndedFlows(
   return { flows: flows.map((flow) => show(gateway, flow)), next: page.next };
 }
 
-/** Without a key that the device of another person has by now: that flow was none of theirs. */
+/** Without a key that the device of another person had later: that flow was none of theirs. */
 function ofNow({ ownerIdOf }: LiveGateway, flow: EndedFlow): EndedFlow {
   const keep = (key: string | null, userId: string | null): string | null => {
     const owner = key === null ? null : ownerIdOf(key);

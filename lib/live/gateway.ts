@@ -32,11 +32,11 @@ export interface LiveGateway {
   readonly effectOf: (amendment: Amendment, limit: number) => Promise<ChangeEffect>;
   /** The user whose device is served under a public key; null: there is none. */
   readonly userIdOf: (publicKey: string) => string | null;
-  /** The owner of the device that has a public key now; null: there is none. */
+  /** The owner of the device that has a public key or had it lately; null: there is none. */
   readonly ownerIdOf: (publicKey: string) => string | null;
   /** The device that has a public key or had it lately; null: there is none. */
   readonly deviceIdOf: (publicKey: string) => string | null;
-  /** The public key of a device; null: there is no such device. */
+  /** The public key of a device, also of one that was deleted lately; null: it is not known. */
   readonly publicKeyOf: (deviceId: string) => string | null;
 }
 

@@ -200,14 +200,14 @@ export class Reconciler {
     return this.#translation.lastDeviceIdOf(publicKey);
   }
 
-  /** The owner of the device that has a public key or had it lately; null if there is none. */
-  ownerIdOf(publicKey: string): string | null {
-    return this.#translation.ownerIdOf(publicKey);
+  /** The owner of the device that `lastDeviceIdOf` names; null if there is none. */
+  lastOwnerIdOf(publicKey: string): string | null {
+    return this.#translation.lastOwnerIdOf(publicKey);
   }
 
-  /** The public key of a device; null if the device is not known. */
-  publicKeyOf(deviceId: string): string | null {
-    return this.#translation.publicKeyOf(deviceId);
+  /** The public key of a device, also of one that was deleted lately; null if it is not known. */
+  lastPublicKeyOf(deviceId: string): string | null {
+    return this.#translation.lastPublicKeyOf(deviceId);
   }
 
   /** The device that is served under a public key; null where none is. */

@@ -78,8 +78,8 @@ export class Translation {
   readonly #endingDevices = new Set<Device>();
   readonly #deviceIds = new Map<string, string>();
   readonly #formerKeys = new Map<string, string>();
-  /** By public key: devices that were deleted. */
-  readonly #deletedIds = new Map<string, string>();
+  /** By public key: devices that were deleted, and whose they were. */
+  readonly #deleted = new Map<string, { readonly id: string; readonly ownerId: string }>();
   readonly #rules = new Map<string, Rule>();
   /** Why rows cannot be obeyed, by their id. */
   readonly #refusedRules = new Map<string, string>();
@@ -229,17 +229,27 @@ export class Translation {
 
   /** What `deviceIdOf` says, also of a device that was deleted lately, whose flows are shown. */
   lastDeviceIdOf(publicKey: string): string | null {
-    return this.deviceIdOf(publicKey) ?? this.#deletedIds.get(publicKey) ?? null;
+    return this.deviceIdOf(publicKey) ?? this.#deleted.get(publicKey)?.id ?? null;
   }
 
-  /** The owner of the device that has a public key or had it lately; null if there is none. */
-  ownerIdOf(publicKey: string): string | null {
-    return this.#devices.get(this.deviceIdOf(publicKey) ?? '')?.ownerId ?? null;
+  /** The owner of the device that `lastDeviceIdOf` names; null if there is none. */
+  lastOwnerIdOf(publicKey: string): string | null {
+    const device = this.#devices.get(this.deviceIdOf(publicKey) ?? '');
+    return (device ?? this.#deleted.get(publicKey))?.ownerId ?? null;
   }
 
   /** The public key of a device; null if the device is not known. */
   publicKeyOf(deviceId: string): string | null {
     return this.#devices.get(deviceId)?.publicKey ?? null;
+  }
+
+  /** What `publicKeyOf` says, also of a device that was deleted lately; null if another has it. */
+  lastPublicKeyOf(deviceId: string): string | null {
+    const known = this.publicKeyOf(deviceId);
+    if (known !== null) return known;
+    for (const [publicKey, { id }] of this.#deleted)
+      if (id === deviceId && this.lastDeviceIdOf(publicKey) === id) return publicKey;
+    return null;
   }
 
   /** The device that is served under a public key; null if none is. */
@@ -340,7 +350,7 @@ export class Translation {
     this.#refusedDevices.delete(id);
     // Another device may have its key by now.
     if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);
-    if (next === null) keep(this.#deletedIds, publicKey, id);
+    if (next === null) keep(this.#deleted, publicKey, { id, ownerId });
     // The last bytes under a key may be sampled after it was replaced.
     else if (next.public_key !== publicKey) keep(this.#formerKeys, publicKey, id);
     const owner = this.#owner(ownerId);
@@ -432,8 +442,8 @@ export class Translation {
 }
 
 /** Keeps whose a key was, as long as not too many came after it. */
-function keep(keys: Map<string, string>, publicKey: string, id: string): void {
-  keys.set(publicKey, id);
+function keep<Kept>(keys: Map<string, Kept>, publicKey: string, kept: Kept): void {
+  keys.set(publicKey, kept);
   if (keys.size <= FORMER_KEYS_MAX) return;
   const [oldest = ''] = keys.keys();
   keys.delete(oldest);

@@ -17,8 +17,8 @@ const known = {
   reconciler: {
     servedDeviceOf: () => ({ id: 'device', userId: 'user', name: 'laptop' }),
     lastDeviceIdOf: () => 'device',
-    ownerIdOf: () => 'user',
-    publicKeyOf: () => 'key',
+    lastOwnerIdOf: () => 'user',
+    lastPublicKeyOf: () => 'key',
     tried: () => ({ peers: new Map(), rules: new Map() }),
   },
   presence: { connectedForMs: () => 7 },

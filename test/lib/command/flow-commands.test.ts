@@ -136,6 +136,30 @@ test('ended flows say when and why they ended; --follow shows those that end', a
   t.is((await run('flows', '--ended'))?.text, 'no flow has ended lately');
 });
 
+test('ended flows are found by the id of a device that was deleted', async (t) => {
+  const gone = '01900000-0000-7000-8000-00000000dead';
+  const queries: FlowQuery[] = [];
+  const live = fakeLive(GATEWAY, {
+    endedFlows: async (query) => {
+      queries.push(query);
+      return { flows: [endedFlowOf('key', { because: 'device_removed' })], next: null };
+    },
+    publicKeyOf: (id) => (id === gone ? 'key' : null),
+  });
+  const { run } = await openLocally(t, { live });
+  t.like((await run('flows', '--ended', '--device', gone))?.data, [
+    { ended_because: 'device_removed' },
+  ]);
+  t.deepEqual(
+    queries.map(({ device }) => device),
+    ['key'],
+  );
+  const message = /^there is no device /;
+  await t.throwsAsync(run('flows', '--device', gone) as Promise<unknown>, { message });
+  const byName = run('flows', '--ended', '--device', 'nobody') as Promise<unknown>;
+  await t.throwsAsync(byName, { message });
+});
+
 test('nothing is said in words', async (t) => {
   const { run } = await openLocally(t, { live: fakeLive(GATEWAY) });
   t.is((await run('flows'))?.text, 'no flow is alive');

@@ -65,7 +65,13 @@ test('a device with the key of a deleted one has none of its flows', async (t) =
   const { id } = await gateway.api.post<{ id: string }>('/v0/devices', { device });
   t.deepEqual(await gateway.api.get(`/v0/ended_flows?device_id=${id}`), []);
   t.deepEqual(await gateway.api.get(`/v0/ended_flows?user_id=${user_id}`), []);
-  t.deepEqual(await gateway.endedFlows(), [{ ...before, source_device_id: null }]);
+  const unnamed = [{ ...before, source_device_id: null }];
+  t.deepEqual(await gateway.endedFlows(), unnamed);
+  t.deepEqual(await gateway.api.get(`/v0/ended_flows?device_id=${laptop.id}`), []);
+  t.deepEqual(await gateway.api.get(`/v0/ended_flows?user_id=${laptop.userId}`), unnamed);
+  await gateway.api.delete(`/v0/devices/${id}`);
+  t.deepEqual(await gateway.api.get(`/v0/ended_flows?device_id=${id}`), [], 'deleted too');
+  t.deepEqual(await gateway.endedFlows(), unnamed);
 });
 
 test('the flows of a device that was deleted say which device it was', async (t) => {
@@ -81,6 +87,7 @@ test('the flows of a device that was deleted say which device it was', async (t)
     decided_by: 'default',
     ended_because: 'device_removed',
   });
+  t.deepEqual(await gateway.api.get(`/v0/ended_flows?device_id=${laptop.id}`), [flow]);
 });
 
 test('a cursor is read as it was written, and no other text is one', (t) => {

@@ -55,7 +55,7 @@ test('a device is known by its key while it is served', (t) => {
   t.is(translation.servedDeviceOf(KEY), null);
   t.is(translation.deviceIdOf(KEY), 'd1', 'for the last bytes under it');
   t.is(translation.lastDeviceIdOf(KEY), 'd1');
-  t.is(translation.ownerIdOf(KEY), 'u1', 'served or not');
+  t.is(translation.lastOwnerIdOf(KEY), 'u1', 'served or not');
 });
 
 test('a device that was deleted is named for a while', (t) => {
@@ -64,7 +64,25 @@ test('a device that was deleted is named for a while', (t) => {
   t.is(translation.deviceIdOf(KEY), null);
   t.is(translation.lastDeviceIdOf(KEY), 'd1');
   t.is(translation.lastDeviceIdOf(OTHER_KEY), null);
-  t.is(translation.ownerIdOf(KEY), null);
+  t.is(translation.lastOwnerIdOf(KEY), 'u1');
+  t.is(translation.publicKeyOf('d1'), null);
+  t.is(translation.lastPublicKeyOf('d1'), KEY);
+  t.is(translation.lastPublicKeyOf('d2'), null);
+});
+
+test('a deleted device has no key that another one had later', (t) => {
+  const translation = knowing({ users: [userRow()], devices: [deviceRow()] });
+  translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);
+  const users = one(userRow({ id: 'u2' }));
+  const second = deviceRow({ id: 'd2', user_id: 'u2' });
+  translation.take(changesOf({ users, devices: one(second) }), NOW);
+  t.is(translation.lastPublicKeyOf('d1'), null);
+  t.is(translation.lastPublicKeyOf('d2'), KEY);
+  t.is(translation.lastOwnerIdOf(KEY), 'u2');
+  translation.take(changesOf({ devices: new Map([['d2', null]]) }), NOW);
+  t.is(translation.lastPublicKeyOf('d1'), null);
+  t.is(translation.lastPublicKeyOf('d2'), KEY);
+  t.is(translation.lastOwnerIdOf(KEY), 'u2');
 });
 
 test('rules in force are known by what they do; a bad accept is none', (t) => {
