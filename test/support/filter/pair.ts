@@ -6,6 +6,12 @@ import { type Described, SlowTracker } from './slow-filter.ts';
 import { Bench } from './tracking.ts';
 import { withoutNulls } from './without-nulls.ts';
 
+/**
+ * Room for more flows than a course has packets: each restart makes the tables anew, and with more
+ * room a course would spend most of its time on that.
+ */
+const ROOM = { capacity: 512, ended: { capacity: 512, share: 512 } };
+
 /** Both filters side by side. */
 export class Pair {
   readonly bench: Bench;
@@ -17,7 +23,7 @@ export class Pair {
   #isBatch = false;
 
   constructor(defaultAction: 'accept' | 'drop') {
-    this.bench = new Bench({ default: defaultAction });
+    this.bench = new Bench({ default: defaultAction, ...ROOM });
     this.slow = new SlowTracker(defaultAction);
     for (const peer of [0, 1, 2]) this.slow.scopes.set(peer, `${peer}`);
   }
