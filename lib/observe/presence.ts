@@ -31,9 +31,9 @@ interface Connection {
   readonly heardMs: number;
 }
 
-/** A device that made a handshake with another gateway. */
+/** A device that made a handshake with another gateway, or is not served any more. */
 interface Departure {
-  /** Of that handshake, Unix time in ms. */
+  /** Of that handshake or of the removal, Unix time in ms; earlier handshakes do not count. */
   readonly handshakeMs: number;
   /** Monotonic ms. */
   readonly toldMs: number;
@@ -102,8 +102,7 @@ export class Presence {
   letGo(heardElsewhere: ReadonlyMap<string, number>): void {
     const nowMs = this.#nowMs();
     for (const [publicKey, handshakeMs] of heardElsewhere) {
-      this.#departures.delete(publicKey);
-      this.#departures.set(publicKey, { handshakeMs, toldMs: nowMs });
+      this.#depart(publicKey, handshakeMs, nowMs);
       const present = this.#connections.get(publicKey);
       if (present !== undefined && present.handshakeMs < handshakeMs)
         this.#end(publicKey, 'elsewhere', nowMs);
@@ -113,7 +112,16 @@ export class Presence {
   /** Ends the connections of devices that are not served any more. */
   remove(publicKeys: Iterable<string>): void {
     const nowMs = this.#nowMs();
-    for (const publicKey of publicKeys) this.#end(publicKey, 'removed', nowMs);
+    for (const publicKey of publicKeys) {
+      // Its last sample may still be on its way, and another device may get its key meanwhile.
+      this.#depart(publicKey, Date.now(), nowMs);
+      this.#end(publicKey, 'removed', nowMs);
+    }
+  }
+
+  #depart(publicKey: string, handshakeMs: number, toldMs: number): void {
+    this.#departures.delete(publicKey);
+    this.#departures.set(publicKey, { handshakeMs, toldMs });
   }
 
   #hear({ publicKey, latestHandshakeMs, endpoint }: PeerSample, nowMs: number): void {

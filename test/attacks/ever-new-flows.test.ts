@@ -65,7 +65,7 @@ test('a device that opens ever new flows has its share of both lists, and no mor
   await create('rule', { action: 'drop', destination: ENDING });
   await until('one has ended', async () => (await list('ended_flows', bob)).length === 1);
   const [opened, ended] = [await list('flows', bob), await list('ended_flows', bob)];
-  t.deepEqual(opened.map(({ port }) => port).toSorted(), [1, 2, 3]);
+  t.deepEqual(new Set(opened.map(({ port }) => port)), new Set([1, 2, 3]));
   t.is(ended[0]?.destination, ENDING);
 
   const memory = memoryMb();

@@ -101,6 +101,19 @@ test('a device that is not served any more disconnects at once, and its last wor
   t.deepEqual(presence.counts.disconnects, { silent: 0, elsewhere: 0, removed: 1 });
 });
 
+test('the last sample of a removed device is not one of the next device with its key', (t) => {
+  const { presence, lines, served, after } = setUp();
+  const lastHandshakeMs = Date.now() - 1_000;
+  served.delete('a');
+  presence.remove(['a']);
+  served.set('a', { id: 'next device', userId: 'next user', name: 'n' });
+  after(500, { latestHandshakeMs: lastHandshakeMs });
+  t.deepEqual(logged(lines), []);
+  t.is(presence.connectedForMs('a'), null);
+  after(500, { latestHandshakeMs: Date.now() + 1_000 });
+  t.deepEqual(logged(lines), ['a device connected']);
+});
+
 test('a device that made a handshake with another gateway disconnects, and its late samples count no more', (t) => {
   const { presence, lines, after } = setUp();
   after(0, { latestHandshakeMs: 100 }, { publicKey: 'b', latestHandshakeMs: 100 });
