@@ -516,6 +516,7 @@ test.serial(
       'notify',
       'parseAddress',
       'reasonNames',
+      'releaseMemory',
       'startWorker',
     ]);
   },
