@@ -57,7 +57,11 @@ for (const kind of databaseKinds()) {
       kind: 'rule',
       record_id: body.data.id,
     });
-    t.deepEqual(entry?.changes, { action: { to: 'drop' }, destination: { to: '10.0.0.1' } });
+    t.deepEqual(entry?.changes, {
+      action: { to: 'drop' },
+      destination: { to: '10.0.0.1' },
+      enabled: { to: true },
+    });
   });
 
   test(`${kind}: writes that share a transaction have entries of their own`, async (t) => {
