@@ -86,7 +86,7 @@ for (const kind of firstKind()) {
     await admin.get(`${TESTS}/new`);
     await admin.post(`${TESTS}/new`, wiki);
     await admin.post(`${TESTS}/new`, { ...wiki, name: 'It passes', expect: 'drop' });
-    const rule = { action: 'drop', destination: '10.0.0.0/8' };
+    const rule = { action: 'drop', destination: '10.0.0.0/8', enabled: 'true' };
     const held = await admin.post('/rules/new', rule);
     t.is(held.status, 422);
     t.true(held.text.includes('would fail: it expects accept, but this rule would drop'));
@@ -100,9 +100,13 @@ for (const kind of firstKind()) {
     t.true(text.includes('One policy test fails.'));
     t.true(text.indexOf(wiki.name) < text.indexOf('It passes'), 'those that fail come first');
     const { id } = await database.models.Rule.findOne({ rejectOnEmpty: true });
-    const back = await admin.post(`/rules/${id}`, { action: 'accept', destination: '10.0.0.0/8' });
+    const back = await admin.post(`/rules/${id}`, {
+      action: 'accept',
+      destination: '10.0.0.0/8',
+      enabled: 'true',
+    });
     t.is(back.status, 422);
-    const forced = { action: 'accept', destination: '10.0.0.0/8', do: 'force' };
+    const forced = { action: 'accept', destination: '10.0.0.0/8', enabled: 'true', do: 'force' };
     t.is((await admin.post(`/rules/${id}`, forced)).location, '/rules');
   });
 
@@ -111,7 +115,11 @@ for (const kind of firstKind()) {
     await admin.get(`${TESTS}/new`);
     await admin.post(`${TESTS}/new`, { ...wiki, name: NASTY });
     judgeText(t, await admin.get(TESTS), 'list');
-    const held = await admin.post('/rules/new', { action: 'drop', destination: '10.0.0.0/8' });
+    const held = await admin.post('/rules/new', {
+      action: 'drop',
+      destination: '10.0.0.0/8',
+      enabled: 'true',
+    });
     judgeText(t, held, 'rule');
     t.true(
       held.text.includes('policy test &quot;&quot;&gt;&lt;img') || held.text.includes('&lt;img'),
