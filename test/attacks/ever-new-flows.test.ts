@@ -2,7 +2,6 @@
 // of the flows that are open and of those that have ended; the flows of another device stay in both
 // lists, which answer all the while, and the process does not grow.
 
-import { readFileSync } from 'node:fs';
 import test from 'ava';
 import {
   ENDED_FLOWS_SHARE,
@@ -11,9 +10,9 @@ import {
   MAX_FLOWS_PER_PEER,
 } from '../../dataplane/constants.ts';
 import { udp } from '../support/dataplane/packets.ts';
-import { startGateway } from '../support/gateway/gateway-process.ts';
-import { type Data, type Postern, until } from '../support/gateway/postern.ts';
-import { RawDevice } from '../support/network/raw-device.ts';
+import { startFloodedGateway } from '../support/gateway/flooded-gateway.ts';
+import { until } from '../support/gateway/postern.ts';
+import type { RawDevice } from '../support/network/raw-device.ts';
 
 const FLOWS = 30_000;
 const AT_ONCE = 1_000;
@@ -27,20 +26,8 @@ type Flow = Record<'destination' | 'port' | 'opened_at', unknown>;
 
 test('a device that opens ever new flows has its share of both lists, and no more', async (t) => {
   t.timeout(120_000);
-  const settings = { DEFAULT_ACTION: 'accept', API_RATE_LIMIT: '0', LOG_LEVEL: 'info' };
-  const { call, environment, pid } = await startGateway(t, settings);
-  const create: Postern['create'] = async (kind, fields) =>
-    (await call('POST', `/v0/${kind}s`, { [kind]: fields })).body.data as Data;
-  const endpoint = { address: '127.0.0.1', port: Number(environment['WIREGUARD_PORT']) };
-  const enrol = async (name: string): Promise<RawDevice> => {
-    const email = `${name}@example.test`;
-    const device = await RawDevice.enrol({ create } as unknown as Postern, email, endpoint);
-    t.teardown(() => device.close());
-    return device;
-  };
+  const { call, enrol, memoryMb } = await startFloodedGateway(t, 'accept');
   const [mallory, bob] = [await enrol('mallory'), await enrol('bob')];
-  const memoryMb = (): number =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
   /** All pages of a list. */
   const list = async (path: string, { device }: RawDevice): Promise<Flow[]> => {
     const flows: Flow[] = [];
@@ -62,7 +49,7 @@ test('a device that opens ever new flows has its share of both lists, and no mor
   );
   await bob.send(...honest, udp({ source: bob.ipv4, destination: ENDING, destinationPort: 4 }));
   await until('they are listed', async () => (await list('flows', bob)).length === 4);
-  await create('rule', { action: 'drop', destination: ENDING });
+  await call('POST', '/v0/rules', { rule: { action: 'drop', destination: ENDING } });
   await until('one has ended', async () => (await list('ended_flows', bob)).length === 1);
   const [opened, ended] = [await list('flows', bob), await list('ended_flows', bob)];
   t.deepEqual(new Set(opened.map(({ port }) => port)), new Set([1, 2, 3]));

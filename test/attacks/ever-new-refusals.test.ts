@@ -2,14 +2,13 @@
 // addresses. What is remembered of it is its share of one table; the entries of another device stay,
 // the list answers all the while, and the process does not grow.
 
-import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { MAX_REFUSALS, REFUSALS_SHARE } from '../../dataplane/constants.ts';
 import type { ShownRefusal } from '../../lib/live/refusals.ts';
 import { udp } from '../support/dataplane/packets.ts';
-import { startGateway } from '../support/gateway/gateway-process.ts';
-import { type Data, type Postern, until } from '../support/gateway/postern.ts';
-import { RawDevice } from '../support/network/raw-device.ts';
+import { startFloodedGateway } from '../support/gateway/flooded-gateway.ts';
+import { until } from '../support/gateway/postern.ts';
+import type { RawDevice } from '../support/network/raw-device.ts';
 
 const PACKETS = 40_000;
 const SHARE = MAX_REFUSALS / REFUSALS_SHARE;
@@ -19,23 +18,8 @@ const ANSWER_MS_MAX = 2_000;
 
 test('a device that scans takes its share of the list, and nobody else loses a line', async (t) => {
   t.timeout(120_000);
-  const settings = { DEFAULT_ACTION: 'drop', API_RATE_LIMIT: '0', LOG_LEVEL: 'info' };
-  const { call, environment, pid } = await startGateway(t, settings);
-  const create: Postern['create'] = async (kind, fields) =>
-    (await call('POST', `/v0/${kind}s`, { [kind]: fields })).body.data as Data;
-  const endpoint = { address: '127.0.0.1', port: Number(environment['WIREGUARD_PORT']) };
-  const enrol = async (name: string): Promise<RawDevice> => {
-    const device = await RawDevice.enrol(
-      { create } as unknown as Postern,
-      `${name}@example.test`,
-      endpoint,
-    );
-    t.teardown(() => device.close());
-    return device;
-  };
+  const { call, enrol, memoryMb } = await startFloodedGateway(t, 'drop');
   const [mallory, bob] = [await enrol('mallory'), await enrol('bob')];
-  const memoryMb = (): number =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
   const refusalsOf = async ({ device }: RawDevice): Promise<readonly ShownRefusal[]> => {
     const begun = performance.now();
     const { status, body } = await call('GET', `/v0/refusals?limit=1000&device_id=${device.id}`);

@@ -28,7 +28,11 @@ export class RawDevice {
   readonly #timer: NodeJS.Timeout;
 
   /** Creates a user and a device over the API; `gateway` is the address of its UDP port. */
-  static async enrol(postern: Postern, email: string, gateway: Endpoint): Promise<RawDevice> {
+  static async enrol(
+    postern: Pick<Postern, 'create'>,
+    email: string,
+    gateway: Endpoint,
+  ): Promise<RawDevice> {
     const user = await postern.create('user', { email });
     const keys = makeKeyPair();
     const fields = { user_id: user.id, public_key: keys.publicKey };
