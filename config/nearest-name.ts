@@ -4,26 +4,36 @@
 export function nearestName(name: string, known: readonly string[], slips: number): string | null {
   const near = known
     .filter((one) => Math.abs(one.length - name.length) <= slips)
-    .map((one) => ({ one, distance: editDistance(name, one) }))
+    .map((one) => ({ one, distance: editDistance(name, one, slips) }))
     .filter(({ distance }) => distance <= slips)
     .toSorted((a, b) => a.distance - b.distance);
   return near[0]?.one ?? null;
 }
 
-/** Letters that were added, left out, changed, or exchanged with the next one. */
-function editDistance(a: string, b: string): number {
+/**
+ * Letters that were added, left out, changed, or exchanged with the next one. Where there are more
+ * than `most`, the answer is some number above it: rows that are above it twice never fall again.
+ */
+function editDistance(a: string, b: string, most: number): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  const at = (row: readonly number[], j: number): number => row[j] ?? Number.POSITIVE_INFINITY;
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];
     for (let j = 1; j <= b.length; j += 1) {
       const isSame = a[i - 1] === b[j - 1];
-      const steps = [(last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + +!isSame];
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        steps.push((before[j - 2] ?? 0) + 1);
-      row.push(Math.min(...steps));
+      const isExchanged = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(
+        Math.min(
+          at(last, j) + 1,
+          at(row, j - 1) + 1,
+          at(last, j - 1) + (isSame ? 0 : 1),
+          isExchanged ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
     }
+    if (Math.min(...row, ...last) > most) return most + 1;
     [before, last] = [last, row];
   }
-  return last[b.length] ?? 0;
+  return at(last, b.length);
 }

@@ -35,6 +35,8 @@ const ROUNDS_PER_SESSION = 32;
 /** Packets at once: mostly one, as on a quiet gateway. */
 const BURSTS = [1, 1, 1, 1, 3, 1, 1, 24];
 const FLOWS = 48;
+/** Room for flows: as little as holds them all, because memory takes time. */
+const FLOW_ROOM = 1_024;
 const MTU = 1_420;
 /** How long a round waits for its datagrams; loopback delivers at once. */
 const PATIENCE_MS = 5;
@@ -83,6 +85,7 @@ class End {
       engine: this.engine,
       team: ALONE,
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
+      flows: FLOW_ROOM,
       random,
       timestampFloorMs: 0,
       ipv4: { network: bytesOf(own.v4), prefixBits: 24, address: bytesOf(own.v4) },

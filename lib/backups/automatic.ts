@@ -7,7 +7,7 @@ import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, executedMigrations, writeBackup } from '../../models/index.ts';
 import { databaseFile } from '../database/place.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { writeNewFile } from './file.ts';
 
 /** Automatic backups that are kept. */

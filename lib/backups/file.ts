@@ -5,7 +5,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 
 /** Text that is gathered before it goes to the disk. */
 const CHUNK_CHARACTERS = 64 * 1024;

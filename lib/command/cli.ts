@@ -7,7 +7,7 @@ import { version } from '../process/version.ts';
 import { helpText, nounText, usageOf } from './help.ts';
 import type { Command, Options } from './run.ts';
 import { commandLine } from '../process/command-line.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 
 /** What the arguments came to: a command, help that was asked for, or a complaint. */
 export type Parsed =

@@ -16,7 +16,7 @@ import { letInCommand, readAdministration } from '../auth/administrators.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
 import { knownServerPrivateKey } from '../installation/first-start.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { runningGateway } from '../installation/running-gateway.ts';
 import type { DeviceImport } from '../imports/devices.ts';
 import { importFirezone } from '../imports/firezone.ts';

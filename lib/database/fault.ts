@@ -12,7 +12,7 @@ import {
 } from '../../models/index.ts';
 import { commandLine } from '../process/command-line.ts';
 import { databaseFile, roomOf } from './place.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 
 /** The message of an error; if it is about the database, with the fix. */
 export function sayFault(error: unknown, config: Config, room = roomOf): string {

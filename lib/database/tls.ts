@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
 import type { DatabaseTls } from '../../models/index.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 
 /** How TLS to the database is set up; null if it is off. */
 export function databaseTls(config: Config): DatabaseTls | null {

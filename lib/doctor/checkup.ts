@@ -5,7 +5,8 @@
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
-import { type Log, messageOf } from '../process/log.ts';
+import type { Log } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { type Finding, warning } from './finding.ts';
 import { hostOf, type Inspected } from './host.ts';
 import { certificate } from './listening.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Config } from '../../config/index.ts';
 import { readCertificate } from '../http/tls.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { askReadiness, localUrl } from '../http/ask-readiness.ts';
 import type { Readiness } from '../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';

@@ -3,7 +3,7 @@
 import { lookup } from 'node:dns/promises';
 import type { Config } from '../../config/index.ts';
 import { namesOfProxies } from '../http/trusted-proxies.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
 /** A finding for each name of a proxy. */

@@ -22,7 +22,7 @@ import { forgottenCredentials } from '../installation/first-credentials.ts';
 import { knownServerPrivateKey } from '../installation/first-start.ts';
 import { finishRotation, unknownKeys } from '../keys/advice.ts';
 import { isRotationUnfinished } from '../keys/encryption-keys.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 import { endpoint } from './serving.ts';
 

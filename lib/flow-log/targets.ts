@@ -7,7 +7,8 @@ import { lookup } from 'node:dns/promises';
 import type { FlowCollector } from '../../config/index.ts';
 import { formatAddress, type LoggedFlow } from '../../dataplane/index.ts';
 import { protocolName } from '../live/gateway.ts';
-import { messageOf, type Log } from '../process/log.ts';
+import type { Log } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { showTime } from '../records/shown.ts';
 import { IpfixMessages } from './ipfix.ts';
 

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import type { IncomingMessage, Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import type { Shared } from '../process/shared.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS } from './listener.ts';
 

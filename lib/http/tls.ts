@@ -6,7 +6,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import type { Config } from '../../config/index.ts';
-import { type Log, messageOf } from '../process/log.ts';
+import type { Log } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 
 /** A certificate with its chain, and the key of it, in PEM. */
 export interface Certificate {

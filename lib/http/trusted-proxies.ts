@@ -3,7 +3,8 @@
 // after a minute. A name is as trustworthy as the resolver of this host.
 
 import { lookup } from 'node:dns/promises';
-import { type Log, messageOf } from '../process/log.ts';
+import type { Log } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 import { isAddress, isWithin, parseRanges, type Range, standsForMany } from './client-address.ts';
 
 /** How long the addresses of a name are used. */

@@ -8,8 +8,10 @@ import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { letInCommand } from '../auth/administrators.ts';
 import { commandLine } from '../process/command-line.ts';
-import { type FirstCredentials, replaceFile } from './first-start.ts';
-import { type Log, messageOf } from '../process/log.ts';
+import type { FirstCredentials } from './first-administrator.ts';
+import { replaceFile } from './first-start.ts';
+import type { Log } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 
 /** Where the credentials are shown. */
 export interface Listener {

@@ -1,5 +1,5 @@
 // What a new installation needs: a data folder, the key that encrypts the database, the gateway's
-// own key, an administrator. Each of them is made if it does not exist, and then read back. So it
+// own key. Each of them is made if it does not exist, and then read back. So it
 // does not matter how often a start happens, or in how many processes at once.
 
 import { randomBytes } from 'node:crypto';
@@ -28,12 +28,9 @@ import {
   readSecret,
 } from '../../models/index.ts';
 import { isUuid } from '../judge/fields.ts';
-import { makeFirstUser } from '../auth/accounts.ts';
-import { createToken, ensureBootstrapToken } from '../auth/tokens.ts';
 import { KEY_BYTES } from '../judge/keys.ts';
-import { messageOf } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
 
-const FIRST_ADMINISTRATOR = 'admin@localhost';
 const SERVER_KEY_NAME = 'wireguard_private_key';
 
 /** Makes the data folder, which only its owner can read. */
@@ -156,37 +153,4 @@ export async function knownServerPrivateKey(
 ): Promise<Uint8Array | null> {
   const text = config.wireguardPrivateKey ?? (await readSecret(database, SERVER_KEY_NAME));
   return text === null ? null : new Uint8Array(Buffer.from(text, 'base64'));
-}
-
-/** What a person must see once, because the database keeps only hashes. */
-export interface FirstCredentials {
-  readonly email: string;
-  readonly password: string;
-  readonly token: string;
-}
-
-/**
- * Makes the first administrator if there is none. Returns what to show if the password was made
- * here; null if settings gave it or if there is an administrator already.
- */
-export async function makeFirstAdministrator(
-  config: Config,
-  database: Database,
-  gatewayId: string,
-  passwordCost?: number,
-): Promise<FirstCredentials | null> {
-  const { defaultAdminEmail, defaultAdminPassword } = config;
-  if (defaultAdminEmail !== null && defaultAdminPassword !== null) {
-    const given = { email: defaultAdminEmail, password: defaultAdminPassword };
-    await makeFirstUser(database, given, passwordCost);
-    await ensureBootstrapToken(database, gatewayId, config.bootstrapApiToken);
-    return null;
-  }
-  const email = FIRST_ADMINISTRATOR;
-  const password = randomBytes(15).toString('base64url');
-  const isFirst = await makeFirstUser(database, { email, password }, passwordCost);
-  await ensureBootstrapToken(database, gatewayId, config.bootstrapApiToken);
-  if (!isFirst) return null;
-  const { token } = await createToken(database, { email, name: 'first start' });
-  return { email, password, token };
 }

@@ -42,11 +42,6 @@ export function createLog(
 
 function ignore(): void {}
 
-/** What there is to say, in a sentence, of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** What may be logged of an error. */
 export interface LoggedError {
   readonly type: string;

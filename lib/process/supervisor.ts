@@ -3,7 +3,8 @@
 // the data plane stays down, the reports stop, and systemd starts Postern again.
 
 import type { Supervisor } from '../../config/index.ts';
-import { type Log, messageOf } from './log.ts';
+import type { Log } from './log.ts';
+import { messageOf } from './message.ts';
 
 /** Writes lines to a socket: `notify` of the data plane. */
 export type Notify = (socket: string, lines: readonly string[]) => void;

@@ -21,3 +21,38 @@ test('the nearest of several is meant, and none that is too far', (t) => {
   t.is(nearestName('foo', known, 1), null);
   t.is(nearestName('nme', known, 0), null);
 });
+
+/** Slips by their definition: from the last letter on, every way is tried. */
+function slipsBetween(a: string, b: string): number {
+  if (a === '' || b === '') return a.length + b.length;
+  const [a1, b1] = [a.slice(0, -1), b.slice(0, -1)];
+  const ways = [
+    slipsBetween(a1, b) + 1,
+    slipsBetween(a, b1) + 1,
+    slipsBetween(a1, b1) + (a.at(-1) === b.at(-1) ? 0 : 1),
+  ];
+  if (a.length > 1 && b.length > 1 && a.at(-1) === b.at(-2) && a.at(-2) === b.at(-1))
+    ways.push(slipsBetween(a.slice(0, -2), b.slice(0, -2)) + 1);
+  return Math.min(...ways);
+}
+
+test('the fewest slips count, whatever the limit is', (t) => {
+  const words = [
+    'a',
+    'b',
+    'ab',
+    'ba',
+    'abc',
+    'acb',
+    'bca',
+    'abca',
+    'baac',
+    'cabb',
+    'abcab',
+    'bacba',
+  ];
+  for (const a of words)
+    for (const b of words)
+      for (let limit = 0; limit < 6; limit++)
+        t.is(nearestName(a, [b], limit) === b, slipsBetween(a, b) <= limit, `${a} ${b} ${limit}`);
+});

@@ -15,23 +15,15 @@ import { join } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/index.ts';
-import { findTokenOwner, hashToken } from '../../../lib/auth/tokens.ts';
-import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import {
   encryptionKey,
   gatewayIdentity,
   knownServerPrivateKey,
-  makeFirstAdministrator,
   prepareDataDir,
   readOrCreateKey,
   serverPrivateKey,
 } from '../../../lib/installation/first-start.ts';
-import {
-  databaseKinds,
-  makePlace,
-  openAt,
-  openDatabase,
-} from '../../support/database/databases.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 import { migrate } from '../../../models/index.ts';
 import { configOf } from '../../support/api/server.ts';
 
@@ -42,7 +34,6 @@ function fresh(t: ExecutionContext, environment: Record<string, string> = {}): C
   return configOf({ DATA_DIR: join(folder, 'deep', 'data'), ...environment });
 }
 
-const GATEWAY = '0198f5c8-0000-7000-8000-000000000001';
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 test('only its owner can use the data folder, and creating it again does no harm', (t) => {
@@ -149,37 +140,5 @@ for (const kind of databaseKinds()) {
     const given = Buffer.alloc(32, 0x41).toString('base64');
     const key = await serverPrivateKey(configOf({ WIREGUARD_PRIVATE_KEY: given }), one);
     t.is(Buffer.from(key).toString('base64'), given);
-  });
-
-  test(`${kind}: the credentials of the first administrator are shown once`, async (t) => {
-    const database = await openDatabase(t, kind);
-    const credentials = await makeFirstAdministrator(configOf(), database, GATEWAY);
-    t.is(credentials?.email, 'admin@localhost');
-    const user = await database.models.User.findOne({ rejectOnEmpty: true });
-    t.is(user.role, 'admin');
-    t.true(await verifyPassword(String(credentials?.password), String(user.password_hash)));
-    const owner = await findTokenOwner(database, hashToken(String(credentials?.token)));
-    t.is(owner?.userId, user.id);
-    t.is(await makeFirstAdministrator(configOf(), database, GATEWAY), null);
-    t.is(await database.models.User.count(), 1);
-    t.is(await database.models.ApiToken.count(), 1);
-  });
-
-  test(`${kind}: the credentials of an administrator from the environment are not shown`, async (t) => {
-    const database = await openDatabase(t, kind);
-    const bootstrap = `pst_${'a'.repeat(43)}`;
-    const config = configOf({
-      DEFAULT_ADMIN_EMAIL: 'root@example.com',
-      DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
-      BOOTSTRAP_API_TOKEN: bootstrap,
-    });
-    t.is(await makeFirstAdministrator(config, database, GATEWAY), null);
-    const user = await database.models.User.findOne({ rejectOnEmpty: true });
-    t.is(user.email, 'root@example.com');
-    t.true(await verifyPassword('correct horse battery', String(user.password_hash)));
-    t.is((await findTokenOwner(database, hashToken(bootstrap)))?.userId, user.id);
-    // At the next start the variable is gone, and its token no longer works.
-    t.is(await makeFirstAdministrator(configOf(), database, GATEWAY), null);
-    t.is(await findTokenOwner(database, hashToken(bootstrap)), null);
   });
 }

@@ -1,0 +1,265 @@
+// The second part of the start, when devices are served already: the API and the console, the first
+// administrator, and the work beside requests.
+
+import type { Server } from '@hapi/hapi';
+import type { Config } from '../config/index.ts';
+import { type Gateway, releaseMemory } from '../dataplane/index.ts';
+import { type Database, isDatabaseReadOnly, readOrCreateConfiguration } from '../models/index.ts';
+import { askedGateway } from './asked-gateway.ts';
+import { letInCommand, readAdministration } from './auth/administrators.ts';
+import { forgetRequests } from './auth/identity/request.ts';
+import { startRefreshing } from './auth/oidc/refresh.ts';
+import { refreshDueMetadata } from './auth/saml/refresh.ts';
+import { forgetSessions } from './auth/sessions.ts';
+import { checkupOf } from './doctor/checkup.ts';
+import { type FlowLogOptions, NOTHING_REPORTED, startFlowLog } from './flow-log/export.ts';
+import type { Followers } from './followers.ts';
+import { forgetHistory } from './history/keeping.ts';
+import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
+import { followCertificate } from './http/tls.ts';
+import { makeFirstAdministrator } from './installation/first-administrator.ts';
+import { showCredentials } from './installation/first-credentials.ts';
+import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
+import { Counters } from './process/counters.ts';
+import { startHourly } from './process/hourly.ts';
+import type { Log } from './process/log.ts';
+import type { Reconciler } from './reconcile/reconciler.ts';
+import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
+import { forgetEntries } from './records/audit.ts';
+import { effectiveConfiguration, type FixedSettings } from './records/effective-configuration.ts';
+import { createServer } from './server.ts';
+import type { Services } from './services.ts';
+
+/** How long requests under way may go on when the gateway stops. */
+const DRAIN_MS = 1_500;
+
+/** The gateway that serves devices already. */
+export interface Served {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Log;
+  readonly gateway: Gateway;
+  readonly gatewayId: string;
+  /** The public key of the gateway, in base64. */
+  readonly publicKey: string;
+  readonly fixed: FixedSettings;
+  readonly followers: Followers;
+  /** The steps of the stop, the first one last. */
+  readonly undo: (() => Promise<void>)[];
+}
+
+/** What a caller of `serve` replaces. */
+export interface RequestOptions {
+  /** Cost of bcrypt. */
+  readonly passwordCost?: number;
+  /** False if the server does not listen. */
+  readonly listens: boolean;
+  /** The warnings of reading the settings. */
+  readonly warnings: readonly string[];
+  /** Whether the host is the gateway's own. */
+  readonly hasHost: boolean;
+}
+
+/** Serves requests. Returns the server, and what reads the files of HTTPS again. */
+export async function serveRequests(
+  { config, database, log, gateway, gatewayId, publicKey, fixed, followers, undo }: Served,
+  { passwordCost, listens, warnings, hasHost }: RequestOptions,
+): Promise<{ readonly server: Server; readonly reload: () => void }> {
+  const { reconciler } = followers;
+  const sampler = samplerOf({ database, gateway, gatewayId, log }, followers);
+  const state = { isDraining: false };
+  const shared = { config, database, log, counters: new Counters() };
+  const server = createServer({
+    ...shared,
+    serverPublicKey: publicKey,
+    whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
+    readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
+    ...(passwordCost === undefined ? {} : { passwordCost }),
+    ...aboutGateway(gatewayId, gateway, sampler, followers),
+    flowLog: reportFlows({ config, gateway, gatewayId, reconciler, log }, undo),
+    checkup: checkupOf({ ...shared, warnings, hasHost, runningTun: () => gateway.facts.tun }),
+  });
+  sampler.start();
+  undo.push(() => sampler.stop());
+
+  // This is late on purpose: a start that fails before it has made no password that nobody saw.
+  const credentials = await makeFirstAdministrator(config, database, gatewayId, passwordCost);
+  try {
+    await warnOfNoAdministrator(database, fixed, log);
+    const chores = startChores(config, { ...shared, fixed });
+    undo.push(() => chores.stop());
+    if (listens) undo.push(await listen(server, shared, hasHost));
+    undo.push(async () => {
+      state.isDraining = true;
+      await server.stop({ timeout: DRAIN_MS });
+    });
+    announce(server, gateway, config, log);
+  } finally {
+    if (credentials !== null) showCredentials(credentials, config, log);
+  }
+  const certificate = followCertificate(config, server.listener, log);
+  undo.push(async () => certificate.stop());
+  return { server, reload: certificate.read };
+}
+
+/** Logs how to sign in if no administrator can, for example after an import. */
+async function warnOfNoAdministrator(
+  database: Database,
+  fixed: FixedSettings,
+  log: Log,
+): Promise<void> {
+  const settings = effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
+  const { canSignIn, email } = await readAdministration(database, settings);
+  if (!canSignIn)
+    log.warn(
+      { help: letInCommand(email) },
+      'no administrator can sign in; this command lets one in',
+    );
+}
+
+/** Starts the work beside requests: forgets old rows, asks identity providers. */
+function startChores(
+  config: Config,
+  context: { database: Database; log: Log; counters: Counters; fixed: FixedSettings },
+): { stop(): Promise<void> } {
+  const { database, log, fixed } = context;
+  const settings = async () =>
+    effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
+  const refreshing = startRefreshing({ ...context, settings });
+  const entries = forgetEntries(database, config.auditRetentionDays, log);
+  const metadata = {
+    failure: 'metadata of SAML providers were not fetched',
+    run: async () => refreshDueMetadata(context, (await settings()).saml_identity_providers),
+  };
+  const history = forgetHistory(database, config.historyRetention, log);
+  const chores = [entries, forgetSessions(database), forgetRequests(context), metadata, history];
+  const forgetting = startHourly(chores, log);
+  return {
+    stop: async () => {
+      await Promise.all([forgetting.stop(), refreshing.stop()]);
+    },
+  };
+}
+
+/** Listens for requests, and for the commands of this host; returns what ends the latter. */
+async function listen(
+  server: Server,
+  { config, log, counters }: Pick<Services, 'config' | 'log' | 'counters'>,
+  hasHost: boolean,
+): Promise<() => Promise<void>> {
+  // Starting took more memory than serving needs, and nobody waits for an answer yet.
+  releaseMemory();
+  await listenForRequests(server, config);
+  if (!hasHost) return async () => undefined;
+  const path = localSocketPath(config);
+  const close = await openLocalSocket({ log, counters, path, server: server.listener });
+  return async () => close();
+}
+
+async function listenForRequests(server: Server, config: Config): Promise<void> {
+  try {
+    await server.start();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const where = `${config.httpHost}:${config.httpPort}`;
+    throw new Error(
+      code === 'EADDRINUSE'
+        ? `TCP ${where} is taken; stop what uses it (ss -ltnp) or set HTTP_PORT to another`
+        : `the API cannot listen on ${where}: ${message}`,
+      { cause: error },
+    );
+  }
+}
+
+function samplerOf(
+  options: Omit<SamplerOptions, 'deviceIdOf' | 'onSample'>,
+  { reconciler, presence, ...history }: Followers,
+): Sampler {
+  return new Sampler({
+    ...options,
+    ...history,
+    deviceIdOf: (key) => reconciler.deviceIdOf(key),
+    onSample: ({ peers }) => presence.observe(peers),
+  });
+}
+
+/** What the HTTP server is given of the gateway of this process. */
+function aboutGateway(
+  id: string,
+  gateway: Gateway,
+  sampler: Sampler,
+  followers: Followers,
+): Partial<Services> {
+  return {
+    observed: observedBy(sampler, followers.reconciler),
+    watched: watchedBy(gateway, sampler, followers),
+    ...askedGateway(id, gateway, followers),
+  };
+}
+
+/** Begins to report what becomes of flows, if anybody wants it; returns what is counted of it. */
+function reportFlows(
+  { reconciler, ...options }: Omit<FlowLogOptions, 'deviceIdOf'> & Pick<Followers, 'reconciler'>,
+  undo: Served['undo'],
+): () => FlowLogCounts {
+  const deviceIdOf = (key: string): string | null => reconciler.lastDeviceIdOf(key);
+  const flowLog = startFlowLog({ ...options, deviceIdOf });
+  if (flowLog === null) return () => NOTHING_REPORTED;
+  undo.push(() => flowLog.stop());
+  return () => flowLog.counts;
+}
+
+function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
+  return {
+    drops: () => sampler.drops,
+    forgotten: () => sampler.forgotten,
+    rules: () => sampler.rules,
+    problems: () => reconciler.problems,
+    deviceCount: () => reconciler.deviceCount,
+  };
+}
+
+function watchedBy(
+  gateway: Gateway,
+  sampler: Sampler,
+  { reconciler, presence, history }: Followers,
+): Watched {
+  return {
+    facts: () => gateway.facts,
+    peers: () => gateway.peers(),
+    deviceOf: (publicKey) => reconciler.servedDeviceOf(publicKey),
+    ruleActions: () => reconciler.ruleActions(),
+    reconciler: () => reconciler.work,
+    presence: () => presence.counts,
+    isSamplerFailing: () => sampler.isFailing,
+    history: () => history?.counts ?? null,
+  };
+}
+
+function readinessOf(
+  gateway: Gateway,
+  { isFull }: Database,
+  reconciler: Reconciler,
+  isDraining: boolean,
+): Readiness {
+  const { alive, tun, masquerade } = gateway.facts;
+  const status = (): Readiness['status'] => {
+    if (isDraining) return 'draining';
+    if (!alive) return 'data_plane_down';
+    if (reconciler.isClosed) return 'database_away';
+    if (isDatabaseReadOnly(reconciler.error)) return 'database_read_only';
+    if (isFull || reconciler.error !== null || reconciler.isStuck) return 'database_unavailable';
+    return reconciler.appliedRevision < 0 ? 'starting' : 'ready';
+  };
+  return { status: status(), tun, masquerade };
+}
+
+// ---- what the log says -----------------------------------------------------------------------
+
+function announce({ info }: Server, gateway: Gateway, { externalUrl }: Config, log: Log): void {
+  const { engine, workers, listenPort: wireguard_port, tun, masquerade } = gateway.facts;
+  log.info(
+    { api: info.uri, console: externalUrl, wireguard_port, engine, workers, tun, masquerade },
+    'Postern serves',
+  );
+}
