@@ -161,6 +161,17 @@ async function refuse(
   }
 }
 
+/** How often something was tried, after time enough for many tries, but in any case for two. */
+async function triesOf(bench: Bench, reason: string): Promise<number> {
+  await pause(300);
+  for (let waits = 0; ; waits++) {
+    const drops = await bench.drops();
+    const tries = drops?.[reason] ?? 0;
+    if (drops === null || tries > 1 || waits === 50) return tries;
+    await pause(100);
+  }
+}
+
 for (const engine of engines) {
   const title = (text: string): string => `${engine}: ${text}`;
 
@@ -168,10 +179,9 @@ for (const engine of engines) {
     title('a TUN that goes on failing is counted, tried now and then, and stops no datagram'),
     async (t) => {
       const { bench, port } = await start(t, { engine, tun: openFor(t, ALWAYS_FAILS) });
-      await pause(300);
       const drops = await refuse(bench, port, 'malformed_message', 3);
       t.true((drops?.['malformed_message'] ?? 0) >= 3, 'it serves');
-      const tries = drops?.['tun_read_failed'] ?? 0;
+      const tries = await triesOf(bench, 'tun_read_failed');
       t.true(tries > 1, 'it is tried again');
       t.true(tries <= bench.elapsedMs / MS_PER_TRY, `${tries} tries in ${bench.elapsedMs} ms`);
       t.is(bench.count('tunGone'), 0);
@@ -239,9 +249,7 @@ for (const engine of engines) {
 
 nativeTest('a socket that goes on failing is counted, and tried now and then', async (t) => {
   const { bench } = await start(t, { engine: 'native', udp4: openFor(t, ALWAYS_FAILS) });
-  await pause(300);
-  const drops = await bench.drops();
-  const tries = drops?.['udp_receive_failed'] ?? 0;
+  const tries = await triesOf(bench, 'udp_receive_failed');
   t.true(tries > 1, 'it is tried again');
   t.true(tries <= bench.elapsedMs / MS_PER_TRY, `${tries} tries in ${bench.elapsedMs} ms`);
   t.is(bench.count('failed') + bench.count('fault'), 0);

@@ -2,26 +2,20 @@
 // gateway calls it as soon as the rules are in force, so what it waits is what one process takes to
 // stop and the next to get there. What people and requests need may take longer.
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { Postern } from '../support/gateway/postern.ts';
+import { measureSlowness } from '../support/suite/slowness.ts';
 import { buildTopology, canPing, GATEWAY4, LAN4, Traffic } from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
 const API = '10.255.74';
 const BEACON_MS = 5;
 const ROUNDS = 3;
-/** What a client may wait, on a machine that has time for the gateway. */
+/** What a client may wait, on a quiet machine. */
 const SILENT_MS = 1_500;
-/** A handshake and its packets after the gateway is ready, on a machine that is busy. */
+/** How long a handshake and its packets may take after the gateway is ready. */
 const LATE_MS = 500;
-
-/** How long the main thread of a process was ready to run and waited for a core. */
-function waitedForCore(pid: number): number {
-  const [, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
-  return Number(waitedNs) / 1e6;
-}
 
 for (const engine of ['native', 'typescript'])
   test.serial(`${engine}: a running client is served again at once`, async (t) => {
@@ -37,6 +31,7 @@ for (const engine of ['native', 'typescript'])
     const watch = await new Traffic(topology.lan, 'watch', 7100, LAN4).ready();
     const beacon = new Traffic(host, 'beacon', 7100, BEACON_MS, LAN4);
     const waits: number[] = [];
+    const limits: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       await watch.line((line) => Number(line['at']) > 0);
       // The gateway has to have seen where the device is.
@@ -45,17 +40,21 @@ for (const engine of ['native', 'typescript'])
       const stoppedAt = Date.now();
       const starting = postern.start();
       const { at } = await watch.line((line) => Number(line['at']) > stoppedAt);
-      // Others on this machine are no fault of the gateway.
-      const waitedMs = waitedForCore(postern.pid);
       const startMs = await starting;
       const last = watch.lines.findLast((line) => Number(line['at']) <= stoppedAt);
       const silentMs = Number(at) - Number(last?.['at']);
       const lateMs = Number(at) - (stoppedAt + startMs);
-      waits.push(silentMs - waitedMs);
-      t.log({ silentMs, waitedMs, startMs, lateMs });
+      // Others on this machine are no fault of the gateway.
+      const slowness = await measureSlowness();
+      waits.push(silentMs);
+      limits.push(SILENT_MS * slowness);
+      t.log({ silentMs, slowness, startMs, lateMs });
       t.true(lateMs < LATE_MS, `${lateMs} ms after it was ready`);
     }
-    t.true(Math.min(...waits) <= SILENT_MS, `${waits.join(', ')} ms without those for a core`);
+    t.true(
+      waits.some((waitMs, round) => waitMs <= limits[round]!),
+      `${waits.join(', ')} ms, where ${limits.join(', ')} ms are allowed`,
+    );
     await beacon.stop();
     await watch.stop();
   });

@@ -1,0 +1,20 @@
+// How slow this machine is right now. Bars in seconds hold on a quiet machine; beside other work, or
+// on slower cores, they are multiplied by what a fixed piece of work takes longer than there. The
+// work is of the kind that a start of the gateway is: a process that loads and compiles modules.
+
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const WORK = "for (const name of ['sequelize', '@hapi/hapi', 'mysql2', 'joi']) require(name)";
+/** What the work takes on the machine for which the bars were set, where nothing else runs. */
+const QUIET_MS = 480;
+
+/** How many times longer than on a quiet machine work takes now; 1 if it takes no longer. */
+export async function measureSlowness(): Promise<number> {
+  const began = performance.now();
+  await promisify(execFile)(process.execPath, ['--eval', WORK], { cwd: ROOT });
+  return Math.max(1, (performance.now() - began) / QUIET_MS);
+}
