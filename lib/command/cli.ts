@@ -133,16 +133,25 @@ function isGiven(value: string | boolean | undefined): boolean {
   return value !== undefined && value !== false;
 }
 
+/** The options that take a time, and what they are called where they were read. */
+const TIME_OPTIONS = [
+  ['since', 'since'],
+  ['from', 'from'],
+  ['to', 'to'],
+  ['starts-at', 'startsAt'],
+  ['ends-at', 'endsAt'],
+] as const;
+
+type TimeOption = (typeof TIME_OPTIONS)[number][1];
+
 /** The times of options that name one, or what is wrong with one. */
-function timesOf(
-  values: Values,
-): Pick<Options, 'since' | 'from' | 'to' | 'at'> | { complaint: string } {
-  const times: { since?: Date; from?: Date; to?: Date; at?: Date | null } = {};
-  for (const option of ['since', 'from', 'to'] as const) {
+function timesOf(values: Values): Pick<Options, TimeOption | 'at'> | { complaint: string } {
+  const times: { [Name in TimeOption]?: Date } & { at?: Date | null } = {};
+  for (const [option, name] of TIME_OPTIONS) {
     const text = values[option];
     const time = text === undefined ? undefined : parseTime(text);
     if (time === null) return { complaint: noTime(option, text) };
-    if (time !== undefined) times[option] = time;
+    if (time !== undefined) times[name] = time;
   }
   if (values.at === undefined) return times;
   times.at = values.at === 'never' ? null : parseTime(values.at);

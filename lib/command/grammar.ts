@@ -34,6 +34,8 @@ export const optionTypes = {
   'port-range': { type: 'string' },
   description: { type: 'string' },
   disabled: { type: 'boolean' },
+  'starts-at': { type: 'string' },
+  'ends-at': { type: 'string' },
   'no-password': { type: 'boolean' },
   'password-stdin': { type: 'boolean' },
   'reset-mfa': { type: 'boolean' },
@@ -204,9 +206,9 @@ export const commands = {
   },
   'rule create': {
     usage:
-      '--destination D [--action A] [--port-type T --port-range P] [--description D] [--disabled] [--email E] [--force] [--dry-run]',
+      '--destination D [--action A] [--port-type T --port-range P] [--description D] [--disabled] [--starts-at T] [--ends-at T] [--email E] [--force] [--dry-run]',
     sentence:
-      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled. --dry-run says what it would do, and makes none.',
+      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
     takes: [
       'destination',
       'action',
@@ -214,6 +216,8 @@ export const commands = {
       'port-range',
       'description',
       'disabled',
+      'starts-at',
+      'ends-at',
       'email',
       'force',
       'dry-run',

@@ -16,6 +16,8 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   since: ['T', 'A date or a time, UTC where no zone is named.'],
   limit: ['N', 'As many at most.'],
   at: ['T', 'A date or a time to come, or never.'],
+  'starts-at': ['T', 'A date or a time, UTC where no zone is named.'],
+  'ends-at': ['T', 'A date or a time, UTC where no zone is named.'],
   json: ['', 'Prints JSON for programs.'],
   'password-stdin': ['', 'Reads the password from standard input.'],
   'no-password': ['', 'Makes a user who signs in through an identity provider alone.'],

@@ -10,6 +10,7 @@ import {
   readRules,
   readUsers,
   type Rule,
+  type RuleRow,
   type Transaction,
   type UserRow,
   writeTransaction,
@@ -30,6 +31,7 @@ import {
   judgeRule,
   newRule,
   obeyedRule,
+  ruleState,
   showRule,
 } from '../rules/rules.ts';
 import { faultsInWords } from './fault-words.ts';
@@ -78,13 +80,22 @@ async function listRules(
     const whose = rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? rule.user_id);
     const network = meantNetwork(rule.destination);
     const destination = network === null ? rule.destination : `${rule.destination} (${network})`;
-    const state = rule.enabled ? 'enabled' : 'disabled';
+    const state = stateInWords(rule);
     return [rule.id, rule.action, destination, ports, whose, state, rule.description ?? ''];
   });
   return {
     text: table(['id', 'action', 'destination', 'traffic', 'whose', 'state', 'description'], rows),
     data: rules.map(showRule),
   };
+}
+
+/** Whether a rule decides, and until or from when, where it has a time to come. */
+function stateInWords(rule: RuleRow): string {
+  const { starts_at, ends_at } = rule;
+  const state = ruleState(rule, Date.now());
+  if (state === 'waiting') return `from ${starts_at?.toISOString()}`;
+  if (state === 'enabled' && ends_at !== null) return `enabled until ${ends_at.toISOString()}`;
+  return state;
 }
 
 async function createRule(
@@ -103,7 +114,7 @@ async function createRule(
     if (judged === undefined) throw new Error('the rule was not judged');
     if (judged instanceof ApiError) throw new Error(inWords(judged, 'made'));
     const { row, failing } = judged;
-    noteFailures(transaction, failing, { ruleId: row.id, isForced });
+    noteFailures(transaction, failing, { ruleId: row.id });
     return database.models.Rule.create(row, { transaction, validate: false });
   });
   const note = meaningOf(rule.destination);
@@ -138,7 +149,7 @@ async function switchRule(
     ).catch((error: unknown) => {
       throw error instanceof ApiError ? new Error(inWords(error, 'enabled')) : error;
     });
-    noteFailures(transaction, failing, { ruleId: present.id, isForced: isOn });
+    noteFailures(transaction, failing, { ruleId: present.id });
     await saveChanges(present, row, transaction);
     return failing;
   });
@@ -173,7 +184,7 @@ async function deleteRule(
     const change = { before: obeyedRule(rule), after: null };
     const guard = await PolicyGuard.open(context, tests, [change], transaction);
     const failures = guard.change(change);
-    noteFailures(transaction, failures, { ruleId: rule.id, isForced: false });
+    noteFailures(transaction, failures, { ruleId: rule.id });
     await rule.destroy({ transaction });
     return failures;
   });

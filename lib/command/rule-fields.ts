@@ -14,7 +14,7 @@ export const RULE_HINTS: Hints = {
 
 /** The fields of a rule for a user; null: for everyone. */
 export function ruleFields(
-  { destination, action, portType, portRange, description, disabled }: Options,
+  { destination, action, portType, portRange, description, disabled, startsAt, endsAt }: Options,
   userId: string | null,
 ): object {
   return {
@@ -24,6 +24,8 @@ export function ruleFields(
     ...(portRange === undefined ? {} : { port_range: portRange }),
     ...(description === undefined ? {} : { description }),
     ...(disabled ? { enabled: false } : {}),
+    ...(startsAt === undefined ? {} : { starts_at: startsAt.toISOString() }),
+    ...(endsAt === undefined ? {} : { ends_at: endsAt.toISOString() }),
     user_id: userId,
   };
 }

@@ -27,6 +27,9 @@ export interface Options {
   readonly portType?: string;
   readonly portRange?: string;
   readonly description?: string;
+  /** Of a rule: it decides from the one time on, and before the other. */
+  readonly startsAt?: Date;
+  readonly endsAt?: Date;
   readonly expect?: string;
   readonly json: boolean;
   readonly noPassword: boolean;

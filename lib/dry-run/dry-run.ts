@@ -127,7 +127,7 @@ async function look(
   const shadowed: string[] = [];
   for (const [id, row] of rows.rules)
     if (row?.action === 'accept')
-      shadowed.push(...(await readShadowedBy(database, id, transaction)));
+      shadowed.push(...(await readShadowedBy(database, id, Date.now(), transaction)));
   const failing = audit
     .filter(({ action, kind }) => action === 'fail' && kind === 'policy_test')
     .map(({ recordId }) => recordId);
@@ -177,6 +177,6 @@ function together(all: readonly RowChanges[]): RowChanges {
 
 /** Those of some rules that no rule shadows now. */
 async function newlyShadowed(database: Database, ids: readonly string[]): Promise<string[]> {
-  const before = await readShadows(database, ids);
+  const before = await readShadows(database, ids, Date.now());
   return ids.filter((id) => !before.has(id));
 }

@@ -18,7 +18,7 @@ import {
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
-import { isInside, translateRule } from '../reconcile/translate.ts';
+import { isInside, rulesAt } from '../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
 import {
   type ExplainedReason,
@@ -184,7 +184,7 @@ async function matchingRules(database: Database, asked: AskedPacket): Promise<st
     owners.map((owner) => ({ ...owner, addresses })),
   );
   const isMatching = (row: RuleRow): boolean =>
-    translateRule(row).rules.some((rule) => isFor(rule, destination) && hasPort(rule, asked));
+    rulesAt(row, Date.now()).some((rule) => isFor(rule, destination) && hasPort(rule, asked));
   return rows.filter(isMatching).map(({ id }) => id);
 }
 

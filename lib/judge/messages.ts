@@ -32,6 +32,7 @@ export const messages = {
   badScheme: 'only http, https schemes are supported',
   badJson: 'is not valid JSON',
   badTime: 'is not a time such as 2026-11-25T10:00:00Z',
+  endsBeforeStart: 'must be after starts_at',
   badStep: 'must be 600, 3600 or 86400',
 } as const;
 

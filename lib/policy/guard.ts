@@ -10,7 +10,7 @@ import {
   type PolicyTestRow,
   type Transaction,
 } from '../../models/index.ts';
-import { isInside, translateRule } from '../reconcile/translate.ts';
+import { hasTime, isInside, ruleTimes, translateRule } from '../reconcile/translate.ts';
 import {
   type OwnedTest,
   ownersOf,
@@ -29,6 +29,10 @@ export interface RuleChange {
 export interface FailingTest {
   readonly test: OwnedTest;
   readonly result: TestResult;
+  /** When it fails first; null: from now on. */
+  readonly at: Date | null;
+  /** Whether it holds the write up: the changed rule has time then, so it may be the reason. */
+  readonly isHeldUp: boolean;
 }
 
 /** The most tests that an answer names. */
@@ -39,13 +43,20 @@ export function isForced({ query }: Pick<Request, 'query'>): boolean {
   return query['force'] === 'true';
 }
 
-/** What changes of rules do to policy tests. */
+/** The tests at one moment. */
+interface Moment {
+  /** Null: now. */
+  readonly at: Date | null;
+  readonly trial: PolicyTrial;
+}
+
+/** What changes of rules do to policy tests: now, and when rules of the changes begin. */
 export class PolicyGuard {
-  readonly #trial: PolicyTrial | null;
+  readonly #moments: readonly Moment[];
   readonly #tests: readonly OwnedTest[];
 
-  private constructor(trial: PolicyTrial | null, tests: readonly OwnedTest[]) {
-    this.#trial = trial;
+  private constructor(moments: readonly Moment[], tests: readonly OwnedTest[]) {
+    this.#moments = moments;
     this.#tests = tests;
   }
 
@@ -60,24 +71,47 @@ export class PolicyGuard {
       [before, after].filter((rule) => rule !== null),
     );
     const inReach = testsInReach(tests, rules);
-    if (inReach.length === 0) return new PolicyGuard(null, []);
+    if (inReach.length === 0) return new PolicyGuard([], []);
     const owned = await ownersOf(context.services.database, inReach, transaction);
     const owners = new Set(rules.map(({ user_id: id }) => id));
     const concerned = owned.filter(({ ownerId }) => owners.has(null) || owners.has(ownerId));
-    if (concerned.length === 0) return new PolicyGuard(null, []);
-    return new PolicyGuard(await PolicyTrial.open(context, concerned, transaction), concerned);
+    if (concerned.length === 0) return new PolicyGuard([], []);
+    const moments: Moment[] = [];
+    for (const at of momentsOf(changes)) {
+      const atMs = at?.getTime() ?? Date.now();
+      const trial = await PolicyTrial.open(context, concerned, { atMs, transaction });
+      moments.push({ at, trial });
+    }
+    return new PolicyGuard(moments, concerned);
   }
 
-  /** Makes a change here; returns the tests that fail because of it. */
-  change({ before, after }: RuleChange): FailingTest[] {
-    const trial = this.#trial;
-    if (trial === null) return [];
+  /** Makes a change here; returns the tests that fail because of it, each at its first moment. */
+  change(change: RuleChange): FailingTest[] {
+    const failing = new Map<string, FailingTest>();
+    for (const moment of this.#moments)
+      for (const one of this.#failingAt(moment, change))
+        if (!failing.has(one.test.id)) failing.set(one.test.id, one);
+    return [...failing.values()];
+  }
+
+  #failingAt({ at, trial }: Moment, { before, after }: RuleChange): FailingTest[] {
     const passing = this.#tests.filter((test) => trial.judge(test).passes);
     trial.change(before, after);
+    const atMs = at?.getTime() ?? Date.now();
+    const isHeldUp = after !== null && after.enabled && hasTime(ruleTimes(after), atMs);
     return passing
-      .map((test) => ({ test, result: trial.judge(test) }))
+      .map((test) => ({ test, result: trial.judge(test), at, isHeldUp }))
       .filter(({ result }) => !result.passes);
   }
+}
+
+/** Now (null), and when rules begin to decide; the first moment first. */
+function momentsOf(changes: readonly RuleChange[]): (Date | null)[] {
+  const now = Date.now();
+  const starts = changes
+    .map(({ after }) => after?.starts_at?.getTime() ?? now)
+    .filter((startMs) => startMs > now);
+  return [null, ...[...new Set(starts)].sort((a, b) => a - b).map((ms) => new Date(ms))];
 }
 
 /** The tests whose destination a rule names, before a change or after it. */
@@ -98,9 +132,10 @@ function testsInReach(
 
 /** Why a write is held up, a sentence for each test. `ruleId`: the rule that is written. */
 export function failuresInWords(failing: readonly FailingTest[], ruleId: string | null): string[] {
-  const sentences = failing.slice(0, NAMED_MAX).map(({ test, result }) => {
+  const sentences = failing.slice(0, NAMED_MAX).map(({ test, result, at }) => {
     const by = deciderInWords(result, ruleId);
-    return `policy test "${test.name}" would fail: it expects ${test.expect}, but ${by}`;
+    const when = at === null ? '' : ` from ${at.toISOString()} on`;
+    return `policy test "${test.name}" would fail${when}: it expects ${test.expect}, but ${by}`;
   });
   const others = failing.length - NAMED_MAX;
   if (others > 0) sentences.push(`${others} more policy test(s) would fail`);
@@ -116,8 +151,6 @@ function deciderInWords({ verdict, ruleId }: TestResult, writtenId: string | nul
 export interface FailedBy {
   /** The rule that was written or removed; null: it was something else. */
   readonly ruleId: string | null;
-  /** Whether somebody insisted. */
-  readonly isForced: boolean;
   /** The place of who writes, among those of the transaction. */
   readonly index?: number;
 }
@@ -126,9 +159,9 @@ export interface FailedBy {
 export function noteFailures(
   transaction: Transaction,
   failing: readonly FailingTest[],
-  { ruleId, isForced: forced, index = 0 }: FailedBy,
+  { ruleId, index = 0 }: FailedBy,
 ): void {
-  for (const { test } of failing)
+  for (const { test, isHeldUp } of failing)
     noteAction(
       transaction,
       {
@@ -137,7 +170,8 @@ export function noteFailures(
         recordId: test.id,
         changes: {
           ...(ruleId === null ? {} : { rule_id: { to: ruleId } }),
-          forced: { to: forced },
+          // What holds a write up is written only if somebody insists.
+          forced: { to: isHeldUp },
         },
       },
       index,

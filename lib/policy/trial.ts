@@ -20,7 +20,7 @@ import {
 } from '../../models/index.ts';
 import type { Shared } from '../process/shared.ts';
 import { networksOf } from '../reconcile/tunnel-networks.ts';
-import { translateRule } from '../reconcile/translate.ts';
+import { rulesAt } from '../reconcile/translate.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
 
 /** What policy tests need of the server. */
@@ -79,16 +79,18 @@ export async function ownersOf(
 /** The rules of some tests, which may be changed to see what becomes of the tests. */
 export class PolicyTrial {
   readonly #rules: RuleTrial;
+  readonly #atMs: number;
 
-  private constructor(rules: RuleTrial) {
+  private constructor(rules: RuleTrial, atMs: number) {
     this.#rules = rules;
+    this.#atMs = atMs;
   }
 
-  /** Reads the rules that some tests ask. */
+  /** Reads the rules that some tests ask; of them those decide that have time at `atMs` (Unix). */
   static async open(
     context: PolicyContext,
     tests: readonly OwnedTest[],
-    transaction?: Transaction,
+    { atMs, transaction }: { readonly atMs: number; readonly transaction?: Transaction },
   ): Promise<PolicyTrial> {
     const { database } = context.services;
     const byOwner = Map.groupBy(tests, ({ ownerId }) => ownerId);
@@ -100,7 +102,7 @@ export class PolicyTrial {
       readDefaultAction(context, transaction),
       readRulesByAddress(database, wanted, transaction),
     ]);
-    const trial = new PolicyTrial(emptyTrial(context, defaultAction));
+    const trial = new PolicyTrial(emptyTrial(context, defaultAction), atMs);
     trial.#amend(rows.map((row) => [row.id, row.user_id, row]));
     return trial;
   }
@@ -128,7 +130,7 @@ export class PolicyTrial {
     const scopes = new Map<string, Map<string, readonly RuleConfig[]>>();
     for (const [id, userId, row] of rows) {
       const scope = scopes.get(userId ?? '') ?? new Map<string, readonly RuleConfig[]>();
-      scopes.set(userId ?? '', scope.set(id, row === null ? [] : translateRule(row).rules));
+      scopes.set(userId ?? '', scope.set(id, row === null ? [] : rulesAt(row, this.#atMs)));
     }
     this.#rules.amend(scopes);
   }

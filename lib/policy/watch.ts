@@ -24,8 +24,8 @@ export async function watchFailures<Result>(
   const failing: FailingTest[] = [];
   for (const [id, { test, result: after }] of await resultsOf(context, transaction))
     if (!after.passes && before.get(id)?.result.passes === true)
-      failing.push({ test, result: after });
-  noteFailures(transaction, failing, { ruleId: null, isForced: false });
+      failing.push({ test, result: after, at: null, isHeldUp: false });
+  noteFailures(transaction, failing, { ruleId: null });
   return result;
 }
 
@@ -38,6 +38,6 @@ async function resultsOf(
   const tests = await readPolicyTests(database, { transaction });
   if (tests.length === 0) return new Map();
   const owned = await ownersOf(database, tests, transaction);
-  const trial = await PolicyTrial.open(context, owned, transaction);
+  const trial = await PolicyTrial.open(context, owned, { atMs: Date.now(), transaction });
   return new Map(owned.map((test) => [test.id, { test, result: trial.judge(test) }]));
 }

@@ -1,5 +1,5 @@
 // What the gateway does by its own clock, whether or not the database answers. Devices and sessions
-// whose end it knows end at that time. Where the database cannot be read for longer than the
+// whose end it knows end at that time, and rules begin and end at theirs. Where the database cannot be read for longer than the
 // administrator allows, no packet passes until it can be read again: by then anything may have been
 // revoked elsewhere.
 
@@ -7,7 +7,7 @@ import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import type { Log } from '../process/log.ts';
 import type { Translation } from './translation.ts';
 
-/** How late an end may be. */
+/** How late an end or a start may be. */
 const TICK_MS = 250;
 
 /** What the clock is made of. */
@@ -19,7 +19,7 @@ export interface OwnClockOptions {
   readonly log: Log;
   /** Unix time in ms. */
   readonly wallMs: () => number;
-  /** Hears which ends the data plane acknowledged. */
+  /** Hears what of it the data plane acknowledged. */
   readonly onAcknowledged: (amendment: Amendment) => void;
 }
 
@@ -79,7 +79,7 @@ export class OwnClock {
   }
 
   async #act(): Promise<void> {
-    await this.#putEndsInForce();
+    await this.#putDueInForce();
     const { awayLimitMs, log } = this.#options;
     if (this.#isClosed || performance.now() - this.#readAt < awayLimitMs) return;
     await this.#setClosed(true);
@@ -90,18 +90,18 @@ export class OwnClock {
     );
   }
 
-  async #putEndsInForce(): Promise<void> {
+  async #putDueInForce(): Promise<void> {
     const { translation, gateway, wallMs, onAcknowledged } = this.#options;
     translation.passTo(wallMs());
-    const ends = translation.handOverEnds();
-    if (ends === null) return;
+    const due = translation.handOverDue();
+    if (due === null) return;
     try {
-      await (await gateway).amend(ends);
+      await (await gateway).amend(due);
     } catch (error) {
-      translation.takeBack(ends);
+      translation.takeBackDue(due);
       throw error;
     }
-    onAcknowledged(ends);
+    onAcknowledged(due);
   }
 
   async #setClosed(isClosed: boolean): Promise<void> {

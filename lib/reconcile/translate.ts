@@ -141,7 +141,34 @@ export interface TranslatedRule {
   readonly message: string | null;
 }
 
-/** What a rule means. */
+/** When a rule decides, in Unix ms: from `startMs` on and before `endMs`. */
+export interface RuleTimes {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** When a rule decides; infinite where it has no start or no end. */
+export function ruleTimes({
+  starts_at,
+  ends_at,
+}: Pick<ObeyedRule, 'starts_at' | 'ends_at'>): RuleTimes {
+  return {
+    startMs: starts_at?.getTime() ?? Number.NEGATIVE_INFINITY,
+    endMs: ends_at?.getTime() ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Whether a rule has time at a moment (Unix ms). */
+export function hasTime({ startMs, endMs }: RuleTimes, atMs: number): boolean {
+  return startMs <= atMs && atMs < endMs;
+}
+
+/** The rules that a row means at a moment (Unix ms). */
+export function rulesAt(row: ObeyedRule, atMs: number): readonly RuleConfig[] {
+  return hasTime(ruleTimes(row), atMs) ? translateRule(row).rules : [];
+}
+
+/** What a rule means while it has time. */
 export function translateRule(row: ObeyedRule): TranslatedRule {
   if (!row.enabled) return { rules: [], message: null };
   const destination = parseDestination(row.destination);

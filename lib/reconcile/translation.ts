@@ -16,8 +16,11 @@ import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
   deviceEnd,
+  hasTime,
   type Refusal,
   resumeOf,
+  type RuleTimes,
+  ruleTimes,
   vpnSessionEnd,
   translateDevice,
   type TranslatedRule,
@@ -63,8 +66,11 @@ interface Device {
   isOn: boolean;
 }
 
-interface Rule extends TranslatedRule {
+interface Rule extends TranslatedRule, RuleTimes {
+  readonly id: string;
   readonly scope: string;
+  /** Whether its time is now. */
+  isOn: boolean;
 }
 
 /** The meaning of the rows. */
@@ -81,12 +87,18 @@ export class Translation {
   /** By public key: devices that were deleted, and whose they were. */
   readonly #deleted = new Map<string, { readonly id: string; readonly ownerId: string }>();
   readonly #rules = new Map<string, Rule>();
+  /** The rules that have a start or an end. */
+  readonly #timedRules = new Set<Rule>();
   /** Why rows cannot be obeyed, by their id. */
   readonly #refusedRules = new Map<string, string>();
   readonly #refusedDevices = new Map<string, string>();
   /** What is pending: public keys of devices, and ids of rules by their scope. */
   readonly #pendingKeys = new Set<string>();
   readonly #pendingRules = new Map<string, Set<string>>();
+  /** Of the pending rules those of which time alone is the reason: their start or end came. */
+  readonly #dueRules = new Set<Rule>();
+  /** Those that `handOverDue` gave last. */
+  #handedOverDue: readonly Rule[] = [];
   /** Public keys of devices that are served again; they may have connected since their row came. */
   readonly #returning = new Set<string>();
   #rowSettings: Omit<RowSettings, 'defaultAction'> = {
@@ -117,7 +129,7 @@ export class Translation {
     if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
     for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
-    for (const [id, row] of rules) this.#takeRule(id, row);
+    for (const [id, row] of rules) this.#takeRule(id, row, nowMs);
     this.passTo(nowMs);
     // If all rows came just now, the last known endpoints came with them.
     if (all !== null) this.#returning.clear();
@@ -138,12 +150,13 @@ export class Translation {
     this.#returning.clear();
   }
 
-  /** Sets the time, which also goes back if the clock is set: sessions and devices may end. */
+  /** Sets the time, which also goes back if the clock is set: what has a time may begin or end. */
   passTo(nowMs: number): void {
     if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
       this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
       for (const owner of this.#owners.values()) this.#judge(owner, nowMs);
       for (const device of this.#endingDevices) this.#judgeDevice(device, nowMs);
+      for (const rule of this.#timedRules) this.#turnRule(rule, nowMs);
     }
     this.#judgedAtMs = nowMs;
   }
@@ -170,19 +183,35 @@ export class Translation {
   handOver(): void {
     this.#pendingKeys.clear();
     this.#pendingRules.clear();
+    this.#dueRules.clear();
     this.#handedOverDefault = this.#defaultAction;
   }
 
   /**
-   * Hands over the part of `pending` that removes devices; null if there is none. It may be put in
-   * force before all rows of a change are read, because it permits nothing.
+   * Hands over the part of `pending` that no new row can change: it removes devices, and turns the
+   * rules whose start or end has come. Null if there is none.
    */
-  handOverEnds(): Amendment | null {
+  handOverDue(): Amendment | null {
     const peers = new Map<string, null>();
     for (const key of this.#pendingKeys) if (this.#peerOf(key) === null) peers.set(key, null);
-    if (peers.size === 0) return null;
+    if (peers.size === 0 && this.#dueRules.size === 0) return null;
     for (const key of peers.keys()) this.#pendingKeys.delete(key);
-    return { peers, rules: new Map() };
+    const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
+    this.#handedOverDue = [...this.#dueRules];
+    for (const { id, scope } of this.#handedOverDue) {
+      const ofScope = rules.get(scope) ?? new Map<string, readonly RuleConfig[]>();
+      rules.set(scope, ofScope.set(id, this.#rulesOf(id, scope)));
+      this.#unmarkRule(scope, id);
+    }
+    this.#dueRules.clear();
+    return { peers, rules };
+  }
+
+  /** Notes that the data plane did not acknowledge what `handOverDue` gave: it is due again. */
+  takeBackDue(due: Amendment): void {
+    this.takeBack(due);
+    for (const rule of this.#handedOverDue)
+      if (this.#rules.get(rule.id) === rule) this.#dueRules.add(rule);
   }
 
   /** Notes that the data plane did not acknowledge an amendment: all of it is pending again. */
@@ -262,8 +291,8 @@ export class Translation {
 
   /** The rules that are in force, and what each does. */
   *ruleActions(): Generator<readonly [id: string, action: RuleConfig['action']]> {
-    for (const [id, { rules }] of this.#rules)
-      if (rules[0] !== undefined) yield [id, rules[0].action];
+    for (const [id, { rules, isOn }] of this.#rules)
+      if (isOn && rules[0] !== undefined) yield [id, rules[0].action];
   }
 
   /** The devices that should be served, and the rules, that the gateway cannot obey. */
@@ -288,7 +317,7 @@ export class Translation {
   /** Removes what is no longer among the rows. */
   #takeGone({ users, devices, rules }: AllIds, nowMs: number): void {
     for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null, nowMs);
-    for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null);
+    for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null, nowMs);
     for (const [id, owner] of this.#owners) {
       if (users.has(id)) continue;
       owner.row = null;
@@ -359,14 +388,21 @@ export class Translation {
     this.#pendingKeys.add(publicKey);
   }
 
-  #takeRule(id: string, row: ObeyedRule | null): void {
+  #takeRule(id: string, row: ObeyedRule | null, nowMs: number): void {
     const before = this.#rules.get(id);
-    if (before !== undefined) this.#markRule(before.scope, id);
+    if (before !== undefined) {
+      this.#timedRules.delete(before);
+      this.#dueRules.delete(before);
+      this.#markRule(before.scope, id);
+    }
     this.#rules.delete(id);
     this.#refusedRules.delete(id);
     if (row === null) return;
-    const rule = { scope: row.user_id ?? GLOBAL_SCOPE, ...translateRule(row) };
+    const scope = row.user_id ?? GLOBAL_SCOPE;
+    const rule = { id, scope, ...translateRule(row), ...ruleTimes(row), isOn: false };
     this.#rules.set(id, rule);
+    if (Number.isFinite(rule.startMs) || Number.isFinite(rule.endMs)) this.#timedRules.add(rule);
+    this.#judgeRule(rule, nowMs);
     if (rule.message !== null) this.#refusedRules.set(id, rule.message);
     this.#markRule(rule.scope, id);
   }
@@ -375,6 +411,12 @@ export class Translation {
     const ids = this.#pendingRules.get(scope);
     if (ids === undefined) this.#pendingRules.set(scope, new Set([id]));
     else ids.add(id);
+  }
+
+  #unmarkRule(scope: string, id: string): void {
+    const ids = this.#pendingRules.get(scope);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#pendingRules.delete(scope);
   }
 
   // ---- what rows mean ----
@@ -435,9 +477,26 @@ export class Translation {
     return { ...device.peer, mtu: defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings) };
   }
 
+  /** Decides whether the time of a rule is now, and when to decide it again. */
+  #judgeRule(rule: Rule, nowMs: number): void {
+    const { startMs, endMs } = rule;
+    rule.isOn = hasTime(rule, nowMs);
+    const next = nowMs < startMs ? startMs : rule.isOn ? endMs : Number.POSITIVE_INFINITY;
+    this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, next);
+  }
+
+  /** Judges a rule again. One that is pending for its row stays with the other rows of its change. */
+  #turnRule(rule: Rule, nowMs: number): void {
+    const wasOn = rule.isOn;
+    this.#judgeRule(rule, nowMs);
+    if (rule.isOn === wasOn || this.#pendingRules.get(rule.scope)?.has(rule.id) === true) return;
+    this.#markRule(rule.scope, rule.id);
+    this.#dueRules.add(rule);
+  }
+
   #rulesOf(id: string, scope: string): readonly RuleConfig[] {
     const rule = this.#rules.get(id);
-    return rule?.scope === scope ? rule.rules : [];
+    return rule?.scope === scope && rule.isOn ? rule.rules : [];
   }
 }
 

@@ -47,6 +47,7 @@ import {
   type SentColumn,
   sentColumns,
 } from '../judge/resource.ts';
+import { ruleTimes } from '../reconcile/translate.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
 
@@ -104,6 +105,20 @@ export function showRule(rule: RuleRow): Shown {
 
 const shownRule = showerOf(ruleFields);
 
+/** Whether a rule decides, or why not: it is disabled, waits for its start, or is over. */
+export type RuleState = 'enabled' | 'disabled' | 'waiting' | 'over';
+
+/** The state of a rule at a time (Unix ms). */
+export function ruleState(
+  rule: Pick<RuleRow, 'enabled' | 'starts_at' | 'ends_at'>,
+  nowMs: number,
+): RuleState {
+  const { startMs, endMs } = ruleTimes(rule);
+  if (!rule.enabled) return 'disabled';
+  if (nowMs >= endMs) return 'over';
+  return nowMs < startMs ? 'waiting' : 'enabled';
+}
+
 /** Judges the fields of a rule by themselves. */
 export const judgeRule = judgeOf<RuleValues>(ruleSchema);
 
@@ -119,8 +134,8 @@ export class Rules implements Collection<RuleValues> {
     scopes: ({ row }) => ({ configuration: row.user_id === null }),
     judge: (transaction, rules) => guardNewRules(this.#context, rules, transaction),
     write: async (transaction, plans) => {
-      for (const [index, { row, failing, isForced: forced }] of plans.entries())
-        noteFailures(transaction, failing, { ruleId: row.id, isForced: forced, index });
+      for (const [index, { row, failing }] of plans.entries())
+        noteFailures(transaction, failing, { ruleId: row.id, index });
       const rows = plans.map(({ row }) => row);
       return this.#database.models.Rule.bulkCreate(rows, { transaction, validate: false });
     },
@@ -166,7 +181,7 @@ export class Rules implements Collection<RuleValues> {
         return { present, ...change };
       },
       write: (transaction, { present, row, failing }) => {
-        noteFailures(transaction, failing, { ruleId: present.id, isForced: row.enabled });
+        noteFailures(transaction, failing, { ruleId: present.id });
         return saveChanges(present, row, transaction);
       },
     });
@@ -186,7 +201,7 @@ export class Rules implements Collection<RuleValues> {
       },
       // A removal is never held up.
       write: (transaction, { rule, failing }) => {
-        noteFailures(transaction, failing, { ruleId: rule.id, isForced: false });
+        noteFailures(transaction, failing, { ruleId: rule.id });
         return rule.destroy({ transaction });
       },
     });
@@ -206,15 +221,16 @@ export class Rules implements Collection<RuleValues> {
     );
     if (!isReadable || row.destination === '' || !row.enabled)
       return { rivals: [], others: [], shadow: null, shadowed: [] };
-    const extent = extentOf(row);
+    const now = Date.now();
+    const extent = extentOf(row, now);
     const ids = await readTouchingRules(this.#database, extent, TOUCHING_MAX + 1);
     const rules = await readRules(this.#database, { ids: ids.filter((one) => one !== id) });
-    const isRival = (rule: RuleRow): boolean => overlaps(extentOf(rule), extent);
+    const isRival = (rule: RuleRow): boolean => overlaps(extentOf(rule, now), extent);
     return {
       rivals: rules.filter(isRival),
       others: rules.filter((rule) => !isRival(rule)),
-      shadow: rules.find((rule) => isShadowedBy(extent, extentOf(rule))) ?? null,
-      shadowed: rules.filter((rule) => isShadowedBy(extentOf(rule), extent)),
+      shadow: rules.find((rule) => isShadowedBy(extent, extentOf(rule, now))) ?? null,
+      shadowed: rules.filter((rule) => isShadowedBy(extentOf(rule, now), extent)),
     };
   }
 
@@ -232,7 +248,6 @@ export interface SentRule extends NewRule {
 export interface GuardedRule {
   readonly row: RuleContent & { readonly id: string };
   readonly failing: readonly FailingTest[];
-  readonly isForced: boolean;
 }
 
 /**
@@ -261,24 +276,28 @@ export async function guardNewRules(
     }
     const failing = guard.change({ before: null, after: row });
     const forced = rules[i]?.isForced === true;
-    if (failing.length > 0 && !forced) {
-      outcomes.push(refusalFor(failureFaults(failing, row.id)));
+    const held = failureFaults(failing, row.id);
+    if (!isFaultless(held) && !forced) {
+      outcomes.push(refusalFor(held));
       break;
     }
-    outcomes.push({ row, failing, isForced: forced });
+    outcomes.push({ row, failing });
   }
   return outcomes;
 }
 
-/** The faults of a write because of which policy tests would fail; none if none would. */
+/**
+ * The faults of a write because of which policy tests would fail; none if none would. That a rule
+ * decides no more holds nothing up: it is as if it was removed.
+ */
 function failureFaults(failing: readonly FailingTest[], ruleId: string): Faults {
-  return failing.length === 0 ? {} : { base: failuresInWords(failing, ruleId) };
+  const heldUp = failing.filter(({ isHeldUp }) => isHeldUp);
+  return heldUp.length === 0 ? {} : { base: failuresInWords(heldUp, ruleId) };
 }
 
 /** What gateways obey of a rule as it is. */
 export function obeyedRule(rule: Rule): ObeyedRule {
-  const { id, action, destination, port_type, port_start, port_end, user_id, enabled } = rule;
-  return { id, action, destination, port_type, port_start, port_end, user_id, enabled };
+  return { ...contentOf(rule), id: rule.id };
 }
 
 /** A rule that was judged; `row` is good if there are no faults. */
@@ -296,12 +315,13 @@ export async function judgeNewRules(
   rules: readonly NewRule[],
   transaction: Transaction,
 ): Promise<JudgedRule[]> {
+  const now = Date.now();
   const judged = (await judgeFields(rules, null, { database, transaction })).map((rule) => ({
     ...rule,
-    extent: isFaultless(rule.faults) && rule.row.enabled ? extentOf(rule.row) : null,
+    extent: isFaultless(rule.faults) && rule.row.enabled ? extentOf(rule.row, now) : null,
   }));
   const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
-  const rivals: RuleExtent[] = await readRivalRules(database, wanted, transaction);
+  const rivals: RuleExtent[] = await readRivalRules(database, wanted, now, transaction);
   return judged.map(({ faults, row, extent }) => {
     if (extent === null) return { faults, row };
     if (rivals.some((rival) => overlaps(rival, extent)))
@@ -337,8 +357,7 @@ export async function judgeChange(
   const change = { before: obeyedRule(present), after: { ...row, id: present.id } };
   const guard = await PolicyGuard.open(context, tests, [change], transaction);
   const failing = guard.change(change);
-  // To switch a rule off is as to remove it.
-  if (!force && row.enabled) refuseFaults(failureFaults(failing, present.id));
+  if (!force) refuseFaults(failureFaults(failing, present.id));
   return { row, failing };
 }
 
@@ -354,8 +373,9 @@ async function judgeUpdate(
     transaction,
   });
   if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
-  const extent = extentOf(rule.row);
-  const rivals = await readRivalRules(database, [extent], transaction);
+  const now = Date.now();
+  const extent = extentOf(rule.row, now);
+  const rivals = await readRivalRules(database, [extent], now, transaction);
   if (rivals.some((rival) => rival.id !== present.id && overlaps(rival, extent)))
     addFault(faults, 'destination', messages.overlap);
   return faults;
@@ -381,6 +401,7 @@ async function judgeFields(
   return rules.map(({ input, row }) => {
     const faults = { ...input.faults };
     judgePorts(input.values, present, faults);
+    judgeTimes(row, faults);
     if (row.user_id !== null && faults['user_id'] === undefined && !existing.has(row.user_id))
       addFault(faults, 'user_id', messages.absent);
     return { faults, row };
@@ -428,7 +449,20 @@ function portsOf(ports: RuleValues['port_range']): Pick<Rule, 'port_start' | 'po
 function movesRule(row: RuleContent, present: Rule): boolean {
   if (!row.enabled) return false;
   const names = Object.keys(row) as (keyof RuleContent)[];
-  return names.some((name) => name !== 'description' && row[name] !== present[name]);
+  return names.some((name) => name !== 'description' && !isSame(row[name], present[name]));
+}
+
+function isSame(one: RuleContent[keyof RuleContent], other: typeof one): boolean {
+  return one instanceof Date && other instanceof Date
+    ? one.getTime() === other.getTime()
+    : one === other;
+}
+
+/** A rule ends after it starts; if one of both cannot be read, they are not compared. */
+function judgeTimes({ starts_at, ends_at }: RuleContent, faults: Faults): void {
+  if (faults['starts_at'] !== undefined || faults['ends_at'] !== undefined) return;
+  if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
+    addFault(faults, 'ends_at', messages.endsBeforeStart);
 }
 
 /** Protocol and ports are judged together; if one cannot be read, the other is not judged. */

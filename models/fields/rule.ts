@@ -73,6 +73,21 @@ export const ruleFields = fieldsOf({
     obeyed: true,
     api: { kind: 'flag', description: 'False: the rule decides nothing.' },
   },
+  starts_at: {
+    column: { kind: 'time', nullable: true },
+    audit: 'value',
+    obeyed: true,
+    api: { kind: 'time', description: 'Before that it decides nothing; null: it has no start.' },
+  },
+  ends_at: {
+    column: { kind: 'time', nullable: true },
+    audit: 'value',
+    obeyed: true,
+    api: {
+      kind: 'time',
+      description: 'From then on it decides nothing; null: it has no end.',
+    },
+  },
   inserted_at: {
     column: { kind: 'timestamp' },
     audit: 'nothing',

@@ -1,4 +1,4 @@
-// Rules say what they are for, and may be switched off.
+// Rules say what they are for, may be switched off, and may have a start and an end.
 
 import { DataTypes } from 'sequelize';
 import type { Database } from '../database/database.ts';
@@ -15,4 +15,6 @@ export async function up(database: Database): Promise<void> {
     allowNull: false,
     defaultValue: true,
   });
+  for (const name of ['starts_at', 'ends_at'])
+    await addColumn(database, 'rules', name, { type: DataTypes.DATE(6), allowNull: true });
 }

@@ -5,10 +5,11 @@
 
 import type { Transaction } from 'sequelize';
 import type { Device } from '../tables/device.ts';
-import type { RuleExtent } from '../tables/rule.ts';
+import { type RuleExtent, timesFrom } from '../tables/rule.ts';
 import { Binds } from '../storage/binds.ts';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
+import { parseSqlTime, sqlTime } from '../storage/time.ts';
 
 /** A device that may stand in the way of another. */
 export type RivalDevice = Pick<
@@ -84,14 +85,19 @@ export async function readUserIds(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Reads the enabled rules that overlap one of the given ones by owner, action and addresses. */
+/**
+ * Reads the enabled rules that overlap one of the given ones by owner, action and addresses, and
+ * that are not over at `nowMs` (Unix time).
+ */
 export async function readRivalRules(
   database: Database,
   wanted: readonly RuleExtent[],
+  nowMs: number,
   transaction: Transaction,
 ): Promise<(RuleExtent & { id: string })[]> {
   if (wanted.length === 0) return [];
   const binds = new Binds();
+  const now = binds.one(sqlTime(database.kind, new Date(nowMs)));
   const conditions = wanted.flatMap((extent) => {
     const user =
       extent.user_id === null ? 'user_id IS NULL' : `user_id = ${binds.one(extent.user_id)}`;
@@ -104,26 +110,43 @@ export async function readRivalRules(
       `(${scope} AND range_start IN (${binds.each(enclosingStarts(extent))}) AND range_end >= ${end})`,
     ];
   });
-  return database.sequelize.query<RuleExtent & { id: string }>(
+  const rows = await database.sequelize.query<RivalRule>(
     `SELECT id, user_id, action, family, range_start AS start, range_end AS end,
-            port_type, port_start, port_end FROM rules
-     WHERE enabled = 1 AND (${conditions.join(' OR ')})`,
+            port_type, port_start, port_end, starts_at, ends_at FROM rules
+     WHERE enabled = 1 AND (ends_at IS NULL OR ends_at > ${now}) AND (${conditions.join(' OR ')})`,
     { ...plainSelect(transaction), bind: binds.values },
   );
+  return rows.map(({ starts_at, ends_at, ...rule }) => ({
+    ...rule,
+    ...timesFrom(nowMs, timeOrNull(starts_at), timeOrNull(ends_at)),
+  }));
+}
+
+type RivalRule = Omit<RuleExtent, 'from' | 'until'> & {
+  id: string;
+  starts_at: string | Date | null;
+  ends_at: string | Date | null;
+};
+
+function timeOrNull(time: string | Date | null): Date | null {
+  return time === null ? null : parseSqlTime(time);
 }
 
 /**
- * Reads enabled rules that match some of the packets that the given one means, whatever they do
- * with them: also those of the other action, and those that are everyone's beside a user's. The
- * first ones.
+ * Reads enabled rules that match some of the packets that the given one means, at some time from
+ * its `from` on, whatever they do with them: also those of the other action, and those that are
+ * everyone's beside a user's. The first ones.
  */
 export async function readTouchingRules(
   database: Database,
-  { user_id, family, start, end, port_type, port_start, port_end }: RuleExtent,
+  { user_id, family, start, end, port_type, port_start, port_end, from, until }: RuleExtent,
   limit: number,
 ): Promise<string[]> {
+  const timeOf = (ms: number): string => sqlTime(database.kind, new Date(ms));
   const conditions = [
     'enabled = 1 AND family = :family AND range_start <= :end AND range_end >= :start',
+    '(ends_at IS NULL OR ends_at > :from)',
+    ...(Number.isFinite(until) ? ['(starts_at IS NULL OR starts_at < :until)'] : []),
     ...(user_id === null ? [] : ['(user_id IS NULL OR user_id = :user_id)']),
     // A rule without ports means all traffic, that of every port too.
     ...(port_type === null
@@ -137,14 +160,22 @@ export async function readTouchingRules(
     `SELECT id FROM rules WHERE ${conditions.join(' AND ')} ORDER BY inserted_at, id LIMIT :limit`,
     {
       ...plainSelect(),
-      replacements: { user_id, family, start, end, port_type, port_start, port_end, limit },
+      replacements: {
+        ...{ user_id, family, start, end, port_type, port_start, port_end, limit },
+        from: timeOf(from),
+        ...(Number.isFinite(until) ? { until: timeOf(until) } : {}),
+      },
     },
   );
   return rows.map(({ id }) => id);
 }
 
-/** Whether the rule `other` decides before the drop rule `rules` wherever that one matches. */
+/** Whether the rule `other` decides before the drop rule `rules` wherever and whenever that may. */
 const IS_SHADOWED = `rules.enabled = 1 AND other.enabled = 1
+  AND (rules.ends_at IS NULL OR (rules.ends_at > :now
+    AND (rules.starts_at IS NULL OR rules.starts_at < rules.ends_at)))
+  AND (other.ends_at IS NULL OR (other.ends_at > :now AND other.ends_at >= rules.ends_at))
+  AND (other.starts_at IS NULL OR other.starts_at <= :now OR other.starts_at <= rules.starts_at)
   AND other.action = 'accept' AND other.family = rules.family
   AND (other.user_id = rules.user_id OR (other.user_id IS NULL AND rules.user_id IS NULL))
   AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
@@ -152,31 +183,42 @@ const IS_SHADOWED = `rules.enabled = 1 AND other.enabled = 1
     OR (other.port_type = rules.port_type AND other.port_start <= rules.port_start
       AND other.port_end >= rules.port_end))`;
 
-/** Of these rules those that can never decide (`isShadowedBy`), each with a rule that is why. */
+/**
+ * Of these rules those that can never decide from `nowMs` (Unix time) on (`isShadowedBy`), each with
+ * a rule that is why.
+ */
 export async function readShadows(
   database: Database,
   ids: readonly string[],
+  nowMs: number,
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await database.sequelize.query<{ id: string; shadow: string }>(
     `SELECT rules.id AS id, MIN(other.id) AS shadow FROM rules JOIN rules other ON ${IS_SHADOWED}
      WHERE rules.action = 'drop' AND rules.id IN (:ids) GROUP BY rules.id`,
-    { ...plainSelect(), replacements: { ids: [...ids] } },
+    {
+      ...plainSelect(),
+      replacements: { ids: [...ids], now: sqlTime(database.kind, new Date(nowMs)) },
+    },
   );
   return new Map(rows.map(({ id, shadow }) => [id, shadow]));
 }
 
-/** The rules that can never decide because of this one, the oldest first. */
+/** The rules that can never decide from `nowMs` (Unix time) on because of this one, oldest first. */
 export async function readShadowedBy(
   database: Database,
   id: string,
+  nowMs: number,
   transaction?: Transaction,
 ): Promise<string[]> {
   const rows = await database.sequelize.query<{ id: string }>(
     `SELECT rules.id AS id FROM rules other JOIN rules ON ${IS_SHADOWED}
      WHERE rules.action = 'drop' AND other.id = :id
      ORDER BY rules.inserted_at, rules.id`,
-    { ...plainSelect(transaction), replacements: { id } },
+    {
+      ...plainSelect(transaction),
+      replacements: { id, now: sqlTime(database.kind, new Date(nowMs)) },
+    },
   );
   return rows.map((row) => row.id);
 }

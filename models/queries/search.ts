@@ -118,6 +118,8 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       accept: "rules.action = 'accept'",
       drop: "rules.action = 'drop'",
       disabled: 'rules.enabled = 0',
+      waiting: 'rules.enabled = 1 AND rules.starts_at > :now',
+      over: 'rules.enabled = 1 AND rules.ends_at <= :now',
       everyone: 'rules.user_id IS NULL',
       one_user: 'rules.user_id IS NOT NULL',
     },

@@ -24,6 +24,8 @@ export interface RuleScope {
   port_start: number | null;
   port_end: number | null;
   user_id: string | null;
+  starts_at: Date | null;
+  ends_at: Date | null;
 }
 
 /** The packets that a rule means, in the form in which two rules are compared. */
@@ -33,33 +35,59 @@ export interface RuleExtent extends AddressRange {
   port_type: PortType | null;
   port_start: number | null;
   port_end: number | null;
+  /** When the rule decides from now on, in Unix ms: from `from` on and before `until`. */
+  from: number;
+  until: number;
 }
 
-/** The extent of a rule that is, or would be; a destination that cannot be read is an error. */
-export function extentOf({ destination, ...scope }: RuleScope): RuleExtent {
+/**
+ * The extent of a rule that is, or would be, from `nowMs` on (Unix time); a destination that cannot
+ * be read is an error.
+ */
+export function extentOf(
+  { destination, starts_at, ends_at, ...scope }: RuleScope,
+  nowMs: number,
+): RuleExtent {
   const range = parseRange(destination);
   if (range === null) throw new TypeError('The destination is neither an address nor a CIDR');
-  return { ...scope, ...range };
+  return { ...scope, ...range, ...timesFrom(nowMs, starts_at, ends_at) };
 }
 
-/** True when two rules overlap: same owner, action and protocol, a common address and port. */
+/** When a rule decides from now on. What is over does so in a time that is empty. */
+export function timesFrom(
+  nowMs: number,
+  startsAt: Date | null,
+  endsAt: Date | null,
+): Pick<RuleExtent, 'from' | 'until'> {
+  return {
+    from: Math.max(nowMs, startsAt?.getTime() ?? nowMs),
+    until: endsAt?.getTime() ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/**
+ * True when two rules overlap: same owner, action and protocol, a common address and port, at some
+ * time from now on.
+ */
 export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
   if (a.user_id !== b.user_id || a.action !== b.action) return false;
   if (a.family !== b.family || a.start > b.end || a.end < b.start) return false;
   if (a.port_type !== b.port_type) return false;
+  if (Math.max(a.from, b.from) >= Math.min(a.until, b.until)) return false;
   // Without a protocol there are no ports.
   return (a.port_start ?? 0) <= (b.port_end ?? 0) && (a.port_end ?? 0) >= (b.port_start ?? 0);
 }
 
 /**
- * True when every packet of `rule` was decided by `other` before: of one scope accept comes before
- * drop, with ports and without. So only a rule that drops can be shadowed.
+ * True when every packet of `rule` is decided by `other` before, as long as `rule` has time: of one
+ * scope accept comes before drop, with ports and without. So only a rule that drops can be shadowed.
  */
 export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
   if (rule.action !== 'drop' || other.action !== 'accept') return false;
   if (rule.user_id !== other.user_id || rule.port_type !== other.port_type) return false;
   if (rule.family !== other.family || other.start > rule.start || other.end < rule.end)
     return false;
+  if (rule.from >= rule.until || other.from > rule.from || other.until < rule.until) return false;
   return (
     (other.port_start ?? 0) <= (rule.port_start ?? 0) &&
     (other.port_end ?? 0) >= (rule.port_end ?? 0)

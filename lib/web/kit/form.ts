@@ -12,8 +12,12 @@ export interface Asked {
   /** The name of the field in the API. */
   readonly name: string;
   readonly label: string;
-  /** `list`: members with commas or line ends between. `secret`: never shown again. */
-  readonly kind?: 'text' | 'email' | 'number' | 'area' | 'list' | 'box' | 'choice' | 'secret';
+  /**
+   * `list`: members with commas or line ends between. `secret`: never shown again. `time`: in UTC,
+   * because the gateway does not know where its people are.
+   */
+  readonly kind?:
+    'text' | 'email' | 'number' | 'area' | 'list' | 'box' | 'choice' | 'secret' | 'time';
   readonly help?: string;
   readonly isRequired?: boolean;
   /** Values and labels of a choice. */
@@ -72,9 +76,15 @@ export function inputOf(
   for (const { name, kind } of fieldsOf(sections)) {
     if (locked(name) !== null) continue;
     const text = typed[name] ?? '';
-    input[name] = kind === 'box' ? text === 'true' : kind === 'list' ? membersOf(text) : text;
+    input[name] = valueOf(text, kind);
   }
   return input;
+}
+
+function valueOf(text: string, kind: Asked['kind']): unknown {
+  if (kind === 'box') return text === 'true';
+  if (kind === 'list') return membersOf(text);
+  return kind === 'time' && text.trim() !== '' ? `${text.trim()}Z` : text;
 }
 
 /** What partials/form.eta shows. */
@@ -118,7 +128,13 @@ export function formView(
 export function textOfValue(value: unknown, kind?: Asked['kind']): string {
   if (Array.isArray(value)) return value.join(', ');
   if (kind === 'box') return String(value === true);
+  if (kind === 'time' && typeof value === 'string') return typedTime(value);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** A time of the API as browsers type it: without the zone, and without parts that are zero. */
+function typedTime(time: string): string {
+  return time.replace(/(\.\d{3})\d*Z$|Z$/, '$1').replace(/(:00)?(\.000)$/, '');
 }
 
 /** The members of a text with commas, spaces or line ends between. */
@@ -145,6 +161,8 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
       return { ...common, ...none, ...rest, rows: asked.rows ?? 4, spellcheck: 'false' };
     case 'secret':
       return { ...common, ...none, ...rest, type: 'password', value: '' };
+    case 'time':
+      return { ...common, ...none, ...rest, type: 'datetime-local', step: 'any' };
     case 'number':
       return { ...common, ...none, ...rest, inputmode: 'numeric' };
     case 'email':

@@ -11,7 +11,8 @@ import {
   type RuleRow,
 } from '../../../models/index.ts';
 import type { Faults, Judged } from '../../judge/judge.ts';
-import { Rules, type RuleValues, showRule } from '../../rules/rules.ts';
+import { Rules, ruleState, type RuleState, type RuleValues, showRule } from '../../rules/rules.ts';
+import type { Shown } from '../../records/shown.ts';
 import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
 import { attempt } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
@@ -45,6 +46,8 @@ const plan: TablePlan = {
     accept: 'Accept',
     drop: 'Drop',
     disabled: 'Disabled',
+    waiting: 'Not yet begun',
+    over: 'Over',
     everyone: 'For everyone',
     one_user: 'For one user',
   },
@@ -62,6 +65,8 @@ const FILE_HEAD = [
   'added_at',
   'description',
   'enabled',
+  'starts_at',
+  'ends_at',
 ];
 
 const ruleForm: readonly Section[] = [
@@ -109,6 +114,18 @@ const ruleForm: readonly Section[] = [
         label: 'Enabled',
         kind: 'box',
         help: 'A rule that is disabled decides nothing.',
+      },
+      {
+        name: 'starts_at',
+        label: 'Starts at (in UTC)',
+        kind: 'time',
+        help: 'Before that it decides nothing. Empty: at once.',
+      },
+      {
+        name: 'ends_at',
+        label: 'Ends at (in UTC)',
+        kind: 'time',
+        help: 'From then on it decides nothing. Empty: never.',
       },
     ],
   },
@@ -212,10 +229,17 @@ function ruleCells(
   ];
 }
 
-function actionCell({ action, enabled }: RuleRow): object {
-  const text = action === 'accept' ? 'Accept' : 'Drop';
-  if (!enabled) return { text: `${text}, disabled`, badge: 'calm' };
-  return { text, badge: action === 'accept' ? 'good' : 'bad' };
+const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {
+  disabled: 'disabled',
+  waiting: 'not yet',
+  over: 'over',
+};
+
+function actionCell(rule: RuleRow): object {
+  const text = rule.action === 'accept' ? 'Accept' : 'Drop';
+  const state = ruleState(rule, Date.now());
+  if (state !== 'enabled') return { text: `${text}, ${STATES[state]}`, badge: 'calm' };
+  return { text, badge: rule.action === 'accept' ? 'good' : 'bad' };
 }
 
 const removal: Deed = {
@@ -242,6 +266,8 @@ async function fileLines(web: Web, ids: readonly string[]): Promise<(string | nu
     rule.inserted_at.toISOString(),
     rule.description,
     String(rule.enabled),
+    rule.starts_at?.toISOString() ?? null,
+    rule.ends_at?.toISOString() ?? null,
   ]);
 }
 
@@ -347,12 +373,7 @@ async function save(
     const { faults } = saved;
     return (await showForm(web, request, h, { rules, id, typed, faults, input })).code(422);
   }
-  const isOff = saved.result['enabled'] === false;
-  const done = isOff
-    ? 'The rule is saved. It is disabled and decides nothing.'
-    : id === null
-      ? 'The rule is in force.'
-      : 'The changes are in force.';
+  const done = await doneInWords(web, saved.result, id === null);
   const savedId = String(saved.result['id']);
   const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
   const notes = [
@@ -362,6 +383,21 @@ async function save(
   ];
   web.pages.flash(h, 'done', notes.join(' ').trim());
   return web.pages.redirect(h, RULES);
+}
+
+/** What became of a rule that was written. */
+async function doneInWords(web: Web, { id }: Shown, isNew: boolean): Promise<string> {
+  const [rule] = await readRules(web.services.database, { ids: [String(id)] });
+  switch (rule === undefined ? 'over' : ruleState(rule, Date.now())) {
+    case 'disabled':
+      return 'The rule is saved. It is disabled and decides nothing.';
+    case 'waiting':
+      return 'The rule is saved. It decides nothing before its start.';
+    case 'over':
+      return 'The rule is saved. Its end is over, so it decides nothing.';
+    case 'enabled':
+      return isNew ? 'The rule is in force.' : 'The changes are in force.';
+  }
 }
 
 /** The faults in the words of the form, where users are e-mails and ports need a protocol. */
@@ -376,7 +412,7 @@ async function readShadowRules(
   database: Database,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RuleRow>> {
-  const shadows = await readShadows(database, ids);
+  const shadows = await readShadows(database, ids, Date.now());
   const rows = await readRules(database, { ids: [...new Set(shadows.values())] });
   const byId = new Map(rows.map((rule) => [rule.id, rule]));
   return new Map(
@@ -389,12 +425,14 @@ async function readShadowRules(
 
 /** What is to be known of a rule besides what it says. */
 function helpOn(
-  { destination, description }: RuleRow,
+  { destination, description, starts_at, ends_at }: RuleRow,
   shadow: RuleRow | undefined,
 ): { help?: string } {
   const network = meantNetwork(destination);
   const help = [
     ...(description === null ? [] : [description]),
+    ...(starts_at === null ? [] : [`It starts at ${starts_at.toISOString()}.`]),
+    ...(ends_at === null ? [] : [`It ends at ${ends_at.toISOString()}.`]),
     ...(network === null ? [] : [`It means ${network}.`]),
     ...(shadow === undefined ? [] : [shadowWords(shadow)]),
   ].join(' ');

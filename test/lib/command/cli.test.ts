@@ -141,6 +141,7 @@ const bad: [line: string, complaint: RegExp][] = [
   ['traffic --to now', /--to takes a time such as .*, not "now"/],
   ['audit list --limit 0', /--limit takes a whole number from 1 to 10000, not "0"/],
   ['audit list --limit 10001', /not "10001"/],
+  ['rule create --destination D --starts-at noon', /--starts-at takes a time such as/],
   ['audit list --since yesterday', /--since takes a time such as .*, not "yesterday"/],
   ['audit list --since 2026-13-01', /not "2026-13-01"/],
   ['backup', /^FILE is missing; usage: postern backup FILE \[--json\]/],

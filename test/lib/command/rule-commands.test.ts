@@ -67,6 +67,31 @@ for (const kind of databaseKinds()) {
     t.is(host.note, undefined);
   });
 
+  test(`${kind}: a rule begins and ends at the times that are given`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const line = 'rule create --destination 10.0.0.0/8';
+    const states = async (): Promise<string[]> =>
+      (await runLine(database, 'rule list')).text
+        .split('\n')
+        .slice(1)
+        .map((row) => row.split('everyone')[1]?.trim() ?? '');
+    await runLine(database, `${line} --ends-at 2026-01-01`);
+    const { data } = await runLine(database, `${line} --starts-at 2999-01-01T08:00+01:00`);
+    t.like(data, { starts_at: '2999-01-01T07:00:00.000000Z', ends_at: null });
+    await runLine(database, `${line} --starts-at 2026-01-01 --ends-at 2998-01-01`);
+    t.deepEqual(await states(), [
+      'over',
+      'from 2999-01-01T07:00:00.000Z',
+      'enabled until 2998-01-01T00:00:00.000Z',
+    ]);
+    await t.throwsAsync(runLine(database, `${line} --starts-at 2997-01-01`), {
+      message: /overlap/,
+    });
+    await t.throwsAsync(runLine(database, `${line} --starts-at 2997-01-01 --ends-at 2996-01-01`), {
+      message: /^ends_at must be after starts_at$/,
+    });
+  });
+
   test(`${kind}: a rule is switched on as it is made, and off as it is removed`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });

@@ -136,6 +136,48 @@ for (const kind of surfaces()) {
     t.is((await change({ ...accepts, enabled: false }, id)).status, 200);
   });
 
+  test(`${kind}: a rule that starts later is judged as of its start, and an end as a removal`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send } = opened;
+    const make = (rule: object) => send('POST', RULES, { body: { rule } });
+    const hours = (count: number): string => new Date(Date.now() + count * 3_600_000).toISOString();
+    const wiki = { destination: '10.0.0.5', port_type: 'tcp', port_range: 443 };
+    const allowed = await make({ action: 'accept', destination: '10.0.0.0/8' });
+    await expectWiki(opened, 'accept');
+    const later = { ...wiki, action: 'drop', starts_at: hours(1) };
+    const held = await make(later);
+    t.is(held.status, 422);
+    t.is(
+      held.body.errors.base[0],
+      `policy test "wiki" would fail from ${later.starts_at} on: it expects accept, but this rule would drop the packet`,
+    );
+    t.is((await make({ ...later, ends_at: hours(-1), starts_at: null })).status, 201, 'over');
+    t.deepEqual(await failures(opened), []);
+    const { id } = allowed.body.data;
+    const change = (rule: object) => send('PATCH', `${RULES}/${id}`, { body: { rule } });
+    t.is((await change({ ends_at: hours(2) })).status, 200, 'a test may fail when it is over');
+    t.is(
+      (await make({ ...later, starts_at: hours(3), ends_at: hours(4) })).status,
+      201,
+      'it fails by then',
+    );
+    t.is((await change({ ends_at: hours(-1) })).status, 200);
+    t.like((await failures(opened))[0], {
+      changes: { rule_id: { to: id }, forced: { to: false } },
+    });
+    t.is((await change({ ends_at: null, starts_at: hours(1) })).status, 200, 'it comes back');
+    t.is((await change({ starts_at: null })).status, 200);
+    t.is(
+      (
+        await send('POST', `${RULES}?force=true`, {
+          body: { rule: { ...later, ends_at: hours(2) } },
+        })
+      ).status,
+      201,
+    );
+    t.like((await failures(opened)).at(-1), { changes: { forced: { to: true } } });
+  });
+
   test(`${kind}: a removal is never held up, and the audit trail says what fails`, async (t) => {
     const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
     const { send } = opened;

@@ -8,19 +8,24 @@ import type { Log } from '../../../lib/process/log.ts';
 import { type Database, registerGateway, writeTransaction } from '../../../models/index.ts';
 import { openDatabase } from '../../support/database/databases.ts';
 import { address } from '../../support/dataplane/packets.ts';
-import { addDevice, addUser } from '../../support/database/records.ts';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 
-/** A data plane that remembers whom it serves. */
+/** A data plane that remembers whom it serves, and by which rules. */
 class Memory {
   readonly served = new Set<string>();
+  readonly rules = new Set<string>();
   isClosed = false;
   failNext = 0;
 
-  async amend({ peers, isClosed }: Amendment): Promise<void> {
+  async amend({ peers, rules, isClosed }: Amendment): Promise<void> {
     if (this.failNext-- > 0) throw new Error('the data plane is down');
     for (const [key, peer] of peers)
       if (peer === null) this.served.delete(key);
       else this.served.add(key);
+    for (const ofScope of rules.values())
+      for (const [id, { length }] of ofScope)
+        if (length === 0) this.rules.delete(id);
+        else this.rules.add(id);
     this.isClosed = isClosed ?? this.isClosed;
   }
 
@@ -124,6 +129,27 @@ for (const [what, prepare] of Object.entries(ends))
       bring();
       await world.reconciler.stop();
     });
+
+for (const how of ['refuses', 'hangs'] as const)
+  test(`rules begin and end in time while the database ${how}`, async (t) => {
+    const world = await begin(t, async (database) => {
+      const destination = '10.0.0.0/8';
+      await addRule(database, { destination, ends_at: inAnHour() });
+      await addRule(database, { destination, starts_at: inAnHour() });
+    });
+    const { rules } = world.gateway;
+    const [ends] = rules;
+    t.is(rules.size, 1);
+    const bring = takeAway(world, how);
+    await until(() => world.reconciler.error !== null || world.reconciler.isStuck);
+    world.gateway.failNext = 1;
+    world.aheadMs = HOUR_MS + 1_000;
+    await until(() => !rules.has(ends ?? ''), 3_000);
+    t.is(rules.size, 1);
+    t.false(rules.has(ends ?? ''), 'the other one is in force');
+    bring();
+    await world.reconciler.stop();
+  });
 
 test('a reconciler that is stopped while it starts leaves nothing that runs', async (t) => {
   const { database, gateway } = await begin(t, ends['a device that expires']!).then((world) =>

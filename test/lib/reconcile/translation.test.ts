@@ -10,6 +10,7 @@ import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import { Translation } from '../../../lib/reconcile/translation.ts';
 import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../../models/index.ts';
 import {
+  amended,
   changesOf,
   complete,
   deviceRow,
@@ -306,6 +307,51 @@ test('a rule that is switched off is in force no more, and no problem', (t) => {
   t.deepEqual(translation.problems, []);
 });
 
+test('a rule decides from its start on and before its end, by time alone', (t) => {
+  const timed = ruleRow({ starts_at: new Date(NOW + 10), ends_at: new Date(NOW + 20) });
+  const translation = knowing({ rules: [timed, ruleRow({ id: 'r2', user_id: 'u1' })] });
+  const inForce = () => [...translation.ruleActions()].map(([id]) => id);
+  for (const [passMs, count, nextMs] of [
+    [9, null, 10],
+    [10, 1, 20],
+    [19, null, 20],
+    [20, 0, Number.POSITIVE_INFINITY],
+    // The clock is set back.
+    [15, 1, 20],
+    [5, 0, 10],
+    [30, null, Number.POSITIVE_INFINITY],
+  ] as const) {
+    translation.passTo(NOW + passMs);
+    const due = translation.handOverDue();
+    const ids = due?.rules.get(GLOBAL_SCOPE);
+    t.deepEqual(ids?.get('r1')?.length ?? null, count, String(passMs));
+    t.deepEqual([...(due?.rules.keys() ?? [])], count === null ? [] : [GLOBAL_SCOPE]);
+    t.is(translation.nextChangeAtMs - NOW, nextMs);
+    t.deepEqual(inForce(), passMs >= 10 && passMs < 20 ? ['r1', 'r2'] : ['r2']);
+    t.is(translation.pending(), null, 'it is handed over once');
+  }
+});
+
+test('a rule whose time comes waits for the other rows of its change, and is due again if it is lost', (t) => {
+  const timed = ruleRow({ starts_at: new Date(NOW + 10) });
+  const translation = knowing({ rules: [timed] });
+  translation.take(changesOf({ rules: one(ruleRow({ ...timed, action: 'accept' })) }), NOW);
+  translation.passTo(NOW + 10);
+  t.is(translation.handOverDue(), null, 'its row is pending');
+  t.is(translation.pending()?.rules.get(GLOBAL_SCOPE)?.get('r1')?.length, 1);
+  translation.handOver();
+
+  translation.passTo(NOW);
+  const due = translation.handOverDue();
+  t.deepEqual([...(due?.rules.get(GLOBAL_SCOPE) ?? [])], [['r1', []]]);
+  translation.takeBackDue(due!);
+  t.deepEqual(translation.handOverDue(), due);
+  translation.takeBackDue(due!);
+  translation.take(changesOf({ rules: one({ ...timed, destination: '10.0.0.5' }) }), NOW);
+  t.is(translation.handOverDue(), null, 'another row came');
+  t.deepEqual([...translation.pending()!.rules.get(GLOBAL_SCOPE)!.keys()], ['r1']);
+});
+
 test('a device that is switched off is no problem', (t) => {
   const bad = { preshared_key: null };
   const off = deviceRow({ ...bad, disabled_at: new Date(NOW) });
@@ -376,7 +422,8 @@ type Step =
   | { action: RuleAction }
   | { passMs: number }
   | { readAll: true }
-  | { tell: true };
+  | { tell: true }
+  | { due: 'acknowledged' | 'lost' };
 
 const userIds = fc.constantFrom('u1', 'u2', 'u3');
 const orGone = <T>(row: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(row, { freq: 3 });
@@ -423,7 +470,9 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           user_id: fc.option(userIds),
           action: fc.constantFrom('accept' as const, 'drop' as const),
           destination: fc.constantFrom('10.0.0.0/8', 'fd00::/8', 'nowhere'),
-          enabled: fc.boolean(),
+          enabled: fc.constantFrom(true, true, false),
+          starts_at: fc.constantFrom(null, null, new Date(NOW + DAY / 2), new Date(NOW - DAY)),
+          ends_at: fc.constantFrom(null, null, new Date(NOW + DAY), new Date(NOW)),
         }),
       ).map((fields) => (fields === null ? null : ruleRow({ id, ...fields }))),
     }),
@@ -434,6 +483,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.constantFrom(1, 3_600_000, DAY, -DAY / 2).map((passMs) => ({ passMs })),
   fc.constant({ readAll: true as const }),
   fc.constant({ tell: true as const }),
+  fc.constantFrom('acknowledged' as const, 'lost' as const).map((due) => ({ due })),
 );
 
 function keyOf(name: string): string {
@@ -478,6 +528,7 @@ class Follower {
 
   take(step: Step): void {
     if ('tell' in step) this.#tell();
+    else if ('due' in step) this.#putDueInForce(step.due);
     else if ('readAll' in step) this.#readAll();
     else if ('passMs' in step) this.translation.passTo((this.nowMs += step.passMs));
     else if ('duration' in step) this.#set({ vpnSessionDuration: step.duration });
@@ -495,6 +546,13 @@ class Follower {
   #tell(): void {
     this.defaultAction = this.translation.pending()?.defaultAction ?? this.defaultAction;
     this.config = afterHandOver(this.translation, this.config);
+  }
+
+  #putDueInForce(outcome: 'acknowledged' | 'lost'): void {
+    const due = this.translation.handOverDue();
+    if (due === null) return;
+    if (outcome === 'lost') this.translation.takeBackDue(due);
+    else this.config = amended(this.config, due);
   }
 
   #set(settings: Partial<RowSettings>): void {

@@ -34,6 +34,8 @@ for (const kind of surfaces()) {
       user_id: null,
       description: null,
       enabled: true,
+      starts_at: null,
+      ends_at: null,
       inserted_at,
       updated_at,
     });
@@ -87,6 +89,37 @@ for (const kind of surfaces()) {
         }),
       },
     ]);
+  });
+
+  test(`${kind}: a rule has a start and an end, and overlaps none at another time`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const hours = (count: number): string => new Date(Date.now() + count * 3_600_000).toISOString();
+    const make = (more: object) =>
+      send('POST', '/v0/rules', { body: { rule: { destination: '10.0.0.0/8', ...more } } });
+    const [start, end] = [hours(1), hours(2)];
+    const made = await make({ starts_at: start, ends_at: end.replace('Z', '+00:00') });
+    t.is(made.status, 201);
+    const shown = (time: string): string => time.replace('Z', '000Z');
+    t.like(made.body.data, { starts_at: shown(start), ends_at: shown(end) });
+    t.deepEqual((await make({})).body, overlaps);
+    t.deepEqual((await make({ starts_at: hours(1.5) })).body, overlaps);
+    t.is((await make({ starts_at: end })).status, 201, 'after it');
+    t.is((await make({ ends_at: start })).status, 201, 'before it');
+    t.is((await make({ ends_at: hours(-1) })).status, 201, 'over already');
+    const change = (more: object) =>
+      send('PATCH', `/v0/rules/${made.body.data.id}`, { body: { rule: more } });
+    t.is((await change({ description: 'a window' })).status, 200, 'the same times');
+    t.deepEqual((await change({ ends_at: hours(3) })).body, overlaps);
+    t.deepEqual((await change({ starts_at: '' })).body, overlaps);
+    t.is((await change({ ends_at: hours(1.5) })).status, 200);
+    const after = refused({ ends_at: ['must be after starts_at'] });
+    t.deepEqual((await change({ ends_at: start })).body, after);
+    t.deepEqual((await change({ starts_at: hours(1.5) })).body, after);
+    t.deepEqual((await make({ starts_at: end, ends_at: start })).body, after);
+    const bad = ['is not a time such as 2026-11-25T10:00:00Z'];
+    t.deepEqual((await make({ starts_at: 'noon', ends_at: '2026-02-30T10:00:00Z' })).body, {
+      ...refused({ starts_at: bad, ends_at: bad }),
+    });
   });
 
   test(`${kind}: every fault of every field is reported at once`, async (t) => {

@@ -21,6 +21,10 @@ import {
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser, randomKey, write } from '../fixtures.ts';
 
+const NOW = Date.UTC(2026, 10, 26);
+const at = (hour: number): Date => new Date(NOW + hour * 3_600_000);
+const always = { starts_at: null, ends_at: null };
+
 const nothing = { user_id: [], public_key: [], ipv4_key: [], ipv6_key: [] };
 
 for (const kind of databaseKinds()) {
@@ -82,20 +86,24 @@ for (const kind of databaseKinds()) {
       await addRule(database, { destination: 'fd00::/8' }),
     ];
     const wanted = (destination: string, user_id: string | null = null) =>
-      extentOf({
-        action: 'drop',
-        destination,
-        port_type: null,
-        port_start: null,
-        port_end: null,
-        user_id,
-      });
+      extentOf(
+        {
+          action: 'drop',
+          destination,
+          port_type: null,
+          port_start: null,
+          port_end: null,
+          user_id,
+          ...always,
+        },
+        NOW,
+      );
     const all = [wanted('10.1.2.3'), wanted('10.0.0.0/9', ann.id), wanted('fd12::/16')];
     const found = await write(database, (transaction) =>
-      readRivalRules(database, all, transaction),
+      readRivalRules(database, all, NOW, transaction),
     );
     t.deepEqual(found.map(({ id }) => id).toSorted(), rules.map(({ id }) => id).toSorted());
-    t.deepEqual(await write(database, (tx) => readRivalRules(database, [], tx)), []);
+    t.deepEqual(await write(database, (tx) => readRivalRules(database, [], NOW, tx)), []);
     const plan = await explain(database, ann.id);
     t.regex(plan, /rules_user_id_action_family_range_start_range_end/);
     t.notRegex(plan, /SCAN/);
@@ -112,8 +120,8 @@ for (const kind of databaseKinds()) {
     await addRule(database, { destination: '192.0.2.0/24' });
     const touching = (changes: Partial<RuleScope>, limit = 9): Promise<string[]> => {
       const none = { port_type: null, port_start: null, port_end: null, user_id: null } as const;
-      const row = { action: 'drop', destination: '10.1.2.3', ...none, ...changes } as const;
-      return readTouchingRules(database, extentOf(row), limit);
+      const row = { action: 'drop', destination: '10.1.2.3', ...none, ...always, ...changes };
+      return readTouchingRules(database, extentOf(row as RuleScope, NOW), limit);
     };
     t.deepEqual(await touching({}), [wide.id, drop.id, ported.id]);
     t.deepEqual(await touching({}, 2), [wide.id, drop.id]);
@@ -124,6 +132,12 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await touching(ports(443)), [wide.id, drop.id, ported.id]);
     t.deepEqual(await touching(ports(444)), [wide.id, drop.id]);
     t.deepEqual(await touching({ ...ports(443), port_type: 'udp' }), [wide.id, drop.id]);
+    const timed = { action: 'accept', destination: '10.1.2.3' } as const;
+    await addRule(database, { ...timed, ends_at: at(0) });
+    const later = await addRule(database, { ...timed, starts_at: at(2), ends_at: at(3) });
+    t.deepEqual(await touching({}), [wide.id, drop.id, ported.id, later.id]);
+    t.deepEqual(await touching({ ends_at: at(2) }), [wide.id, drop.id, ported.id]);
+    t.deepEqual(await touching({ starts_at: at(3) }), [wide.id, drop.id, ported.id]);
   });
 }
 
@@ -140,14 +154,16 @@ async function explain(database: Database, userId: string): Promise<string> {
       },
     },
   });
-  const rule = { action: 'drop', port_type: null, port_start: null, port_end: null } as const;
+  const none = { port_type: null, port_start: null, port_end: null, ...always } as const;
+  const rule = { action: 'drop', ...none } as const;
   await write(database, (transaction) =>
     readRivalRules(
       watched,
       [
-        extentOf({ ...rule, destination: '10.1.0.0/16', user_id: userId }),
-        extentOf({ ...rule, destination: 'fd00::/64', user_id: null }),
+        extentOf({ ...rule, destination: '10.1.0.0/16', user_id: userId }, NOW),
+        extentOf({ ...rule, destination: 'fd00::/64', user_id: null }, NOW),
       ],
+      NOW,
       transaction,
     ),
   );
@@ -159,6 +175,26 @@ for (const kind of databaseKinds())
     const database = await openDatabase(t, kind);
     const ann = await addUser(database);
     const web = { port_type: 'tcp', port_start: 80, port_end: 90 } as const;
+    // Each time of a rule beside each time of one that may shadow it, far from the others.
+    const spans = [
+      [null, null],
+      [-1, null],
+      [1, null],
+      [null, 0],
+      [null, 2],
+      [-1, 2],
+      [1, 2],
+      [0, 1],
+    ].map(([from, to]) => ({
+      starts_at: from == null ? null : at(from),
+      ends_at: to == null ? null : at(to),
+    }));
+    const times = spans.flatMap((one, i) =>
+      spans.flatMap((other, j) => [
+        ['drop', `172.16.${i}.${j}`, one] as const,
+        ['accept', `172.16.${i}.${j}`, other] as const,
+      ]),
+    );
     for (const user_id of [null, ann.id])
       for (const [action, destination, ports] of [
         ['accept', '10.0.0.0/8', {}],
@@ -169,28 +205,30 @@ for (const kind of databaseKinds())
         ['drop', '192.0.2.8', { ...web, port_type: 'udp' }],
         ['drop', '0.0.0.0/0', {}],
         ['drop', 'fd00::/8', {}],
+        ...times,
       ] as const)
         await addRule(database, { action, destination, user_id, ...ports });
     const rules = await readRules(database);
     const expected = rules.filter((rule) =>
-      rules.some((other) => isShadowedBy(extentOf(rule), extentOf(other))),
+      rules.some((other) => isShadowedBy(extentOf(rule, NOW), extentOf(other, NOW))),
     );
     const shadows = await readShadows(
       database,
       rules.map(({ id }) => id),
+      NOW,
     );
-    t.is(expected.length, 4);
+    t.is(expected.length, 4 + 2 * 26);
     t.deepEqual([...shadows.keys()].toSorted(), expected.map(({ id }) => id).toSorted());
     for (const [id, by] of shadows) {
       const [rule, other] = [id, by].map((one) => rules.find((row) => row.id === one));
       t.true(rule !== undefined && other !== undefined);
       if (rule !== undefined && other !== undefined)
-        t.true(isShadowedBy(extentOf(rule), extentOf(other)));
+        t.true(isShadowedBy(extentOf(rule, NOW), extentOf(other, NOW)));
     }
-    t.is((await readShadows(database, [])).size, 0);
+    t.is((await readShadows(database, [], NOW)).size, 0);
     for (const rule of rules) {
-      const because = await readShadowedBy(database, rule.id);
-      const wanted = rules.filter((one) => isShadowedBy(extentOf(one), extentOf(rule)));
+      const because = await readShadowedBy(database, rule.id, NOW);
+      const wanted = rules.filter((one) => isShadowedBy(extentOf(one, NOW), extentOf(rule, NOW)));
       t.deepEqual(because.toSorted(), wanted.map(({ id }) => id).toSorted());
     }
   });

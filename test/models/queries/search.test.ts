@@ -227,6 +227,14 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await rules({ state: 'accept' }), [own.id]);
     t.deepEqual(await rules({ state: 'everyone' }), [all.id]);
     t.deepEqual(await rules({ state: 'one_user', order: 'owner' }), [own.id]);
+    const now = Date.now();
+    const at = (hours: number): Date => new Date(now + hours * 3_600_000);
+    const timed = { destination: '8.0.0.0/8' };
+    const over = await addRule(database, { ...timed, ends_at: at(-1) });
+    const waiting = await addRule(database, { ...timed, starts_at: at(1), ends_at: at(2) });
+    await addRule(database, { ...timed, starts_at: at(-1), ends_at: at(1) });
+    t.deepEqual(await rules({ state: 'over' }), [over.id]);
+    t.deepEqual(await rules({ state: 'waiting' }), [waiting.id]);
     t.is(await countFound(database, 'rules', { text: 'ann@' }), 1);
   });
 }

@@ -8,6 +8,7 @@ import {
   overlaps,
   parseRange,
   readRivalRules,
+  type RuleExtent,
   type RuleScope,
 } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
@@ -20,7 +21,11 @@ const drop: RuleScope = {
   port_start: null,
   port_end: null,
   user_id: null,
+  starts_at: null,
+  ends_at: null,
 };
+const NOW = Date.UTC(2026, 10, 26);
+const at = (hour: number): Date => new Date(NOW + hour * 3_600_000);
 const tcp = (port_start: number, port_end: number) => ({
   port_type: 'tcp' as const,
   port_start,
@@ -29,9 +34,9 @@ const tcp = (port_start: number, port_end: number) => ({
 
 /** A rule that overlaps the given one, as it is found in the database. */
 async function find(database: Database, rule: RuleScope): Promise<{ id: string } | null> {
-  const wanted = extentOf(rule);
+  const wanted = extentOf(rule, NOW);
   const rivals = await write(database, (transaction) =>
-    readRivalRules(database, [wanted], transaction),
+    readRivalRules(database, [wanted], NOW, transaction),
   );
   return rivals.find((rival) => overlaps(rival, wanted)) ?? null;
 }
@@ -55,6 +60,17 @@ const CASES: [string, Partial<RuleScope>, Partial<RuleScope>, boolean][] = [
   ['ports inside', tcp(1, 65535), tcp(443, 443), true],
   ['ports apart', tcp(80, 90), tcp(91, 100), false],
   ['another protocol', tcp(80, 90), { ...tcp(80, 90), port_type: 'udp' }, false],
+  [
+    'a time that begins meanwhile',
+    { starts_at: at(1), ends_at: at(3) },
+    { starts_at: at(2) },
+    true,
+  ],
+  ['a time after it', { ends_at: at(2) }, { starts_at: at(2) }, false],
+  ['a time before it', { starts_at: at(2) }, { starts_at: at(1), ends_at: at(2) }, false],
+  ['one that is over', { ends_at: at(0) }, {}, false],
+  ['over, and they met', { ends_at: at(-1) }, { starts_at: at(-2), ends_at: at(1) }, false],
+  ['both began', { starts_at: at(-1) }, { starts_at: at(-2), ends_at: at(1) }, true],
 ];
 
 for (const kind of databaseKinds()) {
@@ -64,7 +80,10 @@ for (const kind of databaseKinds()) {
       const rule = await addRule(database, { ...drop, ...present });
       const found = await find(database, { ...drop, ...added });
       t.is(found?.id ?? null, expected ? rule.id : null, why);
-      const [one, other] = [extentOf({ ...drop, ...present }), extentOf({ ...drop, ...added })];
+      const [one, other] = [present, added].map((rule) => extentOf({ ...drop, ...rule }, NOW)) as [
+        RuleExtent,
+        RuleExtent,
+      ];
       t.is(overlaps(other, one), expected, `${why}: the other way round`);
       await write(database, (transaction) => rule.destroy({ transaction }));
     }
@@ -127,15 +146,20 @@ test('what is no destination is refused by the column and by the look-up', async
 
 test('only a rule that drops is shadowed, by one that accepts all of its packets', (t) => {
   const extent = (action: 'accept' | 'drop', destination: string, further: object = {}) =>
-    extentOf({
-      action,
-      destination,
-      port_type: null,
-      port_start: null,
-      port_end: null,
-      user_id: null,
-      ...further,
-    });
+    extentOf(
+      {
+        action,
+        destination,
+        port_type: null,
+        port_start: null,
+        port_end: null,
+        user_id: null,
+        starts_at: null,
+        ends_at: null,
+        ...further,
+      },
+      NOW,
+    );
   const ports = (port_type: 'tcp' | 'udp', port_start: number, port_end: number) => ({
     port_type,
     port_start,
@@ -154,6 +178,14 @@ test('only a rule that drops is shadowed, by one that accepts all of its packets
     ['10.1.0.0/16', '10.0.0.0/8', ports('tcp', 80, 90), ports('tcp', 81, 90), false],
     ['10.1.0.0/16', '10.0.0.0/8', ports('tcp', 80, 90), ports('udp', 1, 65_535), false],
     ['10.1.0.0/16', '10.0.0.0/8', {}, ports('tcp', 1, 65_535), false],
+    ['10.1.0.0/16', '10.0.0.0/8', {}, { ends_at: at(9) }, false],
+    ['10.1.0.0/16', '10.0.0.0/8', { ends_at: at(9) }, { ends_at: at(9) }, true],
+    ['10.1.0.0/16', '10.0.0.0/8', { ends_at: at(9) }, { ends_at: at(8) }, false],
+    ['10.1.0.0/16', '10.0.0.0/8', {}, { starts_at: at(-1) }, true],
+    ['10.1.0.0/16', '10.0.0.0/8', {}, { starts_at: at(1) }, false],
+    ['10.1.0.0/16', '10.0.0.0/8', { starts_at: at(1) }, { starts_at: at(1) }, true],
+    ['10.1.0.0/16', '10.0.0.0/8', { starts_at: at(1) }, { starts_at: at(2) }, false],
+    ['10.1.0.0/16', '10.0.0.0/8', { ends_at: at(0) }, {}, false],
   ];
   for (const [dropped, accepted, own, others, isShadowed] of rows) {
     const [rule, other] = [extent('drop', dropped, own), extent('accept', accepted, others)];

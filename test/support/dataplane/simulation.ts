@@ -270,13 +270,18 @@ export interface NodeOptions {
   timestampFloorMs?: number;
   /** How much one key may send; the usual limit if left out. */
   limits?: MessageLimits;
-  /** How many flows are remembered; MAX_FLOWS if left out. */
+  /**
+   * How many flows are remembered. Left out: enough for most tests, because many of them make
+   * gateways, and large tables take more time than what is tested.
+   */
   flows?: number;
   /** How many workers it has; see `PipelineNode`. */
   workers?: number;
   choose?: (count: number) => number;
   dawdles?: () => boolean;
 }
+
+const FLOWS = 8_192;
 
 /** A gateway that keeps what comes out at its TUN. */
 export class Node extends PipelineNode<WatchedEngine> implements Participant {
@@ -295,6 +300,7 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       defaultAction: 'accept',
       allowsMetadata: false,
       timestampFloorMs: 0,
+      flows: FLOWS,
       ...rest,
       mtu: 1420,
       ipv4: ipv4 === null ? null : network(ipv4, 24),

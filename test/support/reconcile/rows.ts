@@ -1,6 +1,6 @@
 // Rows as the reconciler reads them, made by hand, and what they mean.
 
-import { type GatewayConfig, parseAddress } from '../../../dataplane/index.ts';
+import { type Amendment, type GatewayConfig, parseAddress } from '../../../dataplane/index.ts';
 import { columnDefaults } from '../../../lib/judge/resource.ts';
 import type { RowChanges, RowSettings, TakeRows } from '../../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
@@ -174,6 +174,11 @@ export function afterHandOver(
 ): GatewayConfig {
   const amendment = translation.pending();
   translation.handOver();
+  return amended(before, amendment);
+}
+
+/** A configuration after an amendment. */
+export function amended(before: GatewayConfig, amendment: Amendment | null): GatewayConfig {
   const peers = new Map(before.peers);
   const rules = new Map(before.rules);
   for (const [key, peer] of amendment?.peers ?? [])

@@ -58,6 +58,8 @@ export function slowTranslate(
     const translated = translateRule(row);
     if (translated.message !== null)
       problems.push({ table: 'rules', id: row.id, message: translated.message });
+    if (row.starts_at !== null && nowMs < row.starts_at.getTime()) continue;
+    if (row.ends_at !== null && nowMs >= row.ends_at.getTime()) continue;
     const scope = row.user_id ?? GLOBAL_SCOPE;
     rules.set(scope, [...(rules.get(scope) ?? []), ...translated.rules]);
   }

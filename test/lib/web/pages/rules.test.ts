@@ -143,6 +143,32 @@ for (const kind of firstKind()) {
     t.notRegex((await admin.get('/rules')).text, />Accept, disabled</);
   });
 
+  test(`${kind}: a rule begins and ends at times that are typed in UTC`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const times = { starts_at: '2999-01-01T08:00', ends_at: '2999-01-01T17:30:05' };
+    const typed = { action: 'accept', destination: '10.0.0.0/8', enabled: 'true', ...times };
+    await admin.post('/rules/new', typed);
+    const rule = await database.models.Rule.findOne({ rejectOnEmpty: true });
+    t.deepEqual(rule.starts_at, new Date('2999-01-01T08:00:00Z'));
+    t.deepEqual(rule.ends_at, new Date('2999-01-01T17:30:05Z'));
+    const list = (await admin.get('/rules?state=waiting')).text;
+    t.true(list.includes('It decides nothing before its start.'));
+    t.regex(list, />Accept, not yet</);
+    t.true(list.includes('It starts at 2999-01-01T08:00:00.000Z. It ends at'));
+    const form = (await admin.get(`/rules/${rule.id}`)).text;
+    for (const [name, value] of Object.entries(times))
+      t.regex(form, new RegExp(`type="datetime-local" value="${value}"[^>]* name="${name}"`));
+    const reversed = { ...typed, ends_at: '2999-01-01T07:00' };
+    const refused = await admin.post(`/rules/${rule.id}`, reversed);
+    t.is(refused.status, 422);
+    t.regex(refused.text, /value="2999-01-01T07:00"/);
+    t.true(refused.text.includes('must be after starts_at'));
+    await admin.post(`/rules/${rule.id}`, { ...typed, starts_at: '', ends_at: '2026-01-01T00:00' });
+    t.is((await rule.reload()).starts_at, null);
+    t.true((await admin.get('/rules')).text.includes('Its end is over, so it decides nothing.'));
+    t.regex((await admin.get('/rules?state=over')).text, />Accept, over</);
+  });
+
   test(`${kind}: a rule that can never decide says so, and by which rule`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });

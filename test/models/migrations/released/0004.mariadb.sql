@@ -236,7 +236,7 @@ CREATE TABLE `migrations` (
 INSERT INTO `migrations` VALUES ('0001-schema-of-1.0.0','2026-11-23 23:40:00.000000');
 INSERT INTO `migrations` VALUES ('0002-history','2026-11-25 15:09:45.729000');
 INSERT INTO `migrations` VALUES ('0003-policy-tests','2026-11-25 16:32:26.821000');
-INSERT INTO `migrations` VALUES ('0004-rule-fields','2026-11-26 00:34:08.462000');
+INSERT INTO `migrations` VALUES ('0004-rule-fields','2026-11-26 03:45:08.329000');
 CREATE TABLE `policy_tests` (
   `id` char(36) NOT NULL,
   `name` varchar(255) NOT NULL,
@@ -302,13 +302,15 @@ CREATE TABLE `rules` (
   `updated_at` datetime(6) NOT NULL,
   `description` varchar(255) DEFAULT NULL,
   `enabled` tinyint(1) NOT NULL DEFAULT 1,
+  `starts_at` datetime(6) DEFAULT NULL,
+  `ends_at` datetime(6) DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `rules_user_id_action_family_range_start_range_end` (`user_id`,`action`,`family`,`range_start`,`range_end`),
   KEY `rules_inserted_at_id` (`inserted_at`,`id`),
   CONSTRAINT `rules_ibfk_1` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
-INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000021','accept','10.0.0.0/8',4,'0a000000','0affffff','tcp',80,443,'0190a000-0000-7000-8000-000000000001','2026-11-21 22:29:26.661000','2026-11-21 22:29:26.661000',NULL,1);
-INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000022','drop','fd12::/16',6,'fd120000000000000000000000000000','fd12ffffffffffffffffffffffffffff',NULL,NULL,NULL,NULL,'2026-11-21 22:29:26.667000','2026-11-21 22:29:26.667000',NULL,1);
+INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000021','accept','10.0.0.0/8',4,'0a000000','0affffff','tcp',80,443,'0190a000-0000-7000-8000-000000000001','2026-11-21 22:29:26.661000','2026-11-21 22:29:26.661000',NULL,1,NULL,NULL);
+INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000022','drop','fd12::/16',6,'fd120000000000000000000000000000','fd12ffffffffffffffffffffffffffff',NULL,NULL,NULL,NULL,'2026-11-21 22:29:26.667000','2026-11-21 22:29:26.667000',NULL,1,NULL,NULL);
 CREATE TABLE `saml_tests` (
   `provider_id` varchar(64) NOT NULL,
   `metadata_sha256` char(64) NOT NULL,
