@@ -161,7 +161,14 @@ export async function readTouchingRules(
     {
       ...plainSelect(),
       replacements: {
-        ...{ user_id, family, start, end, port_type, port_start, port_end, limit },
+        user_id,
+        family,
+        start,
+        end,
+        port_type,
+        port_start,
+        port_end,
+        limit,
         from: timeOf(from),
         ...(Number.isFinite(until) ? { until: timeOf(until) } : {}),
       },

@@ -40,6 +40,7 @@ test('texts are those of docs/api.md', (t) => {
     'only http, https schemes are supported',
     'is not valid JSON',
     'is not a time such as 2026-11-25T10:00:00Z',
+    'must be after starts_at',
     'must be 600, 3600 or 86400',
   ]);
   t.is(atLeastCharacters(1), 'should be at least 1 character(s)');
