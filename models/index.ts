@@ -88,6 +88,7 @@ export {
   GatewayRunsError,
   type GatewayStart,
   type Heartbeat,
+  listGateways,
   readGateways,
   recordHeartbeat,
   readOtherGateways,

@@ -65,6 +65,8 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/sign-in-request.ts': 'test/models/queries/sign-in-requests.test.ts',
   'models/tables/trusted-provider.ts': 'test/models/queries/trust.test.ts',
   'models/tables/used-assertion.ts': 'test/models/queries/used-assertions.test.ts',
+  'lib/api/id-pages.ts': 'test/lib/api/v0/audit.test.ts',
+  'lib/records/gateways.ts': 'test/lib/api/v0/gateways.test.ts',
   'lib/followers.ts': 'test/lib/serve.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/obey.ts': 'test/lib/serve.test.ts',

@@ -10,6 +10,7 @@ import {
   type Origin,
   pruneAuditEntries,
 } from '../../models/index.ts';
+import { isUuid } from '../judge/fields.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
 
@@ -25,6 +26,11 @@ export function originOf({ app, auth }: Pick<Request, 'app' | 'auth'>): Origin {
   if (user === undefined) return { ...GATEWAY, ...asked };
   const { id: userId, email, tokenId } = user;
   return { actor: 'user', userId, email, ...(tokenId === undefined ? {} : { tokenId }), ...asked };
+}
+
+/** The id of a record as the trail has it: UUIDs in lower case, others as administrators chose. */
+export function idInTrail(id: string): string {
+  return isUuid(id) ? id.toLowerCase() : id;
 }
 
 /** An entry as programs get it. */

@@ -85,6 +85,18 @@ export function readGateways(database: Database, seenSince: Date): Promise<Gatew
   });
 }
 
+/** A part of all gateways that there ever were, in the order of their ids. */
+export function listGateways(
+  database: Database,
+  { afterId, limit }: { afterId: string | null; limit: number },
+): Promise<Gateway[]> {
+  return database.models.Gateway.findAll({
+    ...(afterId === null ? {} : { where: { id: { [Op.gt]: afterId } } }),
+    order: [['id', 'ASC']],
+    limit,
+  });
+}
+
 /** Gateways beat every 5 seconds, and look at the clock once a second. */
 const WATCH_MS = 7_000;
 

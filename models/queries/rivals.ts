@@ -191,8 +191,8 @@ const IS_SHADOWED = `rules.enabled = 1 AND other.enabled = 1
       AND other.port_end >= rules.port_end))`;
 
 /**
- * Of these rules those that can never decide from `nowMs` (Unix time) on (`isShadowedBy`), each with
- * a rule that is why.
+ * Of these rules those that can never decide from `nowMs` (Unix time) on (`isShadowedBy`), each
+ * with a rule that is why.
  */
 export async function readShadows(
   database: Database,
@@ -211,7 +211,7 @@ export async function readShadows(
   return new Map(rows.map(({ id, shadow }) => [id, shadow]));
 }
 
-/** The rules that can never decide from `nowMs` (Unix time) on because of this one, oldest first. */
+/** The rules that this one lets never decide from `nowMs` (Unix time) on, the oldest first. */
 export async function readShadowedBy(
   database: Database,
   id: string,

@@ -7,8 +7,10 @@ import { configurationSchema } from '../../configuration/configuration.ts';
 import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
 import { operationFields } from '../../dry-run/operation.ts';
 import { questionFields } from '../../explain/question.ts';
+import { auditFields, auditParameters } from '../v0/audit.ts';
 import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
 import { dryRunFields } from '../v0/dry-run.ts';
+import { gatewayFields, gatewayParameters } from '../v0/gateways.ts';
 import { explanationFields } from '../v0/explain.ts';
 import { endedFlowFields, flowFields, refusalFields } from '../v0/live.ts';
 import {
@@ -35,6 +37,7 @@ import {
   dryRunPaths,
   explainPaths,
   livePaths,
+  pagedPaths,
   ruleCounterPaths,
   samlMetadataPaths,
   trustedProviderPaths,
@@ -163,6 +166,7 @@ export function openApiDocument(outside: string): Json {
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
+      ...pagedPaths(configuration, { audit: auditParameters, gateways: gatewayParameters }),
       ...documentPath,
     },
     components: {
@@ -193,6 +197,8 @@ export function openApiDocument(outside: string): Json {
         RelinkUpdate: requestSchema(relinkFields, 'update'),
         SamlMetadata: answerSchema(samlMetadataFields),
         SamlMetadataUpdate: requestSchema(samlMetadataFields, 'update'),
+        AuditEntry: answerSchema(auditFields),
+        Gateway: answerSchema(gatewayFields),
         ...errorSchemas,
       },
       headers,

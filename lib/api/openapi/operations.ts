@@ -217,6 +217,39 @@ export function livePaths(described: Described): Json {
   };
 }
 
+/** The paths of the audit trail and of the gateways, which are always answered in pages. */
+export function pagedPaths(
+  described: Described,
+  parameters: { readonly audit: Joi.ObjectSchema; readonly gateways: Joi.ObjectSchema },
+): Json {
+  const list = (title: string, plural: string, schema: Joi.ObjectSchema, words: Json): Json => ({
+    get: operation(described, `list${plural}`, {
+      ...words,
+      parameters: parametersOf(schema),
+      responses: answersOf(
+        {
+          200: answer(
+            'A page.',
+            { data: { type: 'array', items: schemaRef(title) } },
+            { Link: 'Link' },
+          ),
+        },
+        [422, ...READ],
+      ),
+    }),
+  });
+  return {
+    '/v0/audit': list('AuditEntry', 'AuditEntries', parameters.audit, {
+      summary: 'List who changed what',
+      description: 'The newest entry first.',
+    }),
+    '/v0/gateways': list('Gateway', 'Gateways', parameters.gateways, {
+      summary: 'List the gateways of the database',
+      description: 'In the order of their ids. One that is gone for good stays in the list.',
+    }),
+  };
+}
+
 /** The path of the packets of a device, captured with these parameters. */
 export function capturePaths(devices: Described, wishes: Joi.ObjectSchema): Json {
   return {

@@ -2,11 +2,13 @@
 
 import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
+import { auditRoutes } from './audit.ts';
 import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
 import { dryRunRoutes } from './dry-run.ts';
 import { explainRoutes } from './explain.ts';
+import { gatewayRoutes } from './gateways.ts';
 import { historyRoutes } from './history.ts';
 import { Devices } from '../../devices/devices.ts';
 import { liveRoutes } from './live.ts';
@@ -37,5 +39,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));
     server.route(samlMetadataRoutes(context));
+    server.route(auditRoutes(context));
+    server.route(gatewayRoutes(context));
   },
 };

@@ -9,6 +9,7 @@ import {
   readAuditEntries,
 } from '../../../models/index.ts';
 import { isUuid } from '../../judge/fields.ts';
+import { idInTrail } from '../../records/audit.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -98,7 +99,7 @@ function selectionOf({ who, action, kind, record, since, until }: Filters) {
     ...(who === '' ? {} : { who }),
     ...(action === '' ? {} : { action }),
     ...(kind === '' ? {} : { kind }),
-    ...(record === '' ? {} : { recordId: record.toLowerCase() }),
+    ...(record === '' ? {} : { recordId: idInTrail(record) }),
     ...(from === null ? {} : { since: from }),
     // The day itself is included.
     ...(to === null ? {} : { until: new Date(to.getTime() + DAY_MS) }),

@@ -307,51 +307,6 @@ test('a rule that is switched off is in force no more, and no problem', (t) => {
   t.deepEqual(translation.problems, []);
 });
 
-test('a rule decides from its start on and before its end, by time alone', (t) => {
-  const timed = ruleRow({ starts_at: new Date(NOW + 10), ends_at: new Date(NOW + 20) });
-  const translation = knowing({ rules: [timed, ruleRow({ id: 'r2', user_id: 'u1' })] });
-  const inForce = () => [...translation.ruleActions()].map(([id]) => id);
-  for (const [passMs, count, nextMs] of [
-    [9, null, 10],
-    [10, 1, 20],
-    [19, null, 20],
-    [20, 0, Number.POSITIVE_INFINITY],
-    // The clock is set back.
-    [15, 1, 20],
-    [5, 0, 10],
-    [30, null, Number.POSITIVE_INFINITY],
-  ] as const) {
-    translation.passTo(NOW + passMs);
-    const due = translation.handOverDue();
-    const ids = due?.rules.get(GLOBAL_SCOPE);
-    t.deepEqual(ids?.get('r1')?.length ?? null, count, String(passMs));
-    t.deepEqual([...(due?.rules.keys() ?? [])], count === null ? [] : [GLOBAL_SCOPE]);
-    t.is(translation.nextChangeAtMs - NOW, nextMs);
-    t.deepEqual(inForce(), passMs >= 10 && passMs < 20 ? ['r1', 'r2'] : ['r2']);
-    t.is(translation.pending(), null, 'it is handed over once');
-  }
-});
-
-test('a rule whose time comes waits for the other rows of its change, and is due again if it is lost', (t) => {
-  const timed = ruleRow({ starts_at: new Date(NOW + 10) });
-  const translation = knowing({ rules: [timed] });
-  translation.take(changesOf({ rules: one(ruleRow({ ...timed, action: 'accept' })) }), NOW);
-  translation.passTo(NOW + 10);
-  t.is(translation.handOverDue(), null, 'its row is pending');
-  t.is(translation.pending()?.rules.get(GLOBAL_SCOPE)?.get('r1')?.length, 1);
-  translation.handOver();
-
-  translation.passTo(NOW);
-  const due = translation.handOverDue();
-  t.deepEqual([...(due?.rules.get(GLOBAL_SCOPE) ?? [])], [['r1', []]]);
-  translation.takeBackDue(due!);
-  t.deepEqual(translation.handOverDue(), due);
-  translation.takeBackDue(due!);
-  translation.take(changesOf({ rules: one({ ...timed, destination: '10.0.0.5' }) }), NOW);
-  t.is(translation.handOverDue(), null, 'another row came');
-  t.deepEqual([...translation.pending()!.rules.get(GLOBAL_SCOPE)!.keys()], ['r1']);
-});
-
 test('a device that is switched off is no problem', (t) => {
   const bad = { preshared_key: null };
   const off = deviceRow({ ...bad, disabled_at: new Date(NOW) });

@@ -42,6 +42,8 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       'put /v0/trusted_providers/{kind}/{id}',
       'patch /v0/trusted_providers/{kind}/{id}/relink',
       'put /v0/trusted_providers/{kind}/{id}/relink',
+      'get /v0/audit',
+      'get /v0/gateways',
       'get /v0/saml_metadata',
       'patch /v0/saml_metadata/{id}',
       'put /v0/saml_metadata/{id}',

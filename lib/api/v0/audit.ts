@@ -1,0 +1,86 @@
+// `GET /v0/audit`: who changed what, when, and from where. It is our own addition to the API.
+// docs/api.md#audit-trail.
+
+import type { ServerRoute } from '@hapi/hapi';
+import { readAuditEntries } from '../../../models/index.ts';
+import { joi, mark, moment, recordId, resource, text, timestamp } from '../../judge/fields.ts';
+import { judgeOf } from '../../judge/judge.ts';
+import { idInTrail, showEntry } from '../../records/audit.ts';
+import { showTime } from '../../records/shown.ts';
+import { type AskedPage, idPageFields, nextIdPage, readIdPage } from '../id-pages.ts';
+import { type ApiContext, route } from '../routes.ts';
+
+const PATH = '/v0/audit';
+
+/** Parameters of the list of entries. */
+export const auditParameters = resource({
+  who: text('Only entries in the name of this e-mail, or of this actor.'),
+  action: text('Only entries with this action, such as `update`.'),
+  kind: text('Only entries about records of this kind, such as `device`.'),
+  record_id: text('Only entries about this record.'),
+  since: moment('Only entries from this time on.'),
+  until: moment('Only entries from before this time.'),
+  ...idPageFields,
+});
+
+/** What is answered of an entry. */
+export const auditFields = resource({
+  id: recordId('Names the entry.'),
+  happened_at: timestamp('When it happened.'),
+  actor: shown('In whose name: `user`, or a part of Postern, such as `gateway`.'),
+  user_id: recordId('The user; null: it was no user.').allow(null),
+  email: shown('The e-mail of the user, as it was then.').allow(null),
+  token_id: recordId('The API token that was used; null: none was.').allow(null),
+  action: shown('What was done.'),
+  kind: shown('The kind of the record.'),
+  record_id: shown('The record.'),
+  changes: mark(
+    joi.object().description('By field: `from` and `to`; of a secret only that it `changed`.'),
+    { readOnly: true, json: { additionalProperties: true } },
+  ),
+  request_id: shown('The `x-request-id` of the request; null: it was no request.').allow(null),
+  address: shown('Where the request came from; null: it was no request.').allow(null),
+});
+
+interface Asked extends AskedPage {
+  readonly who?: string;
+  readonly action?: string;
+  readonly kind?: string;
+  readonly record_id?: string;
+  readonly since?: Date;
+  readonly until?: Date;
+}
+
+const judgeAsked = judgeOf<Asked>(auditParameters);
+
+/** The route. */
+export function auditRoutes({ services }: ApiContext): ServerRoute[] {
+  return [
+    route('GET', PATH, {}, async ({ url }, h) => {
+      const { values, limit, sent } = readIdPage(url.search, judgeAsked);
+      const { cursor, record_id: recordId, who, action, kind, since, until } = values;
+      const found = await readAuditEntries(services.database, {
+        ...(who == null ? {} : { who }),
+        ...(action == null ? {} : { action }),
+        ...(kind == null ? {} : { kind }),
+        ...(recordId == null ? {} : { recordId: idInTrail(recordId) }),
+        ...(since == null ? {} : { since }),
+        ...(until == null ? {} : { until }),
+        ...(cursor == null ? {} : { beforeId: cursor }),
+        // One more is read than was asked for: if it exists, there is a next page.
+        limit: limit + 1,
+      });
+      const entries = found.toReversed().slice(0, limit);
+      const data = entries.map((entry) => ({
+        ...showEntry(entry),
+        happened_at: showTime(entry.happened_at),
+      }));
+      const last = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
+      return nextIdPage(h.response({ data }), services, { path: PATH, sent, last });
+    }),
+  ];
+}
+
+function shown(description: string) {
+  return mark(text(description), { readOnly: true });
+}

@@ -1,0 +1,86 @@
+// The audit trail over the API: what is answered of an entry, filters, pages, and what is refused.
+
+import test from 'ava';
+import { ADMIN_EMAIL, openServer } from '../../../support/api/server.ts';
+import { databaseKinds } from '../../../support/database/databases.ts';
+
+const AUDIT = '/v0/audit';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an entry says who did what to which record, and hides secrets`, async (t) => {
+    const { send, adminId } = await openServer(t, kind);
+    const device = { user_id: adminId, public_key: Buffer.alloc(32, 9).toString('base64') };
+    const { id } = (await send('POST', '/v0/devices', { body: { device } })).body.data;
+    const patch = {
+      device: { name: 'laptop', preshared_key: Buffer.alloc(32, 7).toString('base64') },
+    };
+    const patched = await send('PATCH', `/v0/devices/${id}`, { body: patch });
+    const { status, body } = await send('GET', `${AUDIT}?record_id=${id.toUpperCase()}`);
+    t.is(status, 200);
+    const [entry, ...others] = body.data;
+    t.deepEqual(
+      others.map(({ action }: { action: string }) => action),
+      ['create'],
+    );
+    const { happened_at, token_id, address, changes, ...rest } = entry;
+    t.deepEqual(rest, {
+      id: rest.id,
+      actor: 'user',
+      user_id: adminId,
+      email: ADMIN_EMAIL,
+      action: 'update',
+      kind: 'device',
+      record_id: id,
+      request_id: patched.headers['x-request-id'],
+    });
+    t.regex(happened_at, /^2\d{3}-.*\.\d{3}000Z$/);
+    t.truthy(token_id);
+    t.truthy(address);
+    t.deepEqual(changes.preshared_key, { changed: true });
+    t.is(changes.name.to, 'laptop');
+  });
+
+  test(`${kind}: entries are filtered, and come in pages of which none repeats one`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const rules: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      const rule = { destination: `10.0.0.${i}` };
+      rules.push((await send('POST', '/v0/rules', { body: { rule } })).body.data.id);
+    }
+    await send('DELETE', `/v0/rules/${rules[0]}`);
+    const since = new Date(Date.now() - 60_000).toISOString();
+    const query = `kind=rule&action=create&who=${ADMIN_EMAIL.toUpperCase()}&since=${since}`;
+    const found: string[] = [];
+    let path: string | null = `${AUDIT}?${query}&limit=2`;
+    let pages = 0;
+    while (path !== null) {
+      const { body, headers } = await send('GET', path);
+      found.push(...body.data.map(({ record_id }: { record_id: string }) => record_id));
+      path = /^<([^>]+)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1] ?? null;
+      pages += 1;
+    }
+    t.deepEqual(found, rules.toReversed(), 'the newest first');
+    t.is(pages, 3);
+    for (const nothing of [`until=${since}`, 'who=nobody', 'record_id=x', 'kind=Rule', 'action=x'])
+      t.deepEqual((await send('GET', `${AUDIT}?${nothing}`)).body, { data: [] }, nothing);
+    t.true((await send('GET', AUDIT)).body.data.length > 5);
+  });
+
+  test(`${kind}: what cannot be read is refused by name`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const bad = ['is not a time such as 2026-11-25T10:00:00Z'];
+    const { status, body } = await send(
+      'GET',
+      `${AUDIT}?since=noon&until=&limit=0&cursor=x&kind=a&kind=b`,
+    );
+    t.is(status, 422);
+    t.deepEqual(body.errors, {
+      since: bad,
+      until: ['is invalid'],
+      limit: ['must be greater than or equal to 1'],
+      cursor: ['is invalid'],
+      kind: ['is invalid'],
+    });
+    t.is((await send('GET', AUDIT, { token: null })).status, 401);
+  });
+}

@@ -1,0 +1,65 @@
+// The gateways of the database over the API.
+
+import test from 'ava';
+import {
+  currentRevision,
+  type Database,
+  newId,
+  recordHeartbeat,
+  registerGateway,
+} from '../../../../models/index.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { databaseKinds } from '../../../support/database/databases.ts';
+
+const GATEWAYS = '/v0/gateways';
+
+async function enter(database: Database, name: string, agoMs = 0): Promise<string> {
+  const id = newId();
+  const startedAt = new Date(Date.now() - agoMs);
+  const settings = JSON.stringify({ wireguardPort: 51_820 });
+  await registerGateway(database, { id, name, startedAt, settings, publicKey: 'k'.repeat(44) });
+  return id;
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: gateways say whether they run, and obey what is written`, async (t) => {
+    const { send, database } = await openServer(t, kind);
+    const old = await enter(database, 'old', 3_600_000);
+    const here = await enter(database, 'here');
+    const appliedRevision = await currentRevision(database);
+    await recordHeartbeat(database, here, { seenAt: new Date(), appliedRevision });
+    const { status, body } = await send('GET', GATEWAYS);
+    t.is(status, 200);
+    t.deepEqual(
+      body.data.map(({ id }: { id: string }) => id),
+      [old, here],
+    );
+    const [first, second] = body.data;
+    t.like(first, { name: 'old', running: false, up_to_date: false });
+    t.like(second, {
+      name: 'here',
+      running: true,
+      up_to_date: true,
+      public_key: 'k'.repeat(44),
+      settings: { wireguardPort: 51_820 },
+    });
+  });
+
+  test(`${kind}: the list comes in pages`, async (t) => {
+    const { send, database } = await openServer(t, kind);
+    const ids = [
+      await enter(database, 'a'),
+      await enter(database, 'b'),
+      await enter(database, 'c'),
+    ];
+    const first = await send('GET', `${GATEWAYS}?limit=2`);
+    const [, next = ''] = /^<([^>]+)>; rel="next"$/.exec(String(first.headers['link'])) ?? [];
+    const second = await send('GET', next);
+    t.is(second.headers['link'], undefined);
+    t.deepEqual(
+      [...first.body.data, ...second.body.data].map(({ id }: { id: string }) => id),
+      ids,
+    );
+    t.is((await send('GET', `${GATEWAYS}?cursor=x`)).status, 422);
+  });
+}
