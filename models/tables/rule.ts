@@ -80,7 +80,8 @@ export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
 
 /**
  * True when every packet of `rule` is decided by `other` before, as long as `rule` has time: of one
- * scope accept comes before drop, with ports and without. So only a rule that drops can be shadowed.
+ * scope accept comes before drop, with ports and without. So only a rule that drops can be
+ * shadowed.
  */
 export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
   if (rule.action !== 'drop' || other.action !== 'accept') return false;
