@@ -1,5 +1,5 @@
-// Lists of our own that are always answered in pages, and whose order is that of their ids. A cursor
-// is the id of the last record that was shown. docs/api.md#lists.
+// Lists of our own that are always answered in pages, in the order of their ids. A cursor is the id
+// of the last record that was shown. docs/api.md#lists.
 
 import type { ResponseObject } from '@hapi/hapi';
 import { ApiError } from '../http/errors.ts';
@@ -40,7 +40,7 @@ export function readIdPage<Values extends AskedPage>(
   return { values, limit: values.limit ?? LIMIT_DEFAULT, sent };
 }
 
-/** An answer with the address of the next page; `last` is the last id of this one, null: no more. */
+/** An answer with the address of the next page. `last`: the last id of this one; null: no more. */
 export function nextIdPage(
   response: ResponseObject,
   services: Pick<Services, 'config'>,

@@ -1,7 +1,7 @@
 // What the gateway does by its own clock, whether or not the database answers. Devices and sessions
-// whose end it knows end at that time, and rules begin and end at theirs. Where the database cannot be read for longer than the
-// administrator allows, no packet passes until it can be read again: by then anything may have been
-// revoked elsewhere.
+// whose end it knows end at that time, and rules begin and end at theirs. Where the database cannot
+// be read for longer than the administrator allows, no packet passes until it can be read again: by
+// then anything may have been revoked elsewhere.
 
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import type { Log } from '../process/log.ts';

@@ -485,7 +485,7 @@ export class Translation {
     this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, next);
   }
 
-  /** Judges a rule again. One that is pending for its row stays with the other rows of its change. */
+  /** Judges a rule again. One that is pending for its row waits for the other rows of its change. */
   #turnRule(rule: Rule, nowMs: number): void {
     const wasOn = rule.isOn;
     this.#judgeRule(rule, nowMs);

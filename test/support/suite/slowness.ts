@@ -1,6 +1,6 @@
-// How slow this machine is right now. Bars in seconds hold on a quiet machine; beside other work, or
-// on slower cores, they are multiplied by what a fixed piece of work takes longer than there. The
-// work is of the kind that a start of the gateway is: a process that loads and compiles modules.
+// How slow this machine is right now. Bars in seconds hold on a quiet machine. Beside other work, or
+// on slower cores, they are multiplied by what a fixed piece of work takes longer than there: a
+// process that loads and compiles modules, as a start of the gateway does.
 
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
