@@ -5,26 +5,21 @@
 
 import {
   type Amendment,
-  GLOBAL_SCOPE,
   MAX_PEERS,
   type PeerConfig,
   type RuleConfig,
 } from '../../dataplane/index.ts';
-import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../models/index.ts';
+import type { ObeyedDevice, RuleAction, ObeyedUser } from '../../models/index.ts';
 import { Places } from './places.ts';
+import { TranslatedRules } from './translated-rules.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
   deviceEnd,
-  hasTime,
   type Refusal,
   resumeOf,
-  type RuleTimes,
-  ruleTimes,
   vpnSessionEnd,
   translateDevice,
-  type TranslatedRule,
-  translateRule,
   type TranslateSettings,
 } from './translate.ts';
 
@@ -66,13 +61,6 @@ interface Device {
   isOn: boolean;
 }
 
-interface Rule extends TranslatedRule, RuleTimes {
-  readonly id: string;
-  readonly scope: string;
-  /** Whether its time is now. */
-  isOn: boolean;
-}
-
 /** The meaning of the rows. */
 export class Translation {
   readonly #settings: TranslateSettings;
@@ -86,19 +74,10 @@ export class Translation {
   readonly #formerKeys = new Map<string, string>();
   /** By public key: devices that were deleted, and whose they were. */
   readonly #deleted = new Map<string, { readonly id: string; readonly ownerId: string }>();
-  readonly #rules = new Map<string, Rule>();
-  /** The rules that have a start or an end. */
-  readonly #timedRules = new Set<Rule>();
-  /** Why rows cannot be obeyed, by their id. */
-  readonly #refusedRules = new Map<string, string>();
+  readonly #rules = new TranslatedRules();
   readonly #refusedDevices = new Map<string, string>();
-  /** What is pending: public keys of devices, and ids of rules by their scope. */
+  /** Public keys of devices that are pending. */
   readonly #pendingKeys = new Set<string>();
-  readonly #pendingRules = new Map<string, Set<string>>();
-  /** Of the pending rules those of which time alone is the reason: their start or end came. */
-  readonly #dueRules = new Set<Rule>();
-  /** Those that `handOverDue` gave last. */
-  #handedOverDue: readonly Rule[] = [];
   /** Public keys of devices that are served again; they may have connected since their row came. */
   readonly #returning = new Set<string>();
   #rowSettings: Omit<RowSettings, 'defaultAction'> = {
@@ -129,7 +108,7 @@ export class Translation {
     if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
     for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
-    for (const [id, row] of rules) this.#takeRule(id, row, nowMs);
+    for (const [id, row] of rules) this.#rules.take(id, row, nowMs);
     this.passTo(nowMs);
     // If all rows came just now, the last known endpoints came with them.
     if (all !== null) this.#returning.clear();
@@ -156,8 +135,8 @@ export class Translation {
       this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
       for (const owner of this.#owners.values()) this.#judge(owner, nowMs);
       for (const device of this.#endingDevices) this.#judgeDevice(device, nowMs);
-      for (const rule of this.#timedRules) this.#turnRule(rule, nowMs);
     }
+    this.#rules.passTo(nowMs);
     this.#judgedAtMs = nowMs;
   }
 
@@ -165,7 +144,7 @@ export class Translation {
   pending(): Amendment | null {
     const pendingDefault =
       this.#defaultAction === this.#handedOverDefault ? null : this.#defaultAction;
-    if (this.#pendingKeys.size === 0 && this.#pendingRules.size === 0 && pendingDefault === null)
+    if (this.#pendingKeys.size === 0 && !this.#rules.hasPending && pendingDefault === null)
       return null;
     const peers = new Map<string, PeerConfig | null>();
     for (const key of this.#pendingKeys) peers.set(key, this.#peerOf(key));
@@ -173,17 +152,14 @@ export class Translation {
       this.#pendingKeys.add(key);
       peers.set(key, this.#peerOf(key));
     }
-    const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
-    for (const [scope, ids] of this.#pendingRules)
-      rules.set(scope, new Map([...ids].map((id) => [id, this.#rulesOf(id, scope)])));
+    const rules = this.#rules.pending();
     return { peers, rules, ...(pendingDefault === null ? {} : { defaultAction: pendingDefault }) };
   }
 
   /** Notes that the last result of `pending` was sent to the data plane. */
   handOver(): void {
     this.#pendingKeys.clear();
-    this.#pendingRules.clear();
-    this.#dueRules.clear();
+    this.#rules.handOver();
     this.#handedOverDefault = this.#defaultAction;
   }
 
@@ -194,31 +170,23 @@ export class Translation {
   handOverDue(): Amendment | null {
     const peers = new Map<string, null>();
     for (const key of this.#pendingKeys) if (this.#peerOf(key) === null) peers.set(key, null);
-    if (peers.size === 0 && this.#dueRules.size === 0) return null;
+    const rules = this.#rules.handOverDue();
+    if (peers.size === 0 && rules.size === 0) return null;
     for (const key of peers.keys()) this.#pendingKeys.delete(key);
-    const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
-    this.#handedOverDue = [...this.#dueRules];
-    for (const { id, scope } of this.#handedOverDue) {
-      const ofScope = rules.get(scope) ?? new Map<string, readonly RuleConfig[]>();
-      rules.set(scope, ofScope.set(id, this.#rulesOf(id, scope)));
-      this.#unmarkRule(scope, id);
-    }
-    this.#dueRules.clear();
     return { peers, rules };
   }
 
   /** Notes that the data plane did not acknowledge what `handOverDue` gave: it is due again. */
-  takeBackDue(due: Amendment): void {
-    this.takeBack(due);
-    for (const rule of this.#handedOverDue)
-      if (this.#rules.get(rule.id) === rule) this.#dueRules.add(rule);
+  takeBackDue({ peers }: Amendment): void {
+    for (const key of peers.keys()) this.#pendingKeys.add(key);
+    this.#rules.takeBackDue();
   }
 
   /** Notes that the data plane did not acknowledge an amendment: all of it is pending again. */
   takeBack({ peers, rules, defaultAction }: Amendment): void {
     if (defaultAction !== undefined) this.#handedOverDefault = null;
     for (const key of peers.keys()) this.#pendingKeys.add(key);
-    for (const [scope, ids] of rules) for (const id of ids.keys()) this.#markRule(scope, id);
+    this.#rules.takeBack(rules);
   }
 
   /**
@@ -242,7 +210,7 @@ export class Translation {
         for (const { publicKey } of owner.devices) peers.set(publicKey, null);
     const rules = new Map([...triedRules].map(([scope, ofScope]) => [scope, new Map(ofScope)]));
     for (const id of changes.rules.keys()) {
-      const scope = this.#rules.get(id)?.scope;
+      const scope = this.#rules.scopeOf(id);
       if (scope === undefined || rules.get(scope)?.has(id) === true) continue;
       rules.set(scope, (rules.get(scope) ?? new Map()).set(id, []));
     }
@@ -290,9 +258,8 @@ export class Translation {
   }
 
   /** The rules that are in force, and what each does. */
-  *ruleActions(): Generator<readonly [id: string, action: RuleConfig['action']]> {
-    for (const [id, { rules, isOn }] of this.#rules)
-      if (isOn && rules[0] !== undefined) yield [id, rules[0].action];
+  ruleActions(): Generator<readonly [id: string, action: RuleConfig['action']]> {
+    return this.#rules.actions();
   }
 
   /** The devices that should be served, and the rules, that the gateway cannot obey. */
@@ -303,13 +270,13 @@ export class Translation {
     const message = `it is not served, because ${this.#maxPeers} devices are served already, which is the most that a gateway can; remove or disable devices that are not needed`;
     for (const key of this.#places.waiting)
       problems.push({ table: 'devices', id: this.#deviceIds.get(key) ?? '', message });
-    for (const [id, message] of this.#refusedRules) problems.push({ table: 'rules', id, message });
+    for (const [id, message] of this.#rules.refused) problems.push({ table: 'rules', id, message });
     return problems;
   }
 
   /** Unix time in ms at which the same rows mean something else; infinite if never. */
   get nextChangeAtMs(): number {
-    return this.#nextChangeAtMs;
+    return Math.min(this.#nextChangeAtMs, this.#rules.nextChangeAtMs);
   }
 
   // ---- rows ----
@@ -317,7 +284,7 @@ export class Translation {
   /** Removes what is no longer among the rows. */
   #takeGone({ users, devices, rules }: AllIds, nowMs: number): void {
     for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null, nowMs);
-    for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null, nowMs);
+    for (const id of this.#rules.ids) if (!rules.has(id)) this.#rules.take(id, null, nowMs);
     for (const [id, owner] of this.#owners) {
       if (users.has(id)) continue;
       owner.row = null;
@@ -388,37 +355,6 @@ export class Translation {
     this.#pendingKeys.add(publicKey);
   }
 
-  #takeRule(id: string, row: ObeyedRule | null, nowMs: number): void {
-    const before = this.#rules.get(id);
-    if (before !== undefined) {
-      this.#timedRules.delete(before);
-      this.#dueRules.delete(before);
-      this.#markRule(before.scope, id);
-    }
-    this.#rules.delete(id);
-    this.#refusedRules.delete(id);
-    if (row === null) return;
-    const scope = row.user_id ?? GLOBAL_SCOPE;
-    const rule = { id, scope, ...translateRule(row), ...ruleTimes(row), isOn: false };
-    this.#rules.set(id, rule);
-    if (Number.isFinite(rule.startMs) || Number.isFinite(rule.endMs)) this.#timedRules.add(rule);
-    this.#judgeRule(rule, nowMs);
-    if (rule.message !== null) this.#refusedRules.set(id, rule.message);
-    this.#markRule(rule.scope, id);
-  }
-
-  #markRule(scope: string, id: string): void {
-    const ids = this.#pendingRules.get(scope);
-    if (ids === undefined) this.#pendingRules.set(scope, new Set([id]));
-    else ids.add(id);
-  }
-
-  #unmarkRule(scope: string, id: string): void {
-    const ids = this.#pendingRules.get(scope);
-    ids?.delete(id);
-    if (ids?.size === 0) this.#pendingRules.delete(scope);
-  }
-
   // ---- what rows mean ----
 
   #owner(id: string): Owner {
@@ -475,28 +411,6 @@ export class Translation {
     if ('message' in device.peer) return null;
     if (!device.usesDefaultMtu) return device.peer;
     return { ...device.peer, mtu: defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings) };
-  }
-
-  /** Decides whether the time of a rule is now, and when to decide it again. */
-  #judgeRule(rule: Rule, nowMs: number): void {
-    const { startMs, endMs } = rule;
-    rule.isOn = hasTime(rule, nowMs);
-    const next = nowMs < startMs ? startMs : rule.isOn ? endMs : Number.POSITIVE_INFINITY;
-    this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, next);
-  }
-
-  /** Judges a rule again. One that is pending for its row waits for the other rows of its change. */
-  #turnRule(rule: Rule, nowMs: number): void {
-    const wasOn = rule.isOn;
-    this.#judgeRule(rule, nowMs);
-    if (rule.isOn === wasOn || this.#pendingRules.get(rule.scope)?.has(rule.id) === true) return;
-    this.#markRule(rule.scope, rule.id);
-    this.#dueRules.add(rule);
-  }
-
-  #rulesOf(id: string, scope: string): readonly RuleConfig[] {
-    const rule = this.#rules.get(id);
-    return rule?.scope === scope && rule.isOn ? rule.rules : [];
   }
 }
 

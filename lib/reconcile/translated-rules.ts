@@ -1,0 +1,172 @@
+// What the rows of rules mean, and which of it is pending: a change that was not handed over, or
+// that the data plane did not acknowledge. A rule with a start or an end is turned on and off by
+// time alone.
+
+import { type Amendment, GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/index.ts';
+import type { ObeyedRule } from '../../models/index.ts';
+import {
+  hasTime,
+  type RuleTimes,
+  ruleTimes,
+  type TranslatedRule,
+  translateRule,
+} from './translate.ts';
+
+interface Rule extends TranslatedRule, RuleTimes {
+  readonly id: string;
+  readonly scope: string;
+  /** Whether its time is now. */
+  isOn: boolean;
+}
+
+/** The meaning of the rows of rules. */
+export class TranslatedRules {
+  readonly #rules = new Map<string, Rule>();
+  /** The rules that have a start or an end. */
+  readonly #timed = new Set<Rule>();
+  /** Why rows cannot be obeyed, by their id. */
+  readonly #refused = new Map<string, string>();
+  /** Ids of the rules that are pending, by their scope. */
+  readonly #pending = new Map<string, Set<string>>();
+  /** Of the pending rules those of which time alone is the reason: their start or end came. */
+  readonly #due = new Set<Rule>();
+  /** Those that `handOverDue` gave last. */
+  #handedOverDue: readonly Rule[] = [];
+  #judgedAtMs = Number.NEGATIVE_INFINITY;
+  #nextChangeAtMs = Number.POSITIVE_INFINITY;
+
+  /** The ids of all rules. */
+  get ids(): Iterable<string> {
+    return this.#rules.keys();
+  }
+
+  /** Unix time in ms at which a rule begins or ends next; infinite if none does. */
+  get nextChangeAtMs(): number {
+    return this.#nextChangeAtMs;
+  }
+
+  get hasPending(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  /** Why rows cannot be obeyed, by their id. */
+  get refused(): ReadonlyMap<string, string> {
+    return this.#refused;
+  }
+
+  /** The scope of a rule; undefined if there is no such rule. */
+  scopeOf(id: string): string | undefined {
+    return this.#rules.get(id)?.scope;
+  }
+
+  /** The rules that are in force, and what each does. */
+  *actions(): Generator<readonly [id: string, action: RuleConfig['action']]> {
+    for (const [id, { rules, isOn }] of this.#rules)
+      if (isOn && rules[0] !== undefined) yield [id, rules[0].action];
+  }
+
+  /** Takes a row that changed, at `nowMs` (Unix time); null: it was deleted. */
+  take(id: string, row: ObeyedRule | null, nowMs: number): void {
+    const before = this.#rules.get(id);
+    if (before !== undefined) {
+      this.#timed.delete(before);
+      this.#due.delete(before);
+      this.#mark(before.scope, id);
+    }
+    this.#rules.delete(id);
+    this.#refused.delete(id);
+    if (row === null) return;
+    const scope = row.user_id ?? GLOBAL_SCOPE;
+    const rule = { id, scope, ...translateRule(row), ...ruleTimes(row), isOn: false };
+    this.#rules.set(id, rule);
+    if (Number.isFinite(rule.startMs) || Number.isFinite(rule.endMs)) this.#timed.add(rule);
+    this.#judge(rule, nowMs);
+    if (rule.message !== null) this.#refused.set(id, rule.message);
+    this.#mark(scope, id);
+  }
+
+  /** Sets the time, which also goes back if the clock is set: rules may begin or end. */
+  passTo(nowMs: number): void {
+    if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
+      this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
+      for (const rule of this.#timed) this.#turn(rule, nowMs);
+    }
+    this.#judgedAtMs = nowMs;
+  }
+
+  /** What is pending. */
+  pending(): Amendment['rules'] {
+    return new Map(
+      [...this.#pending].map(([scope, ids]) => [
+        scope,
+        new Map([...ids].map((id) => [id, this.#rulesOf(id, scope)])),
+      ]),
+    );
+  }
+
+  /** Notes that the last result of `pending` was sent to the data plane. */
+  handOver(): void {
+    this.#pending.clear();
+    this.#due.clear();
+  }
+
+  /** Hands over the rules that are pending because of time alone. */
+  handOverDue(): Amendment['rules'] {
+    this.#handedOverDue = [...this.#due];
+    this.#due.clear();
+    const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
+    for (const { id, scope } of this.#handedOverDue) {
+      const ofScope = rules.get(scope) ?? new Map<string, readonly RuleConfig[]>();
+      rules.set(scope, ofScope.set(id, this.#rulesOf(id, scope)));
+      this.#unmark(scope, id);
+    }
+    return rules;
+  }
+
+  /** Notes that the data plane did not acknowledge rules: they are pending again. */
+  takeBack(rules: Amendment['rules']): void {
+    for (const [scope, ids] of rules) for (const id of ids.keys()) this.#mark(scope, id);
+  }
+
+  /** Notes that the data plane did not acknowledge what `handOverDue` gave: it is due again. */
+  takeBackDue(): void {
+    for (const rule of this.#handedOverDue) {
+      this.#mark(rule.scope, rule.id);
+      if (this.#rules.get(rule.id) === rule) this.#due.add(rule);
+    }
+  }
+
+  #mark(scope: string, id: string): void {
+    const ids = this.#pending.get(scope);
+    if (ids === undefined) this.#pending.set(scope, new Set([id]));
+    else ids.add(id);
+  }
+
+  #unmark(scope: string, id: string): void {
+    const ids = this.#pending.get(scope);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#pending.delete(scope);
+  }
+
+  /** Decides whether the time of a rule is now, and when to decide it again. */
+  #judge(rule: Rule, nowMs: number): void {
+    const { startMs, endMs } = rule;
+    rule.isOn = hasTime(rule, nowMs);
+    const next = nowMs < startMs ? startMs : rule.isOn ? endMs : Number.POSITIVE_INFINITY;
+    this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, next);
+  }
+
+  /** Judges a rule again. One that is pending for its row waits for other rows of its change. */
+  #turn(rule: Rule, nowMs: number): void {
+    const wasOn = rule.isOn;
+    this.#judge(rule, nowMs);
+    if (rule.isOn === wasOn || this.#pending.get(rule.scope)?.has(rule.id) === true) return;
+    this.#mark(rule.scope, rule.id);
+    this.#due.add(rule);
+  }
+
+  #rulesOf(id: string, scope: string): readonly RuleConfig[] {
+    const rule = this.#rules.get(id);
+    return rule?.scope === scope && rule.isOn ? rule.rules : [];
+  }
+}
