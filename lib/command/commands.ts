@@ -10,6 +10,7 @@ import {
 } from '../auth/accounts.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
 import { createToken, listTokens, revokeToken } from '../auth/tokens.ts';
+import { gatewayCommands } from './gateway-commands.ts';
 import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
@@ -50,6 +51,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'token list': listAllTokens,
   'token revoke': revokeOneToken,
   'audit list': listAudit,
+  ...gatewayCommands,
   ...providerCommands,
   ...metadataCommands,
 };

@@ -351,6 +351,12 @@ export const commands = {
       'Lists who changed what: the last 100 entries, or N (1 to 10000), or those since a time (2026-11-21, 2026-11-21T08:00:00Z).',
     takes: ['since', 'limit', 'json'],
   },
+  'gateway list': {
+    usage: '',
+    sentence:
+      'Lists the gateways that serve the database, or did: whether each runs, and whether packets there obey all that is written.',
+    takes: ['json'],
+  },
   explain: {
     usage: 'DEVICE DESTINATION [tcp/443|udp/53|icmp] [--size N]',
     sentence:

@@ -1,0 +1,35 @@
+// The gateways of the database, for the command line: what GET /v0/gateways answers.
+
+import { currentRevision, type Database, listGateways } from '../../models/index.ts';
+import { showGateway } from '../records/gateways.ts';
+import type { CommandName } from './grammar.ts';
+import type { Outcome, Run } from './run.ts';
+import { table } from './text-table.ts';
+
+/** The most gateways that are listed. */
+const LISTED_MAX = 10_000;
+
+/** The commands. */
+export const gatewayCommands: Partial<Record<CommandName, Run>> = {
+  'gateway list': list,
+};
+
+async function list(database: Database): Promise<Outcome> {
+  const revision = await currentRevision(database);
+  const rows = await listGateways(database, { afterId: null, limit: LISTED_MAX });
+  const now = Date.now();
+  const data = rows.map((row) => showGateway(row, revision, now));
+  const lines = rows.map((row, i) => [
+    row.id,
+    row.name,
+    row.started_at.toISOString(),
+    row.seen_at.toISOString(),
+    stateInWords(data[i]?.['running'] === true, data[i]?.['up_to_date'] === true),
+  ]);
+  return { text: table(['id', 'name', 'started at', 'seen at', 'state'], lines), data };
+}
+
+function stateInWords(isRunning: boolean, isUpToDate: boolean): string {
+  if (!isRunning) return 'stopped';
+  return isUpToDate ? 'up to date' : 'behind';
+}
