@@ -42,6 +42,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/api/v0/configuration.ts': 'test/lib/configuration/configuration.test.ts',
   'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
+  'lib/api/openapi/administration-operations.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/api/openapi/history-operations.ts': 'test/lib/api/openapi/document.test.ts',
   'models/fields/api-token.ts': 'test/models/fields/field.test.ts',
   'models/fields/client-settings.ts': 'test/models/fields/field.test.ts',

@@ -175,7 +175,29 @@ export async function readTokens(
       ['id', 'ASC'],
     ],
   });
-  return tokens.map((token) => ({
+  return tokens.map(ownedToken);
+}
+
+/** Reads a part of all tokens, or of those of one user, in the order of their ids. */
+export async function readTokenPage(
+  database: Database,
+  { afterId, userId, limit }: { afterId: string | null; userId: string | null; limit: number },
+): Promise<OwnedToken[]> {
+  const { ApiToken, User } = database.models;
+  const tokens = await ApiToken.findAll({
+    where: {
+      ...(afterId === null ? {} : { id: { [Op.gt]: afterId } }),
+      ...(userId === null ? {} : { user_id: userId }),
+    },
+    include: [{ model: User, as: 'user', attributes: ['email'] }],
+    order: [['id', 'ASC']],
+    limit,
+  });
+  return tokens.map(ownedToken);
+}
+
+function ownedToken(token: ApiToken): OwnedToken {
+  return {
     id: token.id,
     user_id: token.user_id,
     email: (token as typeof token & { user: { email: string } }).user.email,
@@ -183,7 +205,7 @@ export async function readTokens(
     expires_at: token.expires_at,
     last_used_at: token.last_used_at,
     inserted_at: token.inserted_at,
-  }));
+  };
 }
 
 /** Revokes a token, for the next request to any process; false if there is none. */

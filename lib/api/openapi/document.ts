@@ -7,10 +7,8 @@ import { configurationSchema } from '../../configuration/configuration.ts';
 import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
 import { operationFields } from '../../dry-run/operation.ts';
 import { questionFields } from '../../explain/question.ts';
-import { auditFields, auditParameters } from '../v0/audit.ts';
 import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
 import { dryRunFields } from '../v0/dry-run.ts';
-import { gatewayFields, gatewayParameters } from '../v0/gateways.ts';
 import { explanationFields } from '../v0/explain.ts';
 import { endedFlowFields, flowFields, refusalFields } from '../v0/live.ts';
 import {
@@ -27,6 +25,7 @@ import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
 import { version } from '../../process/version.ts';
 import { userSchema, userFilters } from '../../users/users.ts';
+import { administrationPaths, administrationSchemas } from './administration-operations.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
   capturePaths,
@@ -37,7 +36,6 @@ import {
   dryRunPaths,
   explainPaths,
   livePaths,
-  pagedPaths,
   ruleCounterPaths,
   samlMetadataPaths,
   trustedProviderPaths,
@@ -166,7 +164,7 @@ export function openApiDocument(outside: string): Json {
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
-      ...pagedPaths(configuration, { audit: auditParameters, gateways: gatewayParameters }),
+      ...administrationPaths({ ...configuration, id: uuid }),
       ...documentPath,
     },
     components: {
@@ -197,8 +195,7 @@ export function openApiDocument(outside: string): Json {
         RelinkUpdate: requestSchema(relinkFields, 'update'),
         SamlMetadata: answerSchema(samlMetadataFields),
         SamlMetadataUpdate: requestSchema(samlMetadataFields, 'update'),
-        AuditEntry: answerSchema(auditFields),
-        Gateway: answerSchema(gatewayFields),
+        ...administrationSchemas,
         ...errorSchemas,
       },
       headers,

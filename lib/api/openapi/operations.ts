@@ -32,8 +32,10 @@ type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
 
 /** Statuses of operations that read. */
 export const READ = [401, 403, 429, 500, 503];
-const WRITE = [...READ, 400, 408, 413, 415, 422];
-const written = { 'postern-revision': 'Revision', 'postern-applied': 'Applied' };
+/** Statuses of operations that write. */
+export const WRITE = [...READ, 400, 408, 413, 415, 422];
+/** Headers of answers to writes. */
+export const written = { 'postern-revision': 'Revision', 'postern-applied': 'Applied' };
 
 /** The paths of a collection. */
 export function collectionPaths(described: Described): Json {
@@ -214,39 +216,6 @@ export function livePaths(described: Described): Json {
         description: 'Packets of devices that are alike are one entry; the latest one is first.',
       }),
     },
-  };
-}
-
-/** The paths of the audit trail and of the gateways, which are always answered in pages. */
-export function pagedPaths(
-  described: Described,
-  parameters: { readonly audit: Joi.ObjectSchema; readonly gateways: Joi.ObjectSchema },
-): Json {
-  const list = (title: string, plural: string, schema: Joi.ObjectSchema, words: Json): Json => ({
-    get: operation(described, `list${plural}`, {
-      ...words,
-      parameters: parametersOf(schema),
-      responses: answersOf(
-        {
-          200: answer(
-            'A page.',
-            { data: { type: 'array', items: schemaRef(title) } },
-            { Link: 'Link' },
-          ),
-        },
-        [422, ...READ],
-      ),
-    }),
-  });
-  return {
-    '/v0/audit': list('AuditEntry', 'AuditEntries', parameters.audit, {
-      summary: 'List who changed what',
-      description: 'The newest entry first.',
-    }),
-    '/v0/gateways': list('Gateway', 'Gateways', parameters.gateways, {
-      summary: 'List the gateways of the database',
-      description: 'In the order of their ids. One that is gone for good stays in the list.',
-    }),
   };
 }
 
@@ -445,7 +414,12 @@ export function operation({ name }: Described, operationId: string, rest: Json):
   return { tags: [name], operationId, ...rest };
 }
 
-function body({ wrapper, title }: Described, mode: 'create' | 'update', bytes: number): Json {
+/** The body of an operation that makes or changes what is described. */
+export function body(
+  { wrapper, title }: Described,
+  mode: 'create' | 'update',
+  bytes: number,
+): Json {
   const schema = {
     type: 'object',
     required: [wrapper],

@@ -2,6 +2,7 @@
 
 import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
+import { apiTokenRoutes } from './api-tokens.ts';
 import { auditRoutes } from './audit.ts';
 import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
@@ -39,6 +40,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));
     server.route(samlMetadataRoutes(context));
+    server.route(apiTokenRoutes(context));
     server.route(auditRoutes(context));
     server.route(gatewayRoutes(context));
   },
