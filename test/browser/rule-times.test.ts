@@ -1,0 +1,44 @@
+// Rules that begin, end and are switched off, in a real browser, on a whole gateway: what an
+// administrator types into the pickers of times is what the gateway has, and the list says it.
+
+import test from 'ava';
+import { inspect, openBrowser, signIn } from '../support/web/browser.ts';
+
+test('a rule gets a start and an end, and is switched off and on', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.goto('/rules/new');
+  await page.getByLabel('Destination').fill('10.0.0.0/8');
+  await page.getByLabel('Starts at (in UTC)').fill('2999-01-01T17:00');
+  await page.getByLabel('Ends at (in UTC)').fill('2999-01-01T08:00');
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('must be after starts_at').waitFor();
+  t.is(await page.getByLabel('Starts at (in UTC)').inputValue(), '2999-01-01T17:00');
+  await inspect(t, page, 'console-rule-times-refused');
+  await page.getByLabel('Starts at (in UTC)').fill('2999-01-01T07:00');
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('It decides nothing before its start.').waitFor();
+  await page.getByText('Accept, not yet').waitFor();
+  await inspect(t, page, 'console-rules-timed');
+  const [rule] = (await stage.gateway.call('GET', '/v0/rules')).body.data as {
+    starts_at: string;
+    ends_at: string;
+  }[];
+  t.like(rule, {
+    starts_at: '2999-01-01T07:00:00.000000Z',
+    ends_at: '2999-01-01T08:00:00.000000Z',
+  });
+
+  await page.getByRole('link', { name: '10.0.0.0/8' }).click();
+  t.is(await page.getByLabel('Ends at (in UTC)').inputValue(), '2999-01-01T08:00');
+  await page.getByLabel('Starts at (in UTC)').fill('');
+  await page.getByLabel('Enabled').uncheck();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('It is disabled and decides nothing.').waitFor();
+  await page.getByText('Accept, disabled').waitFor();
+  await page.getByRole('link', { name: '10.0.0.0/8' }).click();
+  await page.getByLabel('Enabled').check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The changes are in force.').waitFor();
+});
