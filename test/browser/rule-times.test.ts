@@ -13,7 +13,7 @@ test('a rule gets a start and an end, and is switched off and on', async (t) => 
   await page.getByLabel('Starts at (in UTC)').fill('2999-01-01T17:00');
   await page.getByLabel('Ends at (in UTC)').fill('2999-01-01T08:00');
   await page.getByRole('button', { name: 'Add the rule' }).click();
-  await page.getByText('must be after starts_at').waitFor();
+  await page.getByText('The end must be after the start').waitFor();
   t.is(await page.getByLabel('Starts at (in UTC)').inputValue(), '2999-01-01T17:00');
   await inspect(t, page, 'console-rule-times-refused');
   await page.getByLabel('Starts at (in UTC)').fill('2999-01-01T07:00');

@@ -23,6 +23,8 @@ const words: Readonly<Record<string, string>> = {
   [messages.portsReversed]: 'The first port is higher than the last one',
   [messages.overlap]: 'Another rule already means some of these packets; see below',
   [messages.badJson]: 'This is not valid JSON',
+  [messages.badTime]: 'This is not a date with a time',
+  [messages.endsBeforeStart]: 'The end must be after the start',
 };
 
 /** Words for the texts that contain a value. */

@@ -14,6 +14,15 @@ export function bytesInWords(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
 }
 
+/** A time of day: `2026-11-26 17:00 UTC`, with seconds where there are any. */
+export function utcInWords(time: Date): string {
+  const text = time
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, '');
+  return `${text.replace(/:00$/, '')} UTC`;
+}
+
 /** How long it is until a time: `1 minute`, never less. */
 export function minutesUntil(time: Date, now: Date = new Date()): string {
   const minutes = Math.max(1, Math.ceil((time.getTime() - now.getTime()) / 60_000));

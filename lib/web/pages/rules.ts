@@ -35,7 +35,7 @@ import { adminPage } from '../kit/route.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
-import { bytesInWords } from '../kit/words.ts';
+import { bytesInWords, utcInWords } from '../kit/words.ts';
 
 const RULES = '/rules';
 
@@ -431,8 +431,8 @@ function helpOn(
   const network = meantNetwork(destination);
   const help = [
     ...(description === null ? [] : [description]),
-    ...(starts_at === null ? [] : [`It starts at ${starts_at.toISOString()}.`]),
-    ...(ends_at === null ? [] : [`It ends at ${ends_at.toISOString()}.`]),
+    ...(starts_at === null ? [] : [`It starts at ${utcInWords(starts_at)}.`]),
+    ...(ends_at === null ? [] : [`It ends at ${utcInWords(ends_at)}.`]),
     ...(network === null ? [] : [`It means ${network}.`]),
     ...(shadow === undefined ? [] : [shadowWords(shadow)]),
   ].join(' ');

@@ -1,7 +1,7 @@
 // Amounts as people read them.
 
 import test from 'ava';
-import { bytesInWords, minutesUntil } from '../../../../lib/web/kit/words.ts';
+import { bytesInWords, minutesUntil, utcInWords } from '../../../../lib/web/kit/words.ts';
 
 for (const [bytes, words] of [
   [0, '0 B'],
@@ -28,4 +28,13 @@ for (const [seconds, words] of [
   test(`${seconds} s are ${words}`, (t) => {
     const now = new Date('2026-11-23T12:00:00Z');
     t.is(minutesUntil(new Date(now.getTime() + seconds * 1_000), now), words);
+  });
+
+for (const [time, words] of [
+  ['2026-11-26T17:00:00.000Z', '2026-11-26 17:00 UTC'],
+  ['2026-11-26T00:00:00.999Z', '2026-11-26 00:00 UTC'],
+  ['2026-11-26T17:00:05.000Z', '2026-11-26 17:00:05 UTC'],
+] as const)
+  test(`${time} is ${words}`, (t) => {
+    t.is(utcInWords(new Date(time)), words);
   });
