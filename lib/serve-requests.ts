@@ -54,6 +54,8 @@ export interface RequestOptions {
   readonly passwordCost?: number;
   /** False if the server does not listen. */
   readonly listens: boolean;
+  /** So many times longer an answer waits until its write is in force. */
+  readonly patience: number;
   /** The warnings of reading the settings. */
   readonly warnings: readonly string[];
   /** Whether the host is the gateway's own. */
@@ -63,7 +65,7 @@ export interface RequestOptions {
 /** Serves requests. Returns the server, and what reads the files of HTTPS again. */
 export async function serveRequests(
   { config, database, log, gateway, gatewayId, publicKey, fixed, followers, undo }: Served,
-  { passwordCost, listens, warnings, hasHost }: RequestOptions,
+  { passwordCost, listens, patience, warnings, hasHost }: RequestOptions,
 ): Promise<{ readonly server: Server; readonly reload: () => void }> {
   const { reconciler } = followers;
   const sampler = samplerOf({ database, gateway, gatewayId, log }, followers);
@@ -72,7 +74,7 @@ export async function serveRequests(
   const server = createServer({
     ...shared,
     serverPublicKey: publicKey,
-    whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
+    whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs * patience),
     readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
     ...(passwordCost === undefined ? {} : { passwordCost }),
     ...aboutGateway(gatewayId, gateway, sampler, followers),

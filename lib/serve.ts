@@ -43,6 +43,8 @@ export interface Instead {
   readonly warnings?: readonly string[];
   /** False if the server does not listen: then requests are injected. */
   readonly listens?: boolean;
+  /** So many times longer an answer waits until its write is in force. */
+  readonly patience?: number;
 }
 
 /** How long the steps of a stop may take together, without the last one. */
@@ -94,7 +96,7 @@ interface Climb {
 
 async function climb(
   { config, database, log, undo, stop }: Climb,
-  { passwordCost, listens = true, warnings = [], ...instead }: Instead,
+  { passwordCost, listens = true, patience = 1, warnings = [], ...instead }: Instead,
 ): Promise<Running> {
   await readOrCreateConfiguration(database);
   const privateKey = await serverPrivateKey(config, database);
@@ -129,6 +131,7 @@ async function climb(
     {
       ...(passwordCost === undefined ? {} : { passwordCost }),
       listens,
+      patience,
       warnings,
       hasHost: instead.identity === undefined,
     },

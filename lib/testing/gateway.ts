@@ -36,6 +36,11 @@ import { type Administrator, testSettings } from './settings.ts';
 const ENCRYPTION_KEY_BYTES = 32;
 /** Least cost of bcrypt: passwords of tests protect nothing. */
 const PASSWORD_COST = 4;
+/**
+ * Writes are in force when they are answered, however busy the machine of a test is: there, the two
+ * seconds of a gateway that serves may be too few.
+ */
+const PATIENCE = 15;
 
 /** What a gateway in a test is made of. */
 export interface TestGatewayOptions {
@@ -66,6 +71,7 @@ export async function createGateway(options: TestGatewayOptions = {}): Promise<T
       identity: { id: newId(), name: 'test' },
       passwordCost: PASSWORD_COST,
       listens: false,
+      patience: PATIENCE,
     });
     const close = async (): Promise<void> => {
       await running.stop();
