@@ -84,7 +84,7 @@ function apiTokenPaths(described: Described): Json {
         summary: 'Revoke an API token',
         responses: answersOf(
           { 204: { description: 'It is void.', headers: headerRefs(written) } },
-          [404, 408, 413, 422, ...READ],
+          [404, 408, 413, ...READ],
         ),
       }),
     },
