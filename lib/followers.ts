@@ -15,6 +15,7 @@ export interface Followers {
 
 type Followed = Omit<ReconcilerOptions, 'onAmended' | 'onArrivals' | 'wallMs'>;
 
+/** Makes them; `history` is left out where none is kept. */
 export function followersOf(options: Followed, history: Pick<Followers, 'history'>): Followers {
   const reconciler = new Reconciler({
     ...options,

@@ -85,6 +85,7 @@ export { readOrCreateConfiguration } from './database/first-row.ts';
 export { Gateway } from './tables/gateway.ts';
 export {
   claimBootstrapToken,
+  GATEWAY_ALIVE_MS,
   GatewayRunsError,
   type GatewayStart,
   type Heartbeat,

@@ -1,11 +1,12 @@
 // Lists of our own that are always answered in pages, in the order of their ids. A cursor is the id
 // of the last record that was shown. docs/api.md#lists.
 
-import type { ResponseObject } from '@hapi/hapi';
+import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { ApiError } from '../http/errors.ts';
 import { integer, isUuid, text } from '../judge/fields.ts';
 import { isFaultless, type Judged } from '../judge/judge.ts';
 import { parametersOf, sentOnce } from '../judge/query.ts';
+import type { Shown } from '../records/shown.ts';
 import type { Services } from '../services.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from './paging.ts';
 import { outsidePath } from './routes.ts';
@@ -40,15 +41,28 @@ export function readIdPage<Values extends AskedPage>(
   return { values, limit: values.limit ?? LIMIT_DEFAULT, sent };
 }
 
-/** An answer with the address of the next page. `last`: the last id of this one; null: no more. */
-export function nextIdPage(
+/** Answers a page of records. One more was read: if it is there, another page follows. */
+export function answerIdPage<Row extends { readonly id: string }>(
+  h: ResponseToolkit,
+  services: Pick<Services, 'config'>,
+  { path, sent, limit }: { path: string; sent: URLSearchParams; limit: number },
+  { found, show }: { found: readonly Row[]; show: (row: Row) => Shown },
+): ResponseObject {
+  const rows = found.slice(0, limit);
+  const response = h.response({ data: rows.map(show) });
+  const cursor = found.length > limit ? (rows.at(-1)?.id ?? null) : null;
+  return withNextPage(response, services, { path, sent, cursor });
+}
+
+/** Adds the address of the next page to an answer. `cursor`: where it begins; null: no more. */
+export function withNextPage(
   response: ResponseObject,
   services: Pick<Services, 'config'>,
-  { path, sent, last }: { path: string; sent: URLSearchParams; last: string | null },
+  { path, sent, cursor }: { path: string; sent: URLSearchParams; cursor: string | null },
 ): ResponseObject {
-  if (last === null) return response;
+  if (cursor === null) return response;
   const query = new URLSearchParams(sent);
-  query.set('cursor', last);
+  query.set('cursor', cursor);
   const address = `${outsidePath(services)}${path}?${query.toString()}`;
   return response.header('link', `<${address}>; rel="next"`);
 }

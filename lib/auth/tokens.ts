@@ -30,7 +30,8 @@ const LIVE_TOKENS_MAX = 25;
 /** The bootstrap token of a gateway that was not seen for this time is no longer kept. */
 const CLAIM_MS = 3_600_000;
 const BOOTSTRAP_NAME = 'BOOTSTRAP_API_TOKEN';
-const NAME_CHARACTERS_MAX = 255;
+/** The most characters of a token's name. */
+export const NAME_CHARACTERS_MAX = 255;
 
 /** A token that was just made; `token` is not kept anywhere. */
 export interface CreatedToken {

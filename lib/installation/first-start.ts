@@ -1,6 +1,6 @@
 // What a new installation needs: a data folder, the key that encrypts the database, the gateway's
-// own key. Each of them is made if it does not exist, and then read back. So it
-// does not matter how often a start happens, or in how many processes at once.
+// own key. Each of them is made if it does not exist, and then read back. So it does not matter how
+// often a start happens, or in how many processes at once.
 
 import { randomBytes } from 'node:crypto';
 import {

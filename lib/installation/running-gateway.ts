@@ -5,11 +5,8 @@
 import { hostname } from 'node:os';
 import { type Config, type OpenSettings, withOpenSettings } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
-import { type Database, readGateways } from '../../models/index.ts';
+import { type Database, GATEWAY_ALIVE_MS, readGateways } from '../../models/index.ts';
 import { serverPrivateKey } from './first-start.ts';
-
-/** Gateways report every 5 seconds that they run; one that is late for a moment runs too. */
-const ALIVE_MS = 60_000;
 
 /** A gateway, as it described itself in the database. */
 export interface RunningGateway {
@@ -24,7 +21,7 @@ export interface RunningGateway {
  * none runs or if it wrote no settings.
  */
 export async function runningGateway(database: Database): Promise<RunningGateway | null> {
-  const rows = await readGateways(database, new Date(Date.now() - ALIVE_MS));
+  const rows = await readGateways(database, new Date(Date.now() - GATEWAY_ALIVE_MS));
   const row = rows.find(({ name }) => name === hostname()) ?? rows[0];
   if (row === undefined || row.settings === null || row.public_key === null) return null;
   const settings = JSON.parse(row.settings) as OpenSettings;

@@ -1,10 +1,7 @@
 // A gateway of the database, as programs get it.
 
-import type { Gateway } from '../../models/index.ts';
+import { type Gateway, GATEWAY_ALIVE_MS } from '../../models/index.ts';
 import { showTime, type Shown } from './shown.ts';
-
-/** Gateways say every 5 seconds that they run; one that is late for a moment runs too. */
-const RUNS_MS = 60_000;
 
 /** A gateway as it is shown, where `revision` is the latest one and `nowMs` Unix time. */
 export function showGateway(row: Gateway, revision: number, nowMs: number): Shown {
@@ -15,7 +12,7 @@ export function showGateway(row: Gateway, revision: number, nowMs: number): Show
     public_key,
     started_at: showTime(started_at),
     seen_at: showTime(seen_at),
-    running: nowMs - seen_at.getTime() < RUNS_MS,
+    running: nowMs - seen_at.getTime() < GATEWAY_ALIVE_MS,
     up_to_date: Number(applied_revision) >= revision,
     settings: settings === null ? null : (JSON.parse(settings) as object),
   };

@@ -85,6 +85,9 @@ export function readGateways(database: Database, seenSince: Date): Promise<Gatew
   });
 }
 
+/** Gateways say every 5 seconds that they run; one that is late for a moment runs too. */
+export const GATEWAY_ALIVE_MS = 60_000;
+
 /** A part of all gateways that there ever were, in the order of their ids. */
 export function listGateways(
   database: Database,

@@ -39,20 +39,9 @@ export function administrationPaths(common: Omit<Described, 'wrapper' | 'title' 
 function apiTokenPaths(described: Described): Json {
   return {
     '/v0/api_tokens': {
-      get: operation(described, 'listApiTokens', {
+      get: list(described, ['ApiToken', 'ApiTokens'], apiTokenParameters, {
         summary: 'List API tokens',
         description: 'In the order in which they were made. Never the tokens themselves.',
-        parameters: parametersOf(apiTokenParameters),
-        responses: answersOf(
-          {
-            200: answer(
-              'A page.',
-              { data: { type: 'array', items: schemaRef('ApiToken') } },
-              { Link: 'Link' },
-            ),
-          },
-          [422, ...READ],
-        ),
       }),
       post: operation(described, 'createApiToken', {
         summary: 'Make an API token',
@@ -91,32 +80,43 @@ function apiTokenPaths(described: Described): Json {
   };
 }
 
-/** The paths of the audit trail and of the gateways, which are always answered in pages. */
+/** The paths of the audit trail and of the gateways. */
 function pagedPaths(described: Described): Json {
-  const list = (title: string, plural: string, schema: Joi.ObjectSchema, words: Json): Json => ({
-    get: operation(described, `list${plural}`, {
-      ...words,
-      parameters: parametersOf(schema),
-      responses: answersOf(
-        {
-          200: answer(
-            'A page.',
-            { data: { type: 'array', items: schemaRef(title) } },
-            { Link: 'Link' },
-          ),
-        },
-        [422, ...READ],
-      ),
-    }),
-  });
   return {
-    '/v0/audit': list('AuditEntry', 'AuditEntries', auditParameters, {
-      summary: 'List who changed what',
-      description: 'The newest entry first.',
-    }),
-    '/v0/gateways': list('Gateway', 'Gateways', gatewayParameters, {
-      summary: 'List the gateways of the database',
-      description: 'In the order of their ids. One that is gone for good stays in the list.',
-    }),
+    '/v0/audit': {
+      get: list(described, ['AuditEntry', 'AuditEntries'], auditParameters, {
+        summary: 'List who changed what',
+        description: 'The newest entry first.',
+      }),
+    },
+    '/v0/gateways': {
+      get: list(described, ['Gateway', 'Gateways'], gatewayParameters, {
+        summary: 'List the gateways of the database',
+        description: 'In the order of their ids. One that is gone for good stays in the list.',
+      }),
+    },
   };
+}
+
+/** A list that is always answered in pages. */
+function list(
+  described: Described,
+  [title, plural]: readonly [title: string, plural: string],
+  parameters: Joi.ObjectSchema,
+  words: Json,
+): Json {
+  return operation(described, `list${plural}`, {
+    ...words,
+    parameters: parametersOf(parameters),
+    responses: answersOf(
+      {
+        200: answer(
+          'A page.',
+          { data: { type: 'array', items: schemaRef(title) } },
+          { Link: 'Link' },
+        ),
+      },
+      [422, ...READ],
+    ),
+  });
 }

@@ -7,6 +7,7 @@ import {
   DEFAULT_DAYS,
   insertToken,
   liveTokenFaults,
+  NAME_CHARACTERS_MAX,
   newToken,
   type OwnedToken,
   readTokenPage,
@@ -24,14 +25,14 @@ import {
   trimmed,
 } from '../../judge/fields.ts';
 import { type Judged, judgeOf } from '../../judge/judge.ts';
+import { lockRecord } from '../../records/collection.ts';
 import { type Shown, showTime, showTimeOrNull } from '../../records/shown.ts';
 import { refuseFaults } from '../../records/writes.ts';
 import { ignoresBody, judgedBody, takesBody } from '../body.ts';
-import { type AskedPage, idPageFields, nextIdPage, readIdPage } from '../id-pages.ts';
+import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
 import { type ApiContext, outsidePath, route } from '../routes.ts';
 
 const PATH = '/v0/api_tokens';
-const NAME_CHARACTERS_MAX = 255;
 
 /** The fields of a token, as they are sent and answered. */
 export const apiTokenFields = resource({
@@ -82,12 +83,9 @@ export function apiTokenRoutes(context: ApiContext): ServerRoute[] {
       const { values, limit, sent } = readIdPage(url.search, judgeAsked);
       const { cursor: afterId = null, user_id: userId = null } = values;
       if (userId !== null && !isUuid(userId)) return { data: [] };
-      // One more is read than was asked for: if it exists, there is a next page.
       const wanted = { afterId, userId: userId?.toLowerCase() ?? null, limit: limit + 1 };
       const found = await readTokenPage(database, wanted);
-      const data = found.slice(0, limit).map(show);
-      const last = found.length > limit ? (found[limit - 1]?.id ?? null) : null;
-      return nextIdPage(h.response({ data }), services, { path: PATH, sent, last });
+      return answerIdPage(h, services, { path: PATH, sent, limit }, { found, show });
     }),
     route('POST', PATH, creates, async (request, h) => {
       const shown = await make(context, request, judgedBody<Values>(request));
@@ -139,11 +137,7 @@ async function revoke(
   const id = idOf(request);
   const { ApiToken } = database.models;
   await writes.run(request, {
-    judge: async (transaction) => {
-      const token = isUuid(id) ? await ApiToken.findByPk(id, { transaction, lock: true }) : null;
-      if (token === null) throw new ApiError('not_found');
-      return token;
-    },
+    judge: (transaction) => lockRecord(ApiToken, id, transaction),
     write: (transaction, token) => token.destroy({ transaction }),
   });
 }

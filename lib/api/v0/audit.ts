@@ -2,12 +2,12 @@
 // docs/api.md#audit-trail.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { readAuditEntries } from '../../../models/index.ts';
+import { type AuditEntry, readAuditEntries } from '../../../models/index.ts';
 import { joi, mark, moment, recordId, resource, text, timestamp } from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
 import { idInTrail, showEntry } from '../../records/audit.ts';
-import { showTime } from '../../records/shown.ts';
-import { type AskedPage, idPageFields, nextIdPage, readIdPage } from '../id-pages.ts';
+import { type Shown, showTime } from '../../records/shown.ts';
+import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
 const PATH = '/v0/audit';
@@ -67,18 +67,16 @@ export function auditRoutes({ services }: ApiContext): ServerRoute[] {
         ...(since == null ? {} : { since }),
         ...(until == null ? {} : { until }),
         ...(cursor == null ? {} : { beforeId: cursor }),
-        // One more is read than was asked for: if it exists, there is a next page.
         limit: limit + 1,
       });
-      const entries = found.toReversed().slice(0, limit);
-      const data = entries.map((entry) => ({
-        ...showEntry(entry),
-        happened_at: showTime(entry.happened_at),
-      }));
-      const last = found.length > limit ? (entries.at(-1)?.id ?? null) : null;
-      return nextIdPage(h.response({ data }), services, { path: PATH, sent, last });
+      const page = { path: PATH, sent, limit };
+      return answerIdPage(h, services, page, { found: found.toReversed(), show });
     }),
   ];
+}
+
+function show(entry: AuditEntry): Shown {
+  return { ...showEntry(entry), happened_at: showTime(entry.happened_at) };
 }
 
 function shown(description: string) {

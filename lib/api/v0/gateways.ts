@@ -2,11 +2,11 @@
 // API. docs/api.md#gateways.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { currentRevision, listGateways } from '../../../models/index.ts';
+import { currentRevision, type Gateway, listGateways } from '../../../models/index.ts';
 import { joi, mark, recordId, resource, text, timestamp } from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
 import { showGateway } from '../../records/gateways.ts';
-import { type AskedPage, idPageFields, nextIdPage, readIdPage } from '../id-pages.ts';
+import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
 const PATH = '/v0/gateways';
@@ -47,16 +47,13 @@ export function gatewayRoutes({ services }: ApiContext): ServerRoute[] {
       const { database } = services;
       const { values, limit, sent } = readIdPage(url.search, judgeAsked);
       const revision = await currentRevision(database);
-      // One more is read than was asked for: if it exists, there is a next page.
       const found = await listGateways(database, {
         afterId: values.cursor ?? null,
         limit: limit + 1,
       });
-      const rows = found.slice(0, limit);
       const now = Date.now();
-      const data = rows.map((row) => showGateway(row, revision, now));
-      const last = found.length > limit ? (rows.at(-1)?.id ?? null) : null;
-      return nextIdPage(h.response({ data }), services, { path: PATH, sent, last });
+      const show = (row: Gateway) => showGateway(row, revision, now);
+      return answerIdPage(h, services, { path: PATH, sent, limit }, { found, show });
     }),
   ];
 }

@@ -36,7 +36,8 @@ import { sentOnce } from '../../judge/query.ts';
 import { liveGateway, type Whose } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../paging.ts';
-import { type ApiContext, outsidePath, route } from '../routes.ts';
+import { withNextPage } from '../id-pages.ts';
+import { type ApiContext, route } from '../routes.ts';
 
 const limit = integer(
   `How many are answered at most; ${LIMIT_DEFAULT} if it is left out.`,
@@ -185,13 +186,8 @@ export function liveRoutes({ services }: ApiContext): ServerRoute[] {
       if (owners === null || (rule !== null && !isUuid(rule))) return { data: [] };
       const filter = { ...owners, destination, ruleId: rule?.toLowerCase() ?? null };
       const { flows, next } = await list(filter, most, asked.cursor ?? null);
-      const response = h.response({ data: flows });
-      if (next === null) return response;
-      sent.set('cursor', write(next));
-      return response.header(
-        'link',
-        `<${outsidePath(services)}${path}?${sent.toString()}>; rel="next"`,
-      );
+      const cursor = next === null ? null : write(next);
+      return withNextPage(h.response({ data: flows }), services, { path, sent, cursor });
     });
   return [
     pages<FlowPlace>('/v0/flows', judgeFlows, writeFlowCursor, (filter, most, from) =>

@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { ApiError } from '../../http/errors.ts';
-import { isUuid } from '../../judge/fields.ts';
+import { lockRecord } from '../../records/collection.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
 import { refuseFaults } from '../../records/writes.ts';
 import { actorId } from '../../auth/index.ts';
@@ -164,11 +164,7 @@ async function revoke(web: Web, request: Request, h: ResponseToolkit): Promise<R
   const { ApiToken } = web.services.database.models;
   const id = String(request.params['id']).toLowerCase();
   const { name } = await web.writes.run(request, {
-    judge: async (transaction) => {
-      const token = isUuid(id) ? await ApiToken.findByPk(id, { transaction, lock: true }) : null;
-      if (token === null) throw new ApiError('not_found');
-      return token;
-    },
+    judge: (transaction) => lockRecord(ApiToken, id, transaction),
     write: async (transaction, token) => {
       await token.destroy({ transaction });
       return token;

@@ -373,7 +373,7 @@ async function save(
     const { faults } = saved;
     return (await showForm(web, request, h, { rules, id, typed, faults, input })).code(422);
   }
-  const done = await doneInWords(web, saved.result, id === null);
+  const done = doneInWords(saved.result, id === null);
   const savedId = String(saved.result['id']);
   const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
   const notes = [
@@ -386,9 +386,13 @@ async function save(
 }
 
 /** What became of a rule that was written. */
-async function doneInWords(web: Web, { id }: Shown, isNew: boolean): Promise<string> {
-  const [rule] = await readRules(web.services.database, { ids: [String(id)] });
-  switch (rule === undefined ? 'over' : ruleState(rule, Date.now())) {
+function doneInWords({ enabled, starts_at, ends_at }: Shown, isNew: boolean): string {
+  const rule = {
+    enabled: enabled === true,
+    starts_at: timeIn(starts_at),
+    ends_at: timeIn(ends_at),
+  };
+  switch (ruleState(rule, Date.now())) {
     case 'disabled':
       return 'The rule is saved. It is disabled and decides nothing.';
     case 'waiting':
@@ -398,6 +402,11 @@ async function doneInWords(web: Web, { id }: Shown, isNew: boolean): Promise<str
     case 'enabled':
       return isNew ? 'The rule is in force.' : 'The changes are in force.';
   }
+}
+
+/** A time of an answer; null where there is none. */
+function timeIn(shown: unknown): Date | null {
+  return typeof shown === 'string' ? new Date(shown) : null;
 }
 
 /** The faults in the words of the form, where users are e-mails and ports need a protocol. */
