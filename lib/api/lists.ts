@@ -10,8 +10,10 @@ import type { Selection } from '../../models/index.ts';
 import { describeError, type Log } from '../process/log.ts';
 import type { ListTurns } from './list-turns.ts';
 import { nextPage, type Position, readListQuery } from './paging.ts';
+import { seesSecrets } from '../auth/scopes.ts';
 import type { Listed, Selected } from '../records/collection.ts';
 import type { Recall } from '../records/recall.ts';
+import { listedWithoutSecrets } from '../records/secrets.ts';
 import type { Shown } from '../records/shown.ts';
 
 /** Lists with more characters are sent while they are read. */
@@ -30,22 +32,28 @@ export interface ListContext {
   readonly outside: string;
 }
 
-/** A ListContext with the id of the request, for the log. */
+/** A ListContext with what one request adds. */
 interface AskedContext extends ListContext {
+  /** For the log. */
   readonly requestId: string;
+  /** The name under which the text of the list is remembered. */
+  readonly memory: string;
 }
 
 /** Answers the list that a request asks for. */
 export async function answerList(
   context: ListContext,
-  listed: Listed,
+  whole: Listed,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
+  const isWhole = seesSecrets(request);
+  const listed = isWhole ? whole : listedWithoutSecrets(whole);
   const query = readListQuery(request.url.search, listed.filters);
   if (query.selected === null) return h.response({ data: [] });
+  const memory = `list of ${listed.name}${isWhole ? '' : ' without secrets'}`;
   if (query.page === null)
-    return answerAll({ ...context, requestId: request.app.id }, listed, query.selected, h);
+    return answerAll({ ...context, requestId: request.app.id, memory }, listed, query.selected, h);
   const { limit } = query.page;
   // One more record is read than was asked for: if it exists, there is a next page.
   const records = await listed.list({ ...query.selected, ...query.page, limit: limit + 1 });
@@ -74,17 +82,15 @@ async function answerAll(
 }
 
 /** The text of the list without a filter; null if it is long. */
-async function recallText(context: ListContext, listed: Listed): Promise<string | null> {
-  const { name, sources, keepMs = Number.POSITIVE_INFINITY } = listed;
-  const remembered = await context.recall.read<{ text: string | null }>(
-    `list of ${name}`,
-    async () => {
-      const text = await shortText(context, listed, {});
-      return text === null
-        ? { value: { text }, sources: [], keepMs: LONG_KEEP_MS }
-        : { value: { text }, sources, keepMs };
-    },
-  );
+async function recallText(context: AskedContext, listed: Listed): Promise<string | null> {
+  const { sources, keepMs = Number.POSITIVE_INFINITY } = listed;
+  const { recall, memory } = context;
+  const remembered = await recall.read<{ text: string | null }>(memory, async () => {
+    const text = await shortText(context, listed, {});
+    return text === null
+      ? { value: { text }, sources: [], keepMs: LONG_KEEP_MS }
+      : { value: { text }, sources, keepMs };
+  });
   return remembered?.text ?? null;
 }
 

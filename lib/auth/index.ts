@@ -1,6 +1,7 @@
 // Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
-// unauthenticated), it is somebody's who may sign in (else invalid_token), and they administer
-// (else forbidden). Before the last, they must not ask too often. All of that comes before the body
+// unauthenticated), it is somebody's who may sign in (else invalid_token), they administer (else
+// forbidden), and the token has the scope (else insufficient_scope). Before the last two, they must
+// not ask too often. All of that comes before the body
 // is read. A command on the gateway's host asks at a socket of its own and needs no token; it can
 // only read. docs/api.md#authentication.
 
@@ -12,6 +13,7 @@ import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { RateLimits } from './rate-limits.ts';
+import { requireScope, type Scope } from './scopes.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
 
 declare module '@hapi/hapi' {
@@ -21,6 +23,8 @@ declare module '@hapi/hapi' {
     email: string;
     /** The token that let the request in; a browser has a session in its place. */
     tokenId?: string;
+    /** What the token opens. */
+    scopes?: readonly Scope[];
     sessionId?: string;
     role?: Role;
   }
@@ -58,8 +62,9 @@ export const bearer: Plugin<BearerOptions> = {
         limits.judgeToken(owner.tokenId);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
-        const { userId: id, email, tokenId, role } = owner;
-        return h.authenticated({ credentials: { user: { id, email, tokenId, role } } });
+        requireScope(request, owner.scopes);
+        const { userId: id, email, tokenId, scopes, role } = owner;
+        return h.authenticated({ credentials: { user: { id, email, tokenId, scopes, role } } });
       },
     }));
     server.ext('onPreAuth', (request, h) => {

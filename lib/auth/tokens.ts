@@ -17,6 +17,7 @@ import {
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { lockUserOf } from './accounts.ts';
+import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from './scopes.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
@@ -33,11 +34,19 @@ const BOOTSTRAP_NAME = 'BOOTSTRAP_API_TOKEN';
 /** The most characters of a token's name. */
 export const NAME_CHARACTERS_MAX = 255;
 
+/** What a new token is to be. */
+export interface TokenWish {
+  readonly name: string;
+  readonly days?: number;
+  readonly scopes?: readonly Scope[];
+}
+
 /** A token that was just made; `token` is not kept anywhere. */
 export interface CreatedToken {
   id: string;
   token: string;
   name: string;
+  scopes: Scope[];
   expires_at: Date;
 }
 
@@ -47,6 +56,7 @@ export interface ListedToken {
   /** The owner's e-mail address. */
   email: string;
   name: string;
+  scopes: Scope[];
   /** Null if it does not expire. */
   expires_at: Date | null;
   last_used_at: Date | null;
@@ -62,6 +72,7 @@ export interface OwnedToken extends ListedToken {
 export interface TokenOwner {
   tokenId: string;
   sha256: string;
+  scopes: readonly Scope[];
   expiresAt: Date | null;
   userId: string;
   email: string;
@@ -82,7 +93,7 @@ export function hashToken(token: string): string {
 /** Makes a token for the user with an e-mail address. Throws sentences for a person. */
 export async function createToken(
   database: Database,
-  { email, name, days = DEFAULT_DAYS }: { email: string; name: string; days?: number },
+  { email, name, scopes, days = DEFAULT_DAYS }: TokenWish & { email: string },
   now: Date = new Date(),
 ): Promise<CreatedToken> {
   const faults = tokenFaults({ name, days });
@@ -90,7 +101,7 @@ export async function createToken(
     throw new RangeError(`a token lives 1 to ${DAYS_MAX} days, not ${days}`);
   if (faults['name'] !== undefined)
     throw new RangeError(`a token's name has 1 to ${NAME_CHARACTERS_MAX} characters`);
-  const fresh = newToken({ name, days }, now);
+  const fresh = newToken({ name, days, ...(scopes && { scopes }) }, now);
   const { result: id } = await writeTransaction(database, async (transaction) => {
     const userId = await lockOwner(database, email, transaction);
     const { base } = await liveTokenFaults(database, userId, transaction, now);
@@ -115,11 +126,16 @@ export function tokenFaults({ name, days }: { name: string; days: number }): Fau
 
 /** Makes a token that is not in the database yet. */
 export function newToken(
-  { name, days }: { name: string; days: number },
+  { name, days = DEFAULT_DAYS, scopes = DEFAULT_SCOPES }: TokenWish,
   now: Date = new Date(),
 ): Omit<CreatedToken, 'id'> {
   const token = `pst_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
-  return { token, name: name.trim(), expires_at: new Date(now.getTime() + days * DAY_MS) };
+  return {
+    token,
+    name: name.trim(),
+    scopes: scopesIn(scopeText(scopes)),
+    expires_at: new Date(now.getTime() + days * DAY_MS),
+  };
 }
 
 /** The faults if a user may not have one more token; the user's row must be locked. */
@@ -139,10 +155,16 @@ export async function liveTokenFaults(
 export async function insertToken(
   database: Database,
   userId: string,
-  { token, name, expires_at }: Omit<CreatedToken, 'id'>,
+  { token, name, scopes, expires_at }: Omit<CreatedToken, 'id'>,
   transaction: Transaction,
 ): Promise<string> {
-  const row = { user_id: userId, name, sha256: hashToken(token), expires_at };
+  const row = {
+    user_id: userId,
+    name,
+    scopes: scopeText(scopes),
+    sha256: hashToken(token),
+    expires_at,
+  };
   return (await database.models.ApiToken.create(row, { transaction })).id;
 }
 
@@ -203,6 +225,7 @@ function ownedToken(token: ApiToken): OwnedToken {
     user_id: token.user_id,
     email: (token as typeof token & { user: { email: string } }).user.email,
     name: token.name,
+    scopes: scopesIn(token.scopes),
     expires_at: token.expires_at,
     last_used_at: token.last_used_at,
     inserted_at: token.inserted_at,
@@ -252,7 +275,7 @@ export async function findTokenOwner(
 ): Promise<TokenOwner | null> {
   const { ApiToken, User } = database.models;
   const found = (await ApiToken.findOne({
-    attributes: ['id', 'sha256', 'expires_at', 'user_id'],
+    attributes: ['id', 'sha256', 'scopes', 'expires_at', 'user_id'],
     where: { sha256 },
     include: [
       { model: User, as: 'user', attributes: ['email', 'role', 'disabled_at'], required: true },
@@ -262,6 +285,7 @@ export async function findTokenOwner(
   return {
     tokenId: found.id,
     sha256,
+    scopes: scopesIn(found.scopes),
     expiresAt: found.expires_at,
     userId: found.user_id,
     email: found.user.email,

@@ -51,6 +51,41 @@ function findCommand(words: readonly string[]): { name: CommandName; rest: strin
   return null;
 }
 
+/** Options whose values reach the command as they were given, under their own names. */
+const TEXTS = [
+  'email',
+  'name',
+  'id',
+  'scopes',
+  'role',
+  'destination',
+  'action',
+  'device',
+  'user',
+  'rule',
+  'reason',
+  'description',
+  'protocol',
+  'port',
+  'snaplen',
+  'duration',
+  'bytes',
+  'size',
+  'step',
+  'expect',
+] as const satisfies readonly OptionName[];
+
+function textsOf(values: Values): Pick<Options, (typeof TEXTS)[number] | 'portType' | 'portRange'> {
+  const { 'port-type': portType, 'port-range': portRange } = values;
+  return {
+    ...Object.fromEntries(
+      TEXTS.filter((name) => values[name] !== undefined).map((name) => [name, values[name]]),
+    ),
+    ...(portType === undefined ? {} : { portType }),
+    ...(portRange === undefined ? {} : { portRange }),
+  };
+}
+
 function judge(name: CommandName, rest: readonly string[], values: Values): Parsed {
   const entry: Entry = commands[name];
   const usage = `usage: ${usageOf(name, entry)}`;
@@ -77,30 +112,10 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const times = timesOf(values);
   if ('complaint' in times) return times;
   const options: Options = {
-    ...(values.email === undefined ? {} : { email: values.email }),
-    ...(values.name === undefined ? {} : { name: values.name }),
-    ...(values.id === undefined ? {} : { id: values.id }),
+    ...textsOf(values),
     ...(days === undefined ? {} : { days }),
     ...times,
     ...(limit === undefined ? {} : { limit }),
-    ...(values.role === undefined ? {} : { role: values.role }),
-    ...(values.destination === undefined ? {} : { destination: values.destination }),
-    ...(values.action === undefined ? {} : { action: values.action }),
-    ...(values.device === undefined ? {} : { device: values.device }),
-    ...(values.user === undefined ? {} : { user: values.user }),
-    ...(values.rule === undefined ? {} : { rule: values.rule }),
-    ...(values.reason === undefined ? {} : { reason: values.reason }),
-    ...(values['port-type'] === undefined ? {} : { portType: values['port-type'] }),
-    ...(values['port-range'] === undefined ? {} : { portRange: values['port-range'] }),
-    ...(values.description === undefined ? {} : { description: values.description }),
-    ...(values.protocol === undefined ? {} : { protocol: values.protocol }),
-    ...(values.port === undefined ? {} : { port: values.port }),
-    ...(values.snaplen === undefined ? {} : { snaplen: values.snaplen }),
-    ...(values.duration === undefined ? {} : { duration: values.duration }),
-    ...(values.bytes === undefined ? {} : { bytes: values.bytes }),
-    ...(values.size === undefined ? {} : { size: values.size }),
-    ...(values.step === undefined ? {} : { step: values.step }),
-    ...(values.expect === undefined ? {} : { expect: values.expect }),
     json: values.json === true,
     noPassword: values['no-password'] === true,
     qr: values.qr === true,

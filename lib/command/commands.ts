@@ -9,6 +9,7 @@ import {
   setUserEnabled,
 } from '../auth/accounts.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
+import { isScope, type Scope, SCOPES } from '../auth/scopes.ts';
 import { createToken, listTokens, revokeToken } from '../auth/tokens.ts';
 import { gatewayCommands } from './gateway-commands.ts';
 import type { CommandName } from './grammar.ts';
@@ -138,6 +139,7 @@ async function createTokenFor(database: Database, { options }: Command): Promise
     email: options.email ?? '',
     name: options.name ?? '',
     ...(options.days === undefined ? {} : { days: options.days }),
+    ...(options.scopes === undefined ? {} : { scopes: scopesOf(options.scopes) }),
   });
   const user = await database.models.User.findOne({
     where: { email_key: emailKey((options.email ?? '').trim()) },
@@ -150,6 +152,13 @@ async function createTokenFor(database: Database, { options }: Command): Promise
   return { text: created.token, data: created, note };
 }
 
+function scopesOf(text: string): Scope[] {
+  const words = text.split(',').map((word) => word.trim());
+  if (!words.every(isScope))
+    throw new Error(`--scopes takes ${SCOPES.join()}, or some of them, not "${text}"`);
+  return words;
+}
+
 async function listAllTokens(database: Database, { options }: Command): Promise<Outcome> {
   const tokens = await listTokens(
     database,
@@ -159,10 +168,14 @@ async function listAllTokens(database: Database, { options }: Command): Promise<
     token.id,
     token.email,
     token.name,
+    token.scopes.join(' '),
     token.expires_at?.toISOString() ?? 'never expires',
     token.last_used_at?.toISOString() ?? 'never used',
   ]);
-  return { text: table(['id', 'owner', 'name', 'expires', 'last used'], rows), data: tokens };
+  return {
+    text: table(['id', 'owner', 'name', 'scopes', 'expires', 'last used'], rows),
+    data: tokens,
+  };
 }
 
 async function revokeOneToken(database: Database, { operand }: Command): Promise<Outcome> {

@@ -21,6 +21,7 @@ export const optionTypes = {
   id: { type: 'string' },
   qr: { type: 'boolean' },
   days: { type: 'string' },
+  scopes: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
   at: { type: 'string' },
@@ -284,9 +285,10 @@ export const commands = {
     operand: true,
   },
   'token create': {
-    usage: '--email E --name N [--days D]',
-    sentence: 'Makes an API token of a user and prints it; 1 to 365 days, 90 by default.',
-    takes: ['email', 'name', 'days', 'json'],
+    usage: '--email E --name N [--days D] [--scopes S]',
+    sentence:
+      'Makes an API token of a user and prints it; 1 to 365 days, 90 by default. Scopes: admin (all rights, the default), read (no secrets), metrics, capture; with commas between.',
+    takes: ['email', 'name', 'days', 'scopes', 'json'],
     needs: ['email', 'name'],
   },
   'token list': {

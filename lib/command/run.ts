@@ -11,6 +11,8 @@ export interface Options {
   /** Of a record. */
   readonly id?: string;
   readonly days?: number;
+  /** Of a token, with commas between. */
+  readonly scopes?: string;
   /** From this time on. */
   readonly since?: Date;
   /** As many at most. */

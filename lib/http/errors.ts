@@ -31,6 +31,12 @@ const answers = {
   },
   invalid_token: { status: 401, body: { errors: { auth: 'invalid_token' } }, headers: CHALLENGE },
   forbidden: { status: 403, body: { error: 'forbidden' } },
+  // RFC 6750, section 3.1.
+  insufficient_scope: {
+    status: 403,
+    body: { error: 'insufficient_scope' },
+    headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' },
+  },
   stale_form: { status: 403, body: { error: 'stale_form' } },
   not_found: { status: 404, body: { error: 'not_found' } },
   request_timeout: { status: 408, body: { error: 'request_timeout' } },

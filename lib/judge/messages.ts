@@ -33,6 +33,7 @@ export const messages = {
   badJson: 'is not valid JSON',
   badTime: 'is not a time such as 2026-11-25T10:00:00Z',
   endsBeforeStart: 'must be after starts_at',
+  badScopes: 'should be a list of admin, read, metrics or capture',
   badStep: 'must be 600, 3600 or 86400',
 } as const;
 
@@ -83,6 +84,7 @@ export const joiMessages: Record<string, string> = {
   'record.absent': messages.absent,
   'provider.reserved': messages.reserved,
   'list.duplicates': messages.duplicates,
+  'scopes.bad': messages.badScopes,
   'host.portInDns': messages.portInDns,
   'host.badPort': messages.badPort,
   'ports.format': messages.badFormat,

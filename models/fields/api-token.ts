@@ -7,6 +7,8 @@ export const apiTokenFields = fieldsOf({
   id: { column: { kind: 'id' }, audit: 'nothing' },
   user_id: { column: { kind: 'char', size: 36 }, audit: 'value' },
   name: { column: { kind: 'text', size: 255 }, audit: 'value' },
+  // Words with spaces between; docs/api.md#scopes.
+  scopes: { column: { kind: 'text', size: 64, default: 'admin' }, audit: 'value' },
   // SHA-256 of the whole token, 64 hex digits; unique.
   sha256: { column: { kind: 'char', size: 64 }, audit: 'nothing' },
   // Null: does not expire.

@@ -9,7 +9,7 @@ CREATE TABLE `rules` (`id` CHAR(36) NOT NULL PRIMARY KEY, `action` VARCHAR(16) N
 CREATE INDEX `rules_user_id_action_family_range_start_range_end` ON `rules` (`user_id`, `action`, `family`, `range_start`, `range_end`);
 CREATE INDEX `rules_inserted_at_id` ON `rules` (`inserted_at`, `id`);
 CREATE TABLE `configurations` (`id` CHAR(36) NOT NULL PRIMARY KEY, `singleton` TINYINT NOT NULL, `allow_unprivileged_device_management` TINYINT(1) NOT NULL, `allow_unprivileged_device_configuration` TINYINT(1) NOT NULL, `default_client_allowed_ips` TEXT NOT NULL, `default_client_dns` TEXT NOT NULL, `default_client_endpoint` TEXT, `default_client_mtu` INTEGER, `default_client_persistent_keepalive` INTEGER NOT NULL, `disable_vpn_on_oidc_error` TINYINT(1) NOT NULL, `local_auth_enabled` TINYINT(1) NOT NULL, `vpn_session_duration` INTEGER NOT NULL, `logo` TEXT NOT NULL, `openid_connect_providers` TEXT, `saml_identity_providers` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `default_action` VARCHAR(16) NOT NULL DEFAULT 'accept', UNIQUE (`singleton`));
-CREATE TABLE `api_tokens` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `name` VARCHAR(255) NOT NULL, `sha256` CHAR(64) NOT NULL, `expires_at` DATETIME, `last_used_at` DATETIME, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`sha256`));
+CREATE TABLE `api_tokens` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `name` VARCHAR(255) NOT NULL, `sha256` CHAR(64) NOT NULL, `expires_at` DATETIME, `last_used_at` DATETIME, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `scopes` VARCHAR(64) NOT NULL DEFAULT 'admin', UNIQUE (`sha256`));
 CREATE INDEX `api_tokens_user_id_inserted_at` ON `api_tokens` (`user_id`, `inserted_at`);
 CREATE TABLE `secrets` (`name` VARCHAR(64) NOT NULL PRIMARY KEY, `value` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL);
 CREATE TABLE `gateways` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `started_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `applied_revision` BIGINT NOT NULL, `clock_floor` DATETIME, `bootstrap_sha256` CHAR(64), `settings` TEXT, `public_key` CHAR(44));
@@ -57,6 +57,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strft
 INSERT INTO migrations (name, executed_at) VALUES ('0002-history', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0003-policy-tests', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0004-rule-fields', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0005-token-scopes', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

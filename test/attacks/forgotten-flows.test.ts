@@ -14,6 +14,7 @@ import {
   LAN4_OTHER,
   Traffic,
 } from '../support/network/topology.ts';
+import { measureSlowness } from '../support/suite/slowness.ts';
 
 const PORT = 5_300;
 /** The gateway, as the host outside sees it. */
@@ -31,7 +32,8 @@ for (const engine of ['native', 'typescript'])
   test.serial(
     `${engine}: neither a full table nor a restart frees what a rule ended`,
     async (t) => {
-      t.timeout(120_000);
+      t.timeout(240_000);
+      const slowness = await measureSlowness();
       const topology = await buildTopology('ff');
       t.teardown(() => topology.network.remove());
       const settings = { WIREGUARD_TUN: 'required', DATAPLANE_ENGINE: engine };
@@ -66,7 +68,7 @@ for (const engine of ['native', 'typescript'])
         const refused = /reason="kernel_too_many_flows"\} (\d+)/.exec(await postern.metrics())?.[1];
         return portsOf(device.received).size > ENOUGH && Number(refused ?? 0) > REFUSED_BY_KERNEL;
       };
-      await until('the others are answered', areAnswered, 40_000);
+      await until('the others are answered', areAnswered, slowness * 40_000);
       // From here on the host sends all the time, and counts the numbers that arrive.
       const host = new Traffic(topology.lan, 'pace', PORT, 20, EGRESS4);
       await host.ready();

@@ -47,6 +47,13 @@ export const errorSchemas: Json = {
     properties: {
       error: { type: 'string' },
       request_id: { type: 'string', description: 'On 500: as in `x-request-id`.' },
+      errors: {
+        type: 'object',
+        description: 'On 403 with `insufficient_scope`: which scopes would do.',
+        required: ['scopes'],
+        additionalProperties: false,
+        properties: { scopes: messages },
+      },
     },
   },
 };
@@ -80,7 +87,7 @@ export const errorAnswers: Json = {
   401: fault('No token, or one that is unknown, revoked or expired.', 'AuthError', {
     'WWW-Authenticate': 'Challenge',
   }),
-  403: fault('The token is that of a user who is no administrator.', 'Error'),
+  403: fault('The token is that of a user who is no administrator, or lacks the scope.', 'Error'),
   404: fault('There is no such record.', 'Error'),
   408: fault('The body did not come in time.', 'Error'),
   413: fault('The body is too large.', 'Error'),

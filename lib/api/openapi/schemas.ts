@@ -4,6 +4,7 @@
 
 import type Joi from 'joi';
 import { entryOf, type FieldMeta, metaOf } from '../../judge/fields.ts';
+import { SECRET_FIELDS } from '../../records/secrets.ts';
 import type { Mode } from '../../judge/judge.ts';
 
 /** A JSON Schema of draft 2020-12, or a part of an OpenAPI document. */
@@ -66,7 +67,7 @@ function requestField({ schema, meta, isRequired, isNullable }: Field, mode: Mod
   return isNullable ? orNull(json) : json;
 }
 
-function answerField({ schema, meta, isNullable }: Field): Json {
+function answerField({ name, schema, meta, isNullable }: Field): Json {
   const entry = entryOf(schema);
   const json: Json = {
     ...jsonOf(schema, meta),
@@ -76,7 +77,9 @@ function answerField({ schema, meta, isNullable }: Field): Json {
   };
   delete json['default'];
   if (meta.shown !== undefined) for (const name of ['minimum', 'maximum']) delete json[name];
-  return isNullable && meta.neverNull !== true ? orNull(json) : json;
+  // To a token that may only read, secrets are null.
+  const canBeNull = (isNullable && meta.neverNull !== true) || SECRET_FIELDS.has(name);
+  return canBeNull ? orNull(json) : json;
 }
 
 function fieldsOf(resource: Joi.ObjectSchema): Field[] {

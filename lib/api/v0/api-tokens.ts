@@ -13,10 +13,12 @@ import {
   readTokenPage,
   readTokens,
 } from '../../auth/tokens.ts';
+import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../../auth/scopes.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
   integer,
   isUuid,
+  joi,
   mark,
   recordId,
   resource,
@@ -40,6 +42,16 @@ export const apiTokenFields = resource({
   user_id: recordId('Whose rights it has.'),
   email: mark(text('The e-mail of that user.'), { readOnly: true }),
   name: trimmed('What it is for.').atMost(NAME_CHARACTERS_MAX).required(),
+  scopes: mark(
+    joi
+      .array()
+      .custom((sent: unknown[], helpers) =>
+        sent.length > 0 && sent.every(isScope) ? sent : helpers.error('scopes.bad'),
+      )
+      .default(DEFAULT_SCOPES)
+      .description('What it can be used for; `admin` includes the others.'),
+    { json: { items: { enum: SCOPES }, minItems: 1 } },
+  ),
   days: mark(
     integer(
       'For how many days it is good; not longer than the token that makes it.',
@@ -67,6 +79,7 @@ export const apiTokenParameters = resource({
 interface Values {
   name?: string;
   days?: number;
+  scopes?: Scope[];
 }
 
 const judge = judgeOf<Values>(apiTokenFields);
@@ -103,7 +116,10 @@ export function apiTokenRoutes(context: ApiContext): ServerRoute[] {
 async function make(
   { services: { database }, writes }: ApiContext,
   request: Request,
-  { values: { name = '', days = DEFAULT_DAYS }, faults }: Judged<Values>,
+  {
+    values: { name = '', days = DEFAULT_DAYS, scopes = [...DEFAULT_SCOPES] },
+    faults,
+  }: Judged<Values>,
 ): Promise<Shown> {
   refuseFaults(faults);
   const { User, ApiToken } = database.models;
@@ -116,7 +132,7 @@ async function make(
       // Both were there when the request was let in.
       if (user === null || maker === null) throw new ApiError('invalid_token');
       refuseFaults(await liveTokenFaults(database, userId, transaction));
-      const token = newToken({ name, days });
+      const token = newToken({ name, days, scopes });
       const end = maker.expires_at ?? token.expires_at;
       return { ...token, expires_at: end < token.expires_at ? end : token.expires_at };
     },

@@ -1,6 +1,9 @@
 // The /v0 API as one plugin: its resources, in the order of docs/api.md#operations.
 
-import type { Plugin } from '@hapi/hapi';
+import type { Plugin, Request, ResponseToolkit } from '@hapi/hapi';
+import { seesSecrets } from '../../auth/scopes.ts';
+import { isObject } from '../../judge/judge.ts';
+import { withoutSecrets } from '../../records/secrets.ts';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
 import { apiTokenRoutes } from './api-tokens.ts';
 import { auditRoutes } from './audit.ts';
@@ -21,10 +24,19 @@ import { samlMetadataRoutes } from './saml-metadata.ts';
 import { trustedProviderRoutes } from './trusted-providers.ts';
 import { Users } from '../../users/users.ts';
 
+/** Answers null in place of secrets to whoever may only read. Lists as text do it themselves. */
+function hideSecrets(request: Request, h: ResponseToolkit): symbol {
+  const { response } = request;
+  if (!(response instanceof Error) && !seesSecrets(request) && isObject(response.source))
+    Object.assign(response, { source: withoutSecrets(response.source) });
+  return h.continue;
+}
+
 /** All operations under /v0. */
 export const v0: Plugin<ApiContext> = {
   name: 'v0',
   register(server, context) {
+    server.ext('onPreResponse', hideSecrets, { sandbox: 'plugin' });
     server.route(collectionRoutes(context, new Devices(context)));
     server.route(collectionRoutes(context, new Users(context)));
     server.route(collectionRoutes(context, new Rules(context)));

@@ -25,6 +25,11 @@ const words: Readonly<Record<ErrorCode, Said>> = {
     title: 'Not for you',
     text: 'This page is for administrators. If you should see it, ask one of them.',
   },
+  // No page asks for a token.
+  insufficient_scope: {
+    title: 'Not for this token',
+    text: 'The API token was made for something else. Use one with the scope that is needed.',
+  },
   stale_form: {
     title: 'This form is out of date',
     text: 'Somebody signed in or out since it was opened, or it came from another site. Go back, reload the page and try again.',

@@ -17,6 +17,7 @@ import {
   readTokens,
   tokenFaults,
 } from '../../auth/tokens.ts';
+import { type Scope, SCOPES } from '../../auth/scopes.ts';
 import { attempt } from '../kit/attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { recently } from '../kit/recent.ts';
@@ -32,7 +33,14 @@ const plan: TablePlan = {
   states: { live: 'In force', over: 'Over', never_used: 'Never used' },
 };
 
-const FILE_HEAD = ['id', 'name', 'owner', 'state', 'until', 'last_used_at', 'made_at'];
+const FILE_HEAD = ['id', 'name', 'owner', 'scopes', 'state', 'until', 'last_used_at', 'made_at'];
+
+const SCOPE_WORDS: Readonly<Record<Scope, { label: string; help: string }>> = {
+  admin: { label: 'Everything', help: 'All that you can do, the others included.' },
+  read: { label: 'Read', help: 'Records, flows and history, without keys and secrets.' },
+  metrics: { label: 'Metrics', help: 'Only /metrics, for Prometheus.' },
+  capture: { label: 'Captures', help: 'The packets of devices.' },
+};
 
 const tokenForm: readonly Section[] = [
   {
@@ -46,6 +54,11 @@ const tokenForm: readonly Section[] = [
         isRequired: true,
       },
     ],
+  },
+  {
+    legend: 'What it can be used for',
+    help: 'Take the least that the program needs.',
+    fields: SCOPES.map((name) => ({ name, kind: 'box', ...SCOPE_WORDS[name] })),
   },
 ];
 
@@ -61,7 +74,7 @@ export function apiTokenPages(web: Web): ServerRoute[] {
     ),
     recently(
       adminPage('GET', `${TOKENS}/new`, (request, h) =>
-        showForm(web, request, h, typedFrom({ days: DEFAULT_DAYS }, tokenForm)),
+        showForm(web, request, h, typedFrom({ days: DEFAULT_DAYS, admin: true }, tokenForm)),
       ),
     ),
     recently(adminPage('POST', `${TOKENS}/new`, (request, h) => addToken(web, request, h))),
@@ -87,6 +100,7 @@ function fileLine(token: OwnedToken): (string | null)[] {
     token.id,
     token.name,
     token.email,
+    token.scopes.join(' '),
     isOver(token) ? 'over' : 'in force',
     token.expires_at?.toISOString() ?? null,
     token.last_used_at?.toISOString() ?? null,
@@ -99,11 +113,12 @@ function isOver({ expires_at: end }: OwnedToken): boolean {
 }
 
 function tokenView(token: OwnedToken): object {
-  const { id, name, email, expires_at, last_used_at, user_id } = token;
+  const { id, name, email, scopes, expires_at, last_used_at, user_id } = token;
   return {
     id,
     name,
     email,
+    scopes: scopes.join(', '),
     owner: `/users/${user_id}`,
     isOver: isOver(token),
     expiresAt: expires_at?.toISOString() ?? null,
@@ -134,9 +149,11 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
   const typed = typedIn(request, tokenForm);
   const name = (typed['name'] ?? '').trim();
   const days = /^\d{1,6}$/.test((typed['days'] ?? '').trim()) ? Number(typed['days']) : Number.NaN;
+  const scopes = SCOPES.filter((scope) => typed[scope] === 'true');
   const faults = tokenFaults({ name, days });
+  if (scopes.length === 0) faults['admin'] = ['choose at least one'];
   if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
-  const fresh = newToken({ name, days });
+  const fresh = newToken({ name, days, scopes });
   const userId = actorId(request);
   const made = await attempt(() =>
     web.writes.run(request, {

@@ -100,6 +100,7 @@ for (const kind of databaseKinds()) {
       'inserted_at',
       'last_used_at',
       'name',
+      'scopes',
     ]);
     t.is((await listTokens(database, { email: 'BOB@example.com' })).length, 1);
     t.is((await listTokens(database, { email: 'x' })).length, 0);

@@ -120,15 +120,20 @@ for (const kind of databaseKinds()) {
     t.not(await findTokenOwner(database, hashToken(made.text)), null);
     const list = await runLine(database, 'token list --email a@b.example');
     const [labels = '', row = '', ...others] = list.text.split('\n');
-    t.regex(labels, /^ID +OWNER +NAME +EXPIRES +LAST USED$/);
+    t.regex(labels, /^ID +OWNER +NAME +SCOPES +EXPIRES +LAST USED$/);
     t.deepEqual(others, []);
-    const [id, email, name, expires, used] = row.split(/ {2,}/);
-    t.deepEqual([email, name, used], ['a@b.example', 'ci', 'never used']);
+    const [id, email, name, scopes, expires, used] = row.split(/ {2,}/);
+    t.deepEqual([email, name, scopes, used], ['a@b.example', 'ci', 'admin', 'never used']);
     const days = (Date.parse(String(expires)) - Date.now()) / 86_400_000;
     t.true(days > 2.9 && days <= 3, String(expires));
     t.false(JSON.stringify(list).includes(made.text));
+    const reading = 'token create --email a@b.example --name ci --scopes capture,read --json';
+    t.like((await runLine(database, reading)).data, { scopes: ['read', 'capture'] });
+    await t.throwsAsync(runLine(database, reading.replace('read', 'all')), {
+      message: '--scopes takes admin,read,metrics,capture, or some of them, not "capture,all"',
+    });
     const none = await runLine(database, 'token list --email other@b.example');
-    t.is(none.text, 'ID  OWNER  NAME  EXPIRES  LAST USED');
+    t.is(none.text, 'ID  OWNER  NAME  SCOPES  EXPIRES  LAST USED');
 
     t.is((await runLine(database, `token revoke ${id}`)).text, `${id} is revoked.`);
     t.is(await findTokenOwner(database, hashToken(made.text)), null);

@@ -162,9 +162,9 @@ for (const kind of databaseKinds()) {
       lines.map(([, ...rest]) => rest.toSpliced(3, 1)),
       [
         ['command line', '-', 'user create', 'email role password'],
-        ['command line', '-', 'token create', 'user_id name expires_at'],
+        ['command line', '-', 'token create', 'user_id name scopes expires_at'],
         ['command line', '-', 'user update', 'disabled_at disabled_by'],
-        ['command line', '-', 'token delete', 'user_id name expires_at'],
+        ['command line', '-', 'token delete', 'user_id name scopes expires_at'],
       ],
     );
     t.false(JSON.stringify(data).includes(made.text));

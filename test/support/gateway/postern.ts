@@ -208,11 +208,11 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Waits until something holds; throws after `limitMs`. */
+/** Waits until something holds; throws after `limitMs`, which is patience and no bar by default. */
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
-  limitMs = 10_000,
+  limitMs = 30_000,
 ): Promise<void> {
   const begun = performance.now();
   while (!(await holds())) {

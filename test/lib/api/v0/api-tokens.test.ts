@@ -20,7 +20,13 @@ for (const kind of databaseKinds()) {
     const { token, id, expires_at, inserted_at, ...rest } = made.body.data;
     t.regex(token, /^pst_[\w-]{43}$/);
     t.is(made.headers['location'], `${TOKENS}/${id}`);
-    t.deepEqual(rest, { user_id: adminId, email: ADMIN_EMAIL, name: 'backup', last_used_at: null });
+    t.deepEqual(rest, {
+      user_id: adminId,
+      email: ADMIN_EMAIL,
+      name: 'backup',
+      scopes: ['admin'],
+      last_used_at: null,
+    });
     t.true(Math.abs(Date.parse(expires_at) - Date.parse(inserted_at) - 30 * DAY_MS) < 60_000);
     t.is((await send('GET', '/v0/users', { token })).status, 200);
 
@@ -44,6 +50,27 @@ for (const kind of databaseKinds()) {
       ],
     );
     t.false(JSON.stringify(entries).includes(token));
+  });
+
+  test(`${kind}: a token has the scopes that were asked for, and a fault names them`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const make = async (scopes: unknown) =>
+      send('POST', TOKENS, { body: { api_token: { name: 'grafana', scopes } } });
+    const { body } = await make(['metrics', 'read']);
+    t.deepEqual(body.data.scopes, ['read', 'metrics']);
+    t.deepEqual((await make(['capture', 'admin'])).body.data.scopes, ['admin'], 'that is all');
+    const { token, id } = body.data;
+    t.is((await send('GET', `${TOKENS}/${id}`, { token })).status, 200);
+    t.is((await send('DELETE', `${TOKENS}/${id}`, { token })).status, 403);
+    const wider = { api_token: { name: 'wider', scopes: ['admin'] } };
+    t.is((await send('POST', TOKENS, { token, body: wider })).status, 403);
+    for (const bad of [[], ['root'], ['read', 1]]) {
+      const answer = await make(bad);
+      t.is(answer.status, 422);
+      const text = 'should be a list of admin, read, metrics or capture';
+      t.deepEqual(answer.body.errors, { scopes: [text] });
+    }
+    t.deepEqual((await make('read')).body.errors, { scopes: ['is invalid'] });
   });
 
   test(`${kind}: no token lives longer than the one that makes it`, async (t) => {

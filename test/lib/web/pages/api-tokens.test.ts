@@ -22,7 +22,11 @@ for (const kind of firstKind()) {
   test(`${kind}: a token is shown once, works for its owner, and no longer works when it is revoked`, async (t) => {
     const { admin, send, database, adminUser } = await openConsole(t, kind);
     await admin.get('/api_tokens/new');
-    const made = await admin.post('/api_tokens/new', { name: ' backup ', days: '30' });
+    const made = await admin.post('/api_tokens/new', {
+      admin: 'true',
+      name: ' backup ',
+      days: '30',
+    });
     t.is(made.status, 200);
     t.is(made.headers['cache-control'], 'no-store');
     const [, token = ''] = /value="(pst_[\w-]{43})"/.exec(made.text) ?? [];
@@ -45,6 +49,20 @@ for (const kind of firstKind()) {
     );
   });
 
+  test(`${kind}: the form asks what a token is for, and wants at least one answer`, async (t) => {
+    const { admin, send } = await openConsole(t, kind);
+    t.regex((await admin.get('/api_tokens/new')).text, /name="admin"[^>]* checked/);
+    const nothing = await admin.post('/api_tokens/new', { name: 'grafana', days: '30' });
+    t.is(nothing.status, 422);
+    t.regex(nothing.text, /choose at least one/i);
+    const fields = { name: 'grafana', days: '30', read: 'true', capture: 'true' };
+    const { text } = await admin.post('/api_tokens/new', fields);
+    const [, token = ''] = /value="(pst_[\w-]{43})"/.exec(text) ?? [];
+    t.is((await send('GET', '/v0/users', { token })).status, 200);
+    t.is((await send('DELETE', '/v0/users/nobody@example.com', { token })).status, 403);
+    t.regex((await admin.get('/api_tokens')).text, /read, capture/);
+  });
+
   test(`${kind}: tokens can be searched, sorted, counted and downloaded like other tables`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, database } = console;
@@ -58,9 +76,9 @@ for (const kind of firstKind()) {
     t.regex((await admin.get('/api_tokens?state=over')).text, /No token is found/);
     const file = (await admin.get('/api_tokens.csv?q=user@example.com&sort=name')).text;
     const lines = file.trim().split('\r\n');
-    t.is(lines[0], 'id,name,owner,state,until,last_used_at,made_at');
+    t.is(lines[0], 'id,name,owner,scopes,state,until,last_used_at,made_at');
     t.is(lines.length, 4);
-    t.regex(String(lines[1]), /,'=cmd\|x,user@example\.com,in force,\d{4}-/);
+    t.regex(String(lines[1]), /,'=cmd\|x,user@example\.com,admin,in force,\d{4}-/);
   });
 
   test(`${kind}: a fault is shown at its field`, async (t) => {
@@ -78,12 +96,20 @@ for (const kind of firstKind()) {
       t.is(status, 422, message);
       t.true(text.includes(message), message);
     }
-    judgeText(t, await admin.post('/api_tokens/new', { name: NASTY, days: NASTY }), 'the form');
-    judgeText(t, await admin.post('/api_tokens/new', { name: NASTY, days: '1' }), 'the token');
+    judgeText(
+      t,
+      await admin.post('/api_tokens/new', { admin: 'true', name: NASTY, days: NASTY }),
+      'the form',
+    );
+    judgeText(
+      t,
+      await admin.post('/api_tokens/new', { admin: 'true', name: NASTY, days: '1' }),
+      'the token',
+    );
     judgeText(t, await admin.get('/api_tokens'), 'the table');
     for (let i = 0; i < 24; i += 1)
       await createToken(database, { email: adminUser.email, name: `${i}` });
-    const full = await admin.post('/api_tokens/new', { name: 'x', days: '1' });
+    const full = await admin.post('/api_tokens/new', { admin: 'true', name: 'x', days: '1' });
     t.is(full.status, 422);
     t.true(full.text.includes('token limit of 25 reached'));
   });

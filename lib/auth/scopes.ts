@@ -1,0 +1,106 @@
+// What an API token can be used for. A token has scopes, and one table says which of them open an
+// operation. What the table does not name, only the scope `admin` opens. docs/api.md#scopes.
+
+import type { Request } from '@hapi/hapi';
+import { ApiError } from '../http/errors.ts';
+
+/** All scopes. `admin` includes the others. */
+export const SCOPES = ['admin', 'read', 'metrics', 'capture'] as const;
+
+/** A scope of a token. */
+export type Scope = (typeof SCOPES)[number];
+
+/** The scopes of a token for which none were named. */
+export const DEFAULT_SCOPES: readonly Scope[] = ['admin'];
+
+/** Operations, by method and path, and the scopes that open them beside `admin`. */
+export const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
+  'GET /metrics': ['metrics', 'read'],
+  'GET /v0/devices': ['read'],
+  'POST /v0/devices': [],
+  'GET /v0/devices/{id}': ['read'],
+  'PATCH /v0/devices/{id}': [],
+  'PUT /v0/devices/{id}': [],
+  'DELETE /v0/devices/{id}': [],
+  'GET /v0/devices/{id}/capture': ['capture'],
+  'GET /v0/devices/{id}/connections': ['read'],
+  'GET /v0/devices/{id}/diagnosis': ['read'],
+  'GET /v0/devices/{id}/traffic': ['read'],
+  'GET /v0/users': ['read'],
+  'POST /v0/users': [],
+  'GET /v0/users/{id}': ['read'],
+  'PATCH /v0/users/{id}': [],
+  'PUT /v0/users/{id}': [],
+  'DELETE /v0/users/{id}': [],
+  'GET /v0/users/{id}/traffic': ['read'],
+  'GET /v0/rules': ['read'],
+  'POST /v0/rules': [],
+  'GET /v0/rules/{id}': ['read'],
+  'PATCH /v0/rules/{id}': [],
+  'PUT /v0/rules/{id}': [],
+  'DELETE /v0/rules/{id}': [],
+  'GET /v0/rules/{id}/counters': ['read'],
+  'GET /v0/rules/{id}/traffic': ['read'],
+  'POST /v0/explain': ['read'],
+  'POST /v0/dry_run': ['read'],
+  'GET /v0/flows': ['read'],
+  'GET /v0/ended_flows': ['read'],
+  'GET /v0/refusals': ['read'],
+  'GET /v0/traffic': ['read'],
+  'GET /v0/unknown_senders': ['read'],
+  'GET /v0/policy_tests': ['read'],
+  'POST /v0/policy_tests': [],
+  'GET /v0/policy_tests/{id}': ['read'],
+  'PATCH /v0/policy_tests/{id}': [],
+  'PUT /v0/policy_tests/{id}': [],
+  'DELETE /v0/policy_tests/{id}': [],
+  'GET /v0/configuration': ['read'],
+  'PATCH /v0/configuration': [],
+  'PUT /v0/configuration': [],
+  'GET /v0/trusted_providers': ['read'],
+  'PATCH /v0/trusted_providers/{kind}/{id}': [],
+  'PUT /v0/trusted_providers/{kind}/{id}': [],
+  'PATCH /v0/trusted_providers/{kind}/{id}/relink': [],
+  'PUT /v0/trusted_providers/{kind}/{id}/relink': [],
+  'GET /v0/saml_metadata': ['read'],
+  'PATCH /v0/saml_metadata/{id}': [],
+  'PUT /v0/saml_metadata/{id}': [],
+  'GET /v0/api_tokens': ['read'],
+  'POST /v0/api_tokens': [],
+  'GET /v0/api_tokens/{id}': ['read'],
+  'DELETE /v0/api_tokens/{id}': [],
+  'GET /v0/audit': ['read'],
+  'GET /v0/gateways': ['read'],
+};
+
+/** True for the name of a scope. */
+export function isScope(word: unknown): word is Scope {
+  return SCOPES.some((scope) => scope === word);
+}
+
+/** Throws `insufficient_scope` if a token with these scopes does not open what a request asks. */
+export function requireScope({ route }: Pick<Request, 'route'>, scopes: readonly Scope[]): void {
+  if (scopes.includes('admin')) return;
+  const opening = OPENED_BY[`${route.method.toUpperCase()} ${route.path}`] ?? [];
+  if (!opening.some((scope) => scopes.includes(scope)))
+    throw new ApiError('insufficient_scope', {
+      faults: { scopes: [`should be one of ${['admin', ...opening].join(', ')} for this`] },
+    });
+}
+
+/** Whether the asker sees secrets: with a token, only one with the scope `admin`. */
+export function seesSecrets({ auth }: Pick<Request, 'auth'>): boolean {
+  return auth.credentials?.user?.scopes?.includes('admin') ?? true;
+}
+
+/** The scopes that are kept as words with spaces between. */
+export function scopesIn(text: string): Scope[] {
+  const words = text.split(' ');
+  return SCOPES.filter((scope) => words.includes(scope));
+}
+
+/** Scopes as they are kept. Beside `admin` the others say nothing, so they are left out. */
+export function scopeText(scopes: readonly Scope[]): string {
+  if (scopes.includes('admin')) return 'admin';
+  return SCOPES.filter((scope) => scopes.includes(scope)).join(' ');
+}
