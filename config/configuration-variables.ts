@@ -61,6 +61,12 @@ export const configurationVariables = [
     sentence: 'Default keepalive of devices in seconds.',
   },
   {
+    name: 'DEFAULT_CLIENT_INCLUDE_ROUTES',
+    form: 'value',
+    example: 'true',
+    sentence: 'Whether files of devices name the networks behind other devices.',
+  },
+  {
     name: 'DISABLE_VPN_ON_OIDC_ERROR',
     form: 'value',
     example: 'false',

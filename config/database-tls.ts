@@ -31,7 +31,7 @@ export function databaseTlsAdvice(config: Config): string[] {
 }
 
 /** The host of the database server; null with SQLite. */
-function databaseHost({ databaseHost: host, databaseUrl }: Config): string | null {
+export function databaseHost({ databaseHost: host, databaseUrl }: Config): string | null {
   if (host !== null) return host;
   if (databaseUrl === null || databaseUrl.startsWith('sqlite:')) return null;
   return new URL(databaseUrl).hostname.replace(/^\[(.*)\]$/, '$1');

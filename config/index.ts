@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 import type { Config } from './config.ts';
+export { databaseHost } from './database-tls.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
 import { unknownNames } from './misspelt.ts';
 import { networkFaults } from './networks.ts';

@@ -14,10 +14,14 @@ import {
 import type { Primitives } from './noise/primitives.ts';
 import type { Place } from './places.ts';
 import type { Endpoint, EndpointTable } from './wire/address.ts';
+import type { NetworkRange } from './wire/network.ts';
 
 // ---- configuration -------------------------------------------------------------------------
 
-/** A peer as it should be. Its allowed IPs are exactly its addresses, /32 and /128. */
+/**
+ * A peer as it should be. Its allowed IPs are exactly its addresses, /32 and /128, and the networks
+ * behind it.
+ */
 export interface PeerConfig {
   /** Base64, 44 characters. */
   readonly publicKey: string;
@@ -27,6 +31,11 @@ export interface PeerConfig {
   readonly ipv4: Uint8Array | null;
   /** 16 bytes, null when the peer has no IPv6 address. */
   readonly ipv6: Uint8Array | null;
+  /**
+   * Networks behind it. They lie outside the tunnel networks, and those of different peers do not
+   * overlap. Left out: none.
+   */
+  readonly routes?: readonly NetworkRange[];
   /** Name of the scope whose rules are asked before the global ones: the owner. */
   readonly scope: string;
   /** The largest packet that it takes; null or left out: the MTU of the tunnel. */
@@ -78,9 +87,7 @@ export interface Amendment {
 }
 
 /** One tunnel network and the gateway's own address in it, as bytes. */
-export interface NetworkConfig {
-  readonly network: Uint8Array;
-  readonly prefixBits: number;
+export interface NetworkConfig extends NetworkRange {
   readonly address: Uint8Array;
 }
 

@@ -7,6 +7,8 @@ import type { CompiledScope } from './filter/compile.ts';
 import { type RuleStep, ScopeRules } from './filter/scope-rules.ts';
 import { type Place, Places } from './places.ts';
 import { type Comparison, sameBytes, sameParts } from './wire/bytes.ts';
+import { type NetworkRange, sameNetworks } from './wire/network.ts';
+import { losesAddress } from './wireguard/known-peer.ts';
 
 /** The steps from one configuration to another, in the order in which they are taken. */
 export interface Change {
@@ -34,7 +36,7 @@ export interface TriedChange {
 /** A peer after a change. */
 export interface TriedPeer {
   readonly publicKey: string;
-  /** Whether it would lose the address that it has now. */
+  /** Whether it would lose the address that it has now, or a network behind it. */
   readonly losesIpv4: boolean;
   readonly losesIpv6: boolean;
   /** The name of its rules; null: it would be removed. */
@@ -71,6 +73,18 @@ export class ConfigInForce {
   /** By public key. */
   get peers(): ReadonlyMap<string, PeerConfig> {
     return this.#peers;
+  }
+
+  /** All networks behind peers. */
+  get routes(): NetworkRange[] {
+    return [...this.#peers.values()].flatMap(({ routes = [] }) => routes);
+  }
+
+  /** Whether an amendment can change the networks behind peers. */
+  changesRoutes({ peers }: Pick<Amendment, 'peers'>): boolean {
+    const hasSome = (peer: PeerConfig | null | undefined): boolean =>
+      (peer?.routes ?? []).length > 0;
+    return [...peers].some(([key, peer]) => hasSome(peer) || hasSome(this.#peers.get(key)));
   }
 
   /** Makes a configuration the one in force. */
@@ -213,8 +227,8 @@ export class ConfigInForce {
     for (const [publicKey, after] of peers) {
       const present = this.#peers.get(publicKey);
       if (present === undefined) continue;
-      const losesIpv4 = present.ipv4 !== null && !sameBytes(present.ipv4, after?.ipv4 ?? null);
-      const losesIpv6 = present.ipv6 !== null && !sameBytes(present.ipv6, after?.ipv6 ?? null);
+      const losesIpv4 = losesAddress(present, after, 4);
+      const losesIpv6 = losesAddress(present, after, 6);
       const scope = after?.scope ?? null;
       if (losesIpv4 || losesIpv6 || scope !== present.scope)
         tried.push({ publicKey, losesIpv4, losesIpv6, scope });
@@ -276,6 +290,7 @@ const PEER_PARTS: Comparison<PeerConfig> = {
   presharedKey: sameBytes,
   ipv4: sameBytes,
   ipv6: sameBytes,
+  routes: sameNetworks,
   scope: Object.is,
   mtu: (a, b) => (a ?? null) === (b ?? null),
   // It matters only when a peer is added.

@@ -1,10 +1,15 @@
 // Forwarding and masquerading, by which packets of devices leave the host: switched on at the
 // start, undone at the end. What cannot be switched on is a warning, not a failure.
 
-import type { NetworkConfig } from './contract.ts';
 import type { GatewayOptions } from './descriptors.ts';
-import { loadMasquerade, removeMasquerade } from './io/masquerade.ts';
+import {
+  loadMasquerade,
+  type Masquerade,
+  masqueradeRoutes,
+  removeMasquerade,
+} from './io/masquerade.ts';
 import { enableForwarding } from './io/system.ts';
+import type { NetworkRange } from './wire/network.ts';
 
 /** The egress of one gateway. */
 export class Egress {
@@ -21,26 +26,33 @@ export class Egress {
   }
 
   async open(): Promise<void> {
-    const { ipv4, ipv6, forwarding, interfaceName, egressInterface, log } = this.#options;
+    const { ipv4, ipv6, forwarding, log } = this.#options;
     if (forwarding === 'auto') {
       const faults = enableForwarding({ ipv4: ipv4 !== null, ipv6: ipv6 !== null });
       for (const fault of faults) log('warn', fault);
     }
-    const networks = this.#masqueradedNetworks();
-    if (networks.length === 0) return;
-    const loaded = await loadMasquerade({ interfaceName, networks, egressInterface });
+    const masquerade = this.#masquerade();
+    if (masquerade.networks.length === 0) return;
+    const loaded = await loadMasquerade(masquerade);
     this.#isMasqueraded = loaded.isMasqueraded;
     if (loaded.fault !== null) log('warn', loaded.fault);
+  }
+
+  /** Masquerades what comes from networks behind devices; resolves to a fault or null. */
+  async masqueradeRoutes(routes: readonly NetworkRange[]): Promise<string | null> {
+    return this.#isMasqueraded ? masqueradeRoutes(this.#masquerade(), routes) : null;
   }
 
   async close(): Promise<void> {
     if (this.#isMasqueraded) await removeMasquerade(this.#options.interfaceName);
   }
 
-  #masqueradedNetworks(): NetworkConfig[] {
+  #masquerade(): Masquerade {
+    const { interfaceName, egressInterface } = this.#options;
     const { ipv4, ipv6, masqueradeIpv4, masqueradeIpv6 } = this.#options;
-    return [masqueradeIpv4 ? ipv4 : null, masqueradeIpv6 ? ipv6 : null].filter(
+    const networks = [masqueradeIpv4 ? ipv4 : null, masqueradeIpv6 ? ipv6 : null].filter(
       (network) => network !== null,
     );
+    return { interfaceName, networks, egressInterface };
   }
 }

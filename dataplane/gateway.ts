@@ -25,6 +25,7 @@ import { type Change, isEmpty, ConfigInForce, type TriedChange } from './diff.ts
 import { type Capture, RunningCaptures } from './captures.ts';
 import { FlowLog } from './flow-log-ring.ts';
 import { Egress } from './egress.ts';
+import { HostRoutes } from './host-routes.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
@@ -124,6 +125,10 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #isClosing = false;
   readonly #egress: Egress;
   readonly #kernelCounts: KernelCounts;
+  /** Null without a TUN. */
+  readonly #hostRoutes: HostRoutes | null;
+  /** Resolves when the host knows the networks that were set last. */
+  #routed: Promise<void> = Promise.resolve();
   #isTunGone = false;
   /** The addresses of this host that the workers were sent last. */
   #localAddresses = '';
@@ -147,6 +152,11 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     this.flowLog = options.logsFlows === true ? new FlowLog(length) : null;
     this.#links = system.queues.map((_, number) => new WorkerLink(this, number));
     this.#egress = new Egress(options);
+    const { addon } = system;
+    this.#hostRoutes =
+      addon !== null && this.#hasTun
+        ? new HostRoutes({ ...options, addon, egress: this.#egress })
+        : null;
     this.#kernelCounts = new KernelCounts({
       listenPort: () => this.#listenPort,
       masqueraded: () => (this.#egress.isMasqueraded ? options.interfaceName : null),
@@ -318,26 +328,36 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   }
 
   repair(): void {
-    if (this.#isTunGone) this.#system = reopenTun(this.#options, this.#system);
+    if (!this.#isTunGone) return;
+    this.#system = reopenTun(this.#options, this.#system);
     this.#isTunGone = false;
+    this.#routed = this.#routed.then(() => this.#hostRoutes?.renew());
   }
 
   // ---- what should be in force ---------------------------------------------------------------
 
   async apply(config: GatewayConfig): Promise<void> {
     if (this.#isClosing) throw closed();
-    await this.#obey(this.#inForce.replace(config));
+    await this.amend(this.#inForce.amendmentTo(config));
   }
 
   async amend(amendment: Amendment): Promise<void> {
     if (this.#isClosing) throw closed();
+    const changesRoutes = this.#inForce.changesRoutes(amendment);
     await this.#obey(this.#inForce.amend(amendment));
+    if (changesRoutes) await this.#setRoutes();
   }
 
   async #obey(change: Change): Promise<void> {
     this.#totals.forget(change.removed);
     if (isEmpty(change)) return;
     await Promise.all(this.#links.map((link) => sendChange(link, change)));
+  }
+
+  /** One call after the other: each has the networks of all peers. */
+  #setRoutes(): Promise<void> {
+    this.#routed = this.#routed.then(() => this.#hostRoutes?.set(this.#inForce.routes));
+    return this.#routed;
   }
 
   release(heardElsewhere: ReadonlyMap<string, number>): void {

@@ -42,3 +42,4 @@ export { startWorker } from './worker-link.ts';
 export { formatAddress, formatEndpoint, parseAddress } from './wire/address.ts';
 export { askedPacket } from './wire/asked-packet.ts';
 export type { Endpoint } from './wire/address.ts';
+export type { NetworkRange } from './wire/network.ts';

@@ -56,7 +56,7 @@ import { reasonNames, reasons } from './reasons.ts';
 import { dropsByName, Sampling } from './sample.ts';
 import { Sanity } from './sanity.ts';
 import { initiationsPerTurn } from './slices.ts';
-import { sameBytes } from './wire/bytes.ts';
+import { losesAddress } from './wireguard/known-peer.ts';
 import { Receiver } from './wireguard/receive.ts';
 import { Sender } from './wireguard/send.ts';
 import type { StagedPacket } from './wireguard/staging.ts';
@@ -409,10 +409,11 @@ export class Pipeline {
   #update(config: PeerConfig): void {
     const peer = this.#tunnel.known(config.publicKey);
     if (peer === undefined) return;
-    const { ipv4, ipv6 } = peer;
+    const { ipv4, ipv6, routes } = peer;
     this.#tunnel.updatePeer(peer, config);
-    if (!sameBytes(ipv4, config.ipv4)) this.#tracker.forgetAddress(peer.slot, 4);
-    if (!sameBytes(ipv6, config.ipv6)) this.#tracker.forgetAddress(peer.slot, 6);
+    for (const version of [4, 6] as const)
+      if (losesAddress({ ipv4, ipv6, routes }, config, version))
+        this.#tracker.forgetAddress(peer.slot, version);
     this.#tracker.moveToScope(peer.slot, config.scope);
     this.#mtus.set(peer.slot, config.mtu);
   }

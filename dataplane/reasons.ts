@@ -81,6 +81,8 @@ const names = [
   'packet_malformed',
   // A packet from the TUN, with a reserved source or with that of a device.
   'packet_source_forged',
+  // A datagram of our own socket: the endpoint is inside a network behind a peer.
+  'packet_own_datagram',
   'peer_no_endpoint',
   // Another gateway on the same database made a handshake with it, later than this one.
   'peer_elsewhere',

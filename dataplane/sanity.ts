@@ -20,7 +20,7 @@ import type { KnownPeer } from './wireguard/known-peer.ts';
 export const PLACE_OUTSIDE = 0;
 /** Where a packet goes: to the gateway itself. */
 export const PLACE_GATEWAY = 1;
-/** Where a packet goes: into the tunnel networks, to a peer. */
+/** Where a packet goes: into the tunnel networks or a network behind a peer. */
 export const PLACE_PEERS = 2;
 
 /** The settings by which addresses are judged. */
@@ -105,7 +105,9 @@ export class Sanity {
     const own = packet.version === 4 ? this.#own4 : this.#own6;
     const { destination0, destination1, destination2, destination3 } = packet;
     if (own === null || !own.contains(destination0, destination1, destination2, destination3))
-      return PLACE_OUTSIDE;
+      return this.#allowedIps.routes > 0 && this.destinationOwner(packet) !== null
+        ? PLACE_PEERS
+        : PLACE_OUTSIDE;
     return own.isAddress(destination0, destination1, destination2, destination3)
       ? PLACE_GATEWAY
       : PLACE_PEERS;
@@ -127,6 +129,21 @@ export class Sanity {
           packet.destination2,
           packet.destination3,
         );
+  }
+
+  /**
+   * Whether a packet from the TUN is a datagram of the gateway's own socket. An endpoint inside a
+   * network behind a peer would lead each datagram back into the tunnel, without end.
+   */
+  isOwnDatagram(packet: InnerPacket): boolean {
+    if (this.#allowedIps.routes === 0) return false;
+    if (packet.protocol !== PROTOCOL_UDP || packet.sourcePort !== this.#options.listenPort)
+      return false;
+    const { source0, source1, source2, source3 } = packet;
+    return this.#localAddresses.some(
+      ([word0, word1, word2, word3]) =>
+        word0 === source0 && word1 === source1 && word2 === source2 && word3 === source3,
+    );
   }
 
   /** Whether a packet goes to the gateway's own socket: that would be a tunnel inside itself. */

@@ -20,6 +20,7 @@ export { type Restored, restoreBackup, type RestoreOptions } from './backup/rest
 export { type BackedUp, writeBackup } from './backup/write.ts';
 export { noteClientFile, readClientFiles } from './queries/client-file.ts';
 export { type Clocks, readClocks } from './queries/clocks.ts';
+export { readEndpoints, readRoutedDevices, type RoutedDevice } from './queries/routes.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './tables/columns.ts';
 export { clientSettings, type SettingName } from './fields/client-settings.ts';
 export { configurationFields, type Logo } from './fields/configuration.ts';

@@ -4,14 +4,14 @@
 // decisions/2026-11-23-kernel-table.md.
 
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
-import type { NetworkConfig } from '../contract.ts';
 import { formatAddress } from '../wire/address.ts';
+import type { NetworkRange } from '../wire/network.ts';
 import { fixOfNft, runNft } from './nft.ts';
 
 /** Which networks are masqueraded, and on which interface. */
 export interface Masquerade {
   readonly interfaceName: string;
-  readonly networks: readonly NetworkConfig[];
+  readonly networks: readonly NetworkRange[];
   /** Masquerade on this interface only; null: on all but the TUN. */
   readonly egressInterface: string | null;
 }
@@ -82,6 +82,39 @@ export async function readMasqueradeCounts(
   };
 }
 
+/**
+ * Masquerades packets from networks behind devices too, instead of from those of the last call.
+ * Resolves to a fault or null.
+ */
+export function masqueradeRoutes(
+  { interfaceName, networks }: Masquerade,
+  routes: readonly NetworkRange[],
+): Promise<string | null> {
+  const table = tableName(interfaceName);
+  const lines = familiesOf(networks).flatMap((length) => {
+    const name = `inet ${table} ${routesName(length)}`;
+    const elements = routes.filter(({ network }) => network.length === length).map(cidrOf);
+    return [
+      `flush set ${name}`,
+      ...(elements.length === 0 ? [] : [`add element ${name} { ${elements.join(', ')} }`]),
+    ];
+  });
+  return nft(`${lines.join('\n')}\n`);
+}
+
+/** The lengths of the addresses of the families that are masqueraded. */
+function familiesOf(networks: readonly NetworkRange[]): number[] {
+  return [...new Set(networks.map(({ network }) => network.length))];
+}
+
+function routesName(length: number): string {
+  return length === 4 ? 'routes4' : 'routes6';
+}
+
+function cidrOf({ network, prefixBits }: NetworkRange): string {
+  return `${formatAddress(network)}/${prefixBits}`;
+}
+
 type Limits = 'with limits' | 'without limits';
 
 function scriptOf(masquerade: Masquerade, limits: Limits): string {
@@ -89,9 +122,14 @@ function scriptOf(masquerade: Masquerade, limits: Limits): string {
   const table = tableName(interfaceName);
   const out =
     egressInterface === null ? `oifname != "${interfaceName}"` : `oifname "${egressInterface}"`;
-  const from = networks.map(
-    ({ network, prefixBits }) =>
-      `${network.length === 4 ? 'ip' : 'ip6'} saddr ${formatAddress(network)}/${prefixBits}`,
+  const families = familiesOf(networks);
+  const from = [
+    ...networks.map((range) => `${nameOf(range.network.length)} saddr ${cidrOf(range)}`),
+    ...families.map((length) => `${nameOf(length)} saddr @${routesName(length)}`),
+  ];
+  const sets = families.map(
+    (length) =>
+      `  set ${routesName(length)} { type ipv${length === 4 ? 4 : 6}_addr; flags interval; }`,
   );
   const kept = from.map(
     (source) =>
@@ -102,6 +140,7 @@ delete table inet ${table}
 table inet ${table} {
   counter untranslatable { }
   counter too_many_flows { }
+${sets.join('\n')}
 ${limits === 'with limits' ? limitsOf(interfaceName) : ''}
   chain forward {
     type filter hook forward priority filter; policy accept;
@@ -113,6 +152,11 @@ ${from.map((source) => `    ${out} ${source} masquerade`).join('\n')}
   }
 }
 `;
+}
+
+/** What nft calls the addresses of a family. */
+function nameOf(length: number): string {
+  return length === 4 ? 'ip' : 'ip6';
 }
 
 /**

@@ -178,6 +178,8 @@ function describePeer(peer: PeerTotals): string[] {
   );
   if (config.ipv4 !== null) lines.push(`allowed_ip=${formatAddress(config.ipv4)}/32`);
   if (config.ipv6 !== null) lines.push(`allowed_ip=${formatAddress(config.ipv6)}/128`);
+  for (const { network, prefixBits } of config.routes ?? [])
+    lines.push(`allowed_ip=${formatAddress(network)}/${prefixBits}`);
   return lines;
 }
 

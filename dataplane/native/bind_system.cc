@@ -80,6 +80,22 @@ napi_value on_add_address(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value on_change_route(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  char name[16];
+  const Bytes network = bytes_of(call, 1);
+  if (!call.failed && network.length != 4 && network.length != 16)
+    call.refuse("a network of 4 or 16 bytes is expected");
+  const int32_t prefix_bits = call.integer(2, 0, network.length == 4 ? 32 : 128);
+  const bool is_added = call.boolean(3);
+  if (call.failed || !name_of(call, 0, name, sizeof name)) return nullptr;
+  throws(call,
+         change_route(name, network.data, network.length, static_cast<uint8_t>(prefix_bits),
+                      is_added),
+         is_added ? "adding a route" : "removing a route");
+  return nullptr;
+}
+
 napi_value on_open_udp(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const bool is_ipv6 = call.boolean(0);
@@ -243,6 +259,7 @@ void define_system(napi_env env, napi_value exports) {
   define(env, exports, "setQueue", on_set_queue, nullptr);
   define(env, exports, "setLink", on_set_link, nullptr);
   define(env, exports, "addAddress", on_add_address, nullptr);
+  define(env, exports, "changeRoute", on_change_route, nullptr);
   define(env, exports, "openUdp", on_open_udp, nullptr);
   define(env, exports, "boundPort", on_bound_port, nullptr);
   define(env, exports, "steerUdp", on_steer_udp, nullptr);

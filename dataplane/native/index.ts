@@ -45,6 +45,10 @@ export interface Addon extends Primitives {
   setLink(name: string, mtu: number): void;
   addAddress(name: string, address: Uint8Array, prefixBits: number): void;
   /**
+   * Adds a route to a network by an interface, or removes it; EEXIST where somebody else made one.
+   */
+  changeRoute(name: string, network: Uint8Array, prefixBits: number, isAdded: boolean): void;
+  /**
    * Opens a non-blocking socket on all addresses of one family; port 0 takes a free one.
    * `isShared`: others of this process may have the same port.
    */

@@ -1,4 +1,5 @@
-// The rtnetlink requests that make a TUN usable: MTU, addresses, up.
+// The rtnetlink requests that make a TUN usable: MTU, addresses, up, routes to networks behind
+// peers.
 
 #include <arpa/inet.h>
 #include <linux/netlink.h>
@@ -88,6 +89,24 @@ int add_address(const char* name, const uint8_t* address, size_t length, uint8_t
   if (length == 16) request.body.ifa_flags = IFA_F_NODAD;
   request.add(IFA_LOCAL, address, length);
   request.add(IFA_ADDRESS, address, length);
+  return transact(&request.header);
+}
+
+int change_route(const char* name, const uint8_t* network, size_t length, uint8_t prefix_bits,
+                 bool is_added) {
+  const unsigned index = if_nametoindex(name);
+  if (index == 0) return -errno;
+  // EXCL: a route that somebody else made stays.
+  Request<rtmsg> request(is_added ? RTM_NEWROUTE : RTM_DELROUTE,
+                         is_added ? NLM_F_CREATE | NLM_F_EXCL : 0);
+  request.body.rtm_family = length == 16 ? AF_INET6 : AF_INET;
+  request.body.rtm_dst_len = prefix_bits;
+  request.body.rtm_table = RT_TABLE_MAIN;
+  request.body.rtm_protocol = RTPROT_STATIC;
+  request.body.rtm_scope = length == 16 ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK;
+  request.body.rtm_type = RTN_UNICAST;
+  request.add(RTA_DST, network, length);
+  request.add(RTA_OIF, &index, sizeof index);
   return transact(&request.header);
 }
 

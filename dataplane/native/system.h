@@ -23,6 +23,9 @@ int set_queue(int fd, bool is_used);
 int set_link(const char* name, uint32_t mtu);
 // netlink.cc: adds an address; `length` is 4 or 16.
 int add_address(const char* name, const uint8_t* address, size_t length, uint8_t prefix_bits);
+// Adds a route to a network, or removes it; the host bits of `network` must be zero.
+int change_route(const char* name, const uint8_t* network, size_t length, uint8_t prefix_bits,
+                 bool is_added);
 
 // udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family.
 // With `is_shared` others of this process may be bound to it too.

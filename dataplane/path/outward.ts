@@ -1,6 +1,6 @@
 // The verdict on a packet from the TUN. The checks in their order:
 //
-//     whole -> the peer of its destination -> source -> readable -> its flow -> size
+//     whole -> the peer of its destination -> source -> readable -> no own datagram -> flow -> size
 //
 // What is for a peer of another worker is judged there, from the beginning.
 //
@@ -20,7 +20,7 @@ import { TO_PEER, TO_WORKER, type Verdict } from './verdict.ts';
 /** What a verdict on a packet from the TUN is read from; only methods that change nothing. */
 export interface OutwardTables {
   readonly allowedIps: Pick<AllowedIps<KnownPeer>, 'lookUp4' | 'lookUp6'>;
-  readonly sanity: Pick<Sanity, 'outward'>;
+  readonly sanity: Pick<Sanity, 'outward' | 'isOwnDatagram'>;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isSuperPacketTooBig'>;
 }
@@ -76,6 +76,7 @@ export class OutwardJudge {
     // A packet that cannot be read has no flow and is judged by no rule.
     if (parseInner(view, offset, available, packet) === reasons.none) {
       verdict.isReadable = true;
+      if (this.#sanity.isOwnDatagram(packet)) return reasons.packet_own_datagram;
       verdict.wasFiltered = true;
       const refused = this.#filter.toPeer(view, offset, packet, to.slot, verdict.flow);
       if (refused !== reasons.none) return refused;

@@ -1,6 +1,39 @@
 // Networks as words: whether an address is in one. A tunnel network also knows whether an address
 // is the own one of the gateway.
 
+import { sameBytes } from './bytes.ts';
+
+/** A network: the bytes of an address, 4 or 16, and a prefix length; host bits do not count. */
+export interface NetworkRange {
+  readonly network: Uint8Array;
+  readonly prefixBits: number;
+}
+
+/** Whether two lists have the same networks in the same order; no list is an empty one. */
+export function sameNetworks(
+  a: readonly NetworkRange[] = [],
+  b: readonly NetworkRange[] = [],
+): boolean {
+  return a.length === b.length && a.every((range, i) => isSameNetwork(range, b[i]!));
+}
+
+/** Whether a network of one IP version is in the first list and not in the second. */
+export function losesNetwork(
+  before: readonly NetworkRange[] = [],
+  after: readonly NetworkRange[] = [],
+  version: 4 | 6,
+): boolean {
+  const length = version === 4 ? 4 : 16;
+  return before.some(
+    (range) =>
+      range.network.length === length && !after.some((other) => isSameNetwork(range, other)),
+  );
+}
+
+function isSameNetwork(a: NetworkRange, b: NetworkRange): boolean {
+  return a.prefixBits === b.prefixBits && sameBytes(a.network, b.network);
+}
+
 /** The addresses of a network of one family, for people who ask. */
 export class AddressRange {
   readonly #version: number;
@@ -8,7 +41,7 @@ export class AddressRange {
   readonly #masks: readonly number[];
 
   /** `network` is 4 or 16 bytes; its host bits do not count. */
-  constructor({ network, prefixBits }: { network: Uint8Array; prefixBits: number }) {
+  constructor({ network, prefixBits }: NetworkRange) {
     this.#version = network.length === 4 ? 4 : 6;
     this.#masks = masksOf(prefixBits);
     this.#network = wordsOf(network).map((word, i) => word & this.#masks[i]!);
@@ -29,7 +62,7 @@ export class OwnNetwork {
   readonly #masks: readonly number[];
   readonly #address: readonly number[];
 
-  constructor(config: { network: Uint8Array; prefixBits: number; address: Uint8Array }) {
+  constructor(config: NetworkRange & { address: Uint8Array }) {
     this.#masks = masksOf(config.prefixBits);
     this.#network = wordsOf(config.network).map((word, i) => word & this.#masks[i]!);
     this.#address = wordsOf(config.address);

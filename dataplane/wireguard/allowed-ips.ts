@@ -23,6 +23,11 @@ type Words = readonly [number, number, number, number];
 
 /** Prefixes of both families and what they belong to. */
 export class AllowedIps<T> {
+  /**
+   * How many networks behind peers there are. While there is none, an address outside the tunnel
+   * networks need not be looked up.
+   */
+  routes = 0;
   #root4: Node<T> | null = null;
   #root6: Node<T> | null = null;
 

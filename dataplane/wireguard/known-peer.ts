@@ -5,6 +5,22 @@
 
 import { TIMESTAMP_BYTES } from '../constants.ts';
 import type { PeerConfig, PlacedPeer } from '../contract.ts';
+import { sameBytes } from '../wire/bytes.ts';
+import { losesNetwork, type NetworkRange } from '../wire/network.ts';
+
+/** By what packets find a peer. */
+type Addresses = Pick<PeerConfig, 'ipv4' | 'ipv6' | 'routes'>;
+
+const NO_ROUTES: readonly NetworkRange[] = [];
+
+/** Whether a peer would lose an address of one IP version, or a network behind it. */
+export function losesAddress(before: Addresses, after: Addresses | null, version: 4 | 6): boolean {
+  const name = version === 4 ? 'ipv4' : 'ipv6';
+  return (
+    (before[name] !== null && !sameBytes(before[name], after?.[name] ?? null)) ||
+    losesNetwork(before.routes, after?.routes, version)
+  );
+}
 
 /** What every worker knows of a peer. */
 export class KnownPeer {
@@ -23,6 +39,8 @@ export class KnownPeer {
   readonly isHere: boolean;
   ipv4: Uint8Array | null = null;
   ipv6: Uint8Array | null = null;
+  /** Networks behind it. */
+  routes = NO_ROUTES;
   /** The next peer whose key begins with the same word; peer-keys.ts sets it. */
   nextOfKey: KnownPeer | null = null;
 
@@ -47,8 +65,15 @@ export class KnownPeer {
    * Copies the addresses of a configuration. Arrays that came with a message are outside the heap,
    * some hundred bytes each, until V8 collects old objects.
    */
-  setAddresses({ ipv4, ipv6 }: Pick<PeerConfig, 'ipv4' | 'ipv6'>): void {
+  setAddresses({ ipv4, ipv6, routes = NO_ROUTES }: Addresses): void {
     this.ipv4 = ipv4 === null ? null : new Uint8Array(ipv4);
     this.ipv6 = ipv6 === null ? null : new Uint8Array(ipv6);
+    this.routes =
+      routes.length === 0
+        ? NO_ROUTES
+        : routes.map(({ network, prefixBits }) => ({
+            network: new Uint8Array(network),
+            prefixBits,
+          }));
   }
 }

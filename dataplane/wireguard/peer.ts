@@ -83,7 +83,7 @@ export class Peer extends KnownPeer implements NoisePeer {
     const { presharedKey } = this;
     presharedKey.set(config.presharedKey);
     this.setAddresses(config);
-    return { ...config, presharedKey, ipv4: this.ipv4, ipv6: this.ipv6 };
+    return { ...config, presharedKey, ipv4: this.ipv4, ipv6: this.ipv6, routes: this.routes };
   }
 
   /** Whether its latest handshake was with another gateway. */

@@ -273,15 +273,19 @@ export class Tunnel {
   }
 
   #route(peer: KnownPeer): void {
-    const { ipv4, ipv6 } = peer;
+    const { ipv4, ipv6, routes } = peer;
     if (ipv4 !== null) this.allowedIps.insert(ipv4, 32, peer);
     if (ipv6 !== null) this.allowedIps.insert(ipv6, 128, peer);
+    for (const { network, prefixBits } of routes) this.allowedIps.insert(network, prefixBits, peer);
+    this.allowedIps.routes += routes.length;
   }
 
   #unroute(peer: KnownPeer): void {
-    const { ipv4, ipv6 } = peer;
+    const { ipv4, ipv6, routes } = peer;
     if (ipv4 !== null) this.allowedIps.remove(ipv4, 32, peer);
     if (ipv6 !== null) this.allowedIps.remove(ipv6, 128, peer);
+    for (const { network, prefixBits } of routes) this.allowedIps.remove(network, prefixBits, peer);
+    this.allowedIps.routes -= routes.length;
   }
 
   #resume(peer: KnownPeer, config: PeerConfig): void {

@@ -57,6 +57,7 @@ const TEXTS = [
   'name',
   'id',
   'scopes',
+  'routes',
   'role',
   'destination',
   'action',

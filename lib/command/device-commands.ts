@@ -21,6 +21,7 @@ import {
 import { isUuid } from '../judge/fields.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
+import { includedRoutes, storedRoutes } from '../devices/routes.ts';
 import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
@@ -35,6 +36,7 @@ import {
   clientFileHash,
   clientFileName,
 } from '../devices/client-config.ts';
+import { lockDevice } from '../devices/switches.ts';
 import { faultsInWords } from './fault-words.ts';
 import { table } from './text-table.ts';
 import { defaultSettings } from '../devices/settings.ts';
@@ -46,6 +48,9 @@ const QUIET_MODULES = 4;
 /** White on black, whatever the terminal's own colours are. */
 const [CODE_COLOURS, OWN_COLOURS] = ['\u001B[97;40m', '\u001B[0m'];
 
+/** In place of networks: there are none. */
+const NO_ROUTES = 'none';
+
 type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
 
 /** The commands. */
@@ -53,12 +58,13 @@ export const deviceCommands: Partial<Record<CommandName, Run>> = {
   'device create': createDevice,
   'device list': listDevices,
   'device config': printFile,
+  'device route': routeDevice,
 };
 
 async function createDevice(
   config: Config,
   database: Database,
-  { options: { email = '', name = '', qr } }: Command,
+  { options: { email = '', name = '', routes, qr } }: Command,
 ): Promise<Outcome> {
   const owner = await findUser(database, email);
   const privateBytes = makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)));
@@ -66,7 +72,7 @@ async function createDevice(
   const public_key = textOfKey(derivePublicKey(privateBytes));
   const gateway = await gatewayOfFiles(config, database);
   const judge = new DeviceJudge({ ...gateway, database });
-  const fields = { user_id: owner.id, name, public_key };
+  const fields = { user_id: owner.id, name, public_key, ...routesIn(routes) };
   const input = judgeOf<DeviceValues>(deviceSchema)(fields, 'create');
   const { result: id } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { addressPool: true });
@@ -82,6 +88,42 @@ async function createDevice(
   const data = { ...dataOf(row, owner.email), file_name: clientFileName(row.name), file };
   const text = qr ? `${file}\n${codeInWords(file)}` : file.trimEnd();
   return { text, data, ...noteOn(gateway, client) };
+}
+
+/** Replaces the networks behind a device. */
+async function routeDevice(
+  config: Config,
+  database: Database,
+  { options: { id = '', routes = '' } }: Command,
+): Promise<Outcome> {
+  const gateway = await gatewayOfFiles(config, database);
+  const judge = new DeviceJudge({ ...gateway, database });
+  const input = judgeOf<DeviceValues>(deviceSchema)(routesIn(routes), 'update');
+  const { result: device } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { addressPool: true });
+    const present = await lockDevice(database, id, transaction);
+    if (present === null) throw noDevice(id);
+    const faults = await judge.forUpdate(input, present, transaction);
+    if (!isFaultless(faults)) throw new Error(faultsInWords(faults));
+    return present.update(storedRoutes(input.values), { transaction });
+  });
+  const networks = device.routes ?? [];
+  const text =
+    networks.length === 0
+      ? `No network is behind ${device.name}.`
+      : `Behind ${device.name}: ${networks.join(', ')}.`;
+  return { text, data: { id: device.id, routes: networks } };
+}
+
+function routesIn(text: string | undefined): { routes?: string[] } {
+  if (text === undefined) return {};
+  if (text === NO_ROUTES) return { routes: [] };
+  return {
+    routes: text
+      .split(',')
+      .map((member) => member.trim())
+      .filter((member) => member !== ''),
+  };
 }
 
 async function listDevices(
@@ -119,8 +161,9 @@ async function printFile(
 /** What programs read about a device; never its preshared key. */
 function dataOf(device: DeviceRow, email: string) {
   const { id, name, description, public_key, ipv4, ipv6, latest_handshake: handshake } = device;
+  const routes = device.routes ?? [];
   const latest_handshake = handshake?.toISOString() ?? null;
-  return { id, email, name, description, public_key, ipv4, ipv6, latest_handshake };
+  return { id, email, name, description, public_key, ipv4, ipv6, routes, latest_handshake };
 }
 
 /** Finds the user with an e-mail address; throws a sentence for a person if there is none. */
@@ -137,12 +180,17 @@ async function findDevice(
 ): Promise<{ row: DeviceRow; client: ClientConfig }> {
   const ids = isUuid(id) ? [id.toLowerCase()] : [];
   const [row] = ids.length === 0 ? [] : await readDevices(database, { ids });
-  if (row === undefined)
-    throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
+  if (row === undefined) throw noDevice(id);
   const stored = await readOrCreateConfiguration(database);
   const configuration = effectiveConfiguration(stored, fixedSettingsOf(gateway.config));
-  const client = clientConfigOf(row, defaultSettings(configuration, gateway.config), gateway);
+  const included = await includedRoutes(database, configuration);
+  const defaults = defaultSettings(configuration, gateway.config);
+  const client = clientConfigOf(row, defaults, { ...gateway, included });
   return { row, client };
+}
+
+function noDevice(id: string): Error {
+  return new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
 }
 
 /** Why a device with this file cannot reach the gateway, and how to fix it. */

@@ -22,6 +22,7 @@ export const optionTypes = {
   qr: { type: 'boolean' },
   days: { type: 'string' },
   scopes: { type: 'string' },
+  routes: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
   at: { type: 'string' },
@@ -177,11 +178,18 @@ export const commands = {
     needs: ['email'],
   },
   'device create': {
-    usage: '--email E --name N [--qr]',
+    usage: '--email E --name N [--routes N] [--qr]',
     sentence:
       'Makes a device of a user and prints its WireGuard file, with --qr a code to scan too. The private key is in it and nowhere else.',
-    takes: ['email', 'name', 'qr', 'json'],
+    takes: ['email', 'name', 'routes', 'qr', 'json'],
     needs: ['email', 'name'],
+  },
+  'device route': {
+    usage: '--id ID --routes N',
+    sentence:
+      'Says which networks are behind a device, with commas between: 10.1.0.0/16. They replace those of before; `none` leaves none.',
+    takes: ['id', 'routes', 'json'],
+    needs: ['id'],
   },
   'device delete': {
     usage: '--id ID [--dry-run]',

@@ -13,6 +13,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   id: ['ID', 'The id, as the list of the same noun shows it.'],
   qr: ['', 'Prints a QR code too.'],
   days: ['D', 'Days until the end, 1 to 365.'],
+  routes: ['N', 'Networks behind a device, with commas between.'],
   scopes: ['S', 'What a token is for: admin, read, metrics, capture, with commas between.'],
   since: ['T', 'A date or a time, UTC where no zone is named.'],
   limit: ['N', 'As many at most.'],

@@ -13,6 +13,8 @@ export interface Options {
   readonly days?: number;
   /** Of a token, with commas between. */
   readonly scopes?: string;
+  /** Of a device, with commas between. */
+  readonly routes?: string;
   /** From this time on. */
   readonly since?: Date;
   /** As many at most. */

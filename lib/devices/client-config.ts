@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { Config } from '../../config/index.ts';
-import type { DeviceRow } from '../../models/index.ts';
+import type { DeviceRow, RoutedDevice } from '../../models/index.ts';
 import { KEY_BYTES } from '../judge/keys.ts';
 import { type SettingValues, shownSettings } from './settings.ts';
 
@@ -34,16 +34,21 @@ export interface ClientConfig extends SettingValues {
 export interface GatewaySide {
   readonly config: Config;
   readonly serverPublicKey: string;
+  /** Devices whose networks the files of other devices name; left out: none. */
+  readonly included?: readonly RoutedDevice[];
 }
 
 /** What the file of a device holds at present. */
 export function clientConfigOf(
   device: DeviceRow,
   defaults: SettingValues,
-  { config, serverPublicKey }: GatewaySide,
+  { config, serverPublicKey, included = [] }: GatewaySide,
 ): ClientConfig {
+  const settings = shownSettings(device, defaults);
+  const others = included.filter(({ id }) => id !== device.id).flatMap(({ routes }) => routes);
   return {
-    ...shownSettings(device, defaults),
+    ...settings,
+    allowed_ips: [...new Set([...(settings.allowed_ips ?? []), ...others])],
     public_key: device.public_key,
     preshared_key: device.preshared_key,
     server_public_key: serverPublicKey,

@@ -19,6 +19,7 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { hasKeySize, isCanonicalBase64, isLowOrderKey, KEY_BYTES } from '../judge/keys.ts';
+import { storedRoutes } from './routes.ts';
 import { type Switches, switchValues } from './switches.ts';
 import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../http/errors.ts';
@@ -122,7 +123,7 @@ export class Devices implements Collection<DeviceValues> {
   async update(request: Request, id: string, input: Judged<DeviceValues>): Promise<Shown> {
     const { values } = input;
     const device = await this.#context.writes.run(request, {
-      scopes: { addressPool: values.ipv4 !== undefined || values.ipv6 !== undefined },
+      scopes: { addressPool: movesInNetworks(values) },
       judge: async (transaction) => {
         const present = await lockRecord(this.#database.models.Device, id, transaction);
         refuseFaults(await this.#judge.forUpdate(input, present, transaction));
@@ -160,6 +161,7 @@ export class Devices implements Collection<DeviceValues> {
         ...sent,
         ...this.#judge.addressesOf(values),
         ...storedSettings(values),
+        ...storedRoutes(values),
         ...switchValues(present, switchesOf(values)),
       },
       transaction,
@@ -173,6 +175,7 @@ export class Devices implements Collection<DeviceValues> {
       ipv4: config.wireguardIpv4Enabled ? device.ipv4 : null,
       ipv6: config.wireguardIpv6Enabled ? device.ipv6 : null,
       ...shownSettings(device, defaults),
+      routes: device.routes ?? [],
       enabled: device.disabled_at === null,
       ends_at: showTimeOrNull(device.expires_at),
     });
@@ -188,9 +191,15 @@ export function newDeviceRow(row: FoundRow, values: DeviceValues): NewDevice {
     preshared_key: randomBytes(KEY_BYTES).toString('base64'),
     ...columnsSent(deviceFields, values),
     ...storedSettings(values),
+    ...storedRoutes(values),
     ...switchValues({ disabled_at: null }, switchesOf(values)),
     ...row,
   };
+}
+
+/** Whether an update gives a device other addresses, or networks behind it. */
+function movesInNetworks({ ipv4, ipv6, routes }: DeviceValues): boolean {
+  return [ipv4, ipv6, routes].some((value) => value !== undefined);
 }
 
 /** What was sent of the switches of a device. */

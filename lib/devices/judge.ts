@@ -12,11 +12,13 @@ import {
   readRivalDevices,
   type RivalDevice,
   type Rivals,
+  type RoutedDevice,
   type SentOf,
   type Transaction,
 } from '../../models/index.ts';
 import { AddressPool } from './addresses.ts';
 import { generateName } from './names.ts';
+import { judgeRoutes, otherRoutes } from './routes.ts';
 import { judgeSettings } from './settings.ts';
 import type { Shared } from '../process/shared.ts';
 import { addFault, type Faults, isFaultless, type Judged } from '../judge/judge.ts';
@@ -120,15 +122,18 @@ export class DeviceJudge {
     ]);
     let total = counted;
     const judgements: Judgement[] = [];
+    const made: RoutedDevice[] = [];
     for (const wish of wishes) {
       const searched = wish.chosen.filter((field) => this.#needsSearch(field, rivals));
       // A search sees what is written, not what was judged.
       if (searched.length > 0 && judgements.length > 0) break;
       const around = { rivals, owners, total, transaction };
+      await this.#judgeRoutes(wish, null, made, transaction);
       const judgement = await this.#judgeCreate(wish, searched, around);
       judgements.push(judgement);
       if (!isFaultless(judgement.faults)) continue;
       rivals.push(rivalOf(judgement.row, wish.values));
+      made.push({ id: '', name: judgement.row.name, routes: wish.values.routes ?? [] });
       total += 1;
     }
     return judgements;
@@ -154,7 +159,21 @@ export class DeviceJudge {
       wish,
       devices.filter(({ id }) => id !== present.id),
     );
+    await this.#judgeRoutes(wish, present.id, [], transaction);
     return faults;
+  }
+
+  /** Judges the networks that were sent; `made`: devices that are made together with this one. */
+  async #judgeRoutes(
+    { values: { routes }, faults }: Wish,
+    id: string | null,
+    made: readonly RoutedDevice[],
+    transaction: Transaction,
+  ): Promise<void> {
+    if (routes === undefined || routes === null || routes.length === 0) return;
+    if (faults['routes'] !== undefined) return;
+    const context = { services: this.#services, transaction };
+    await judgeRoutes(routes, [...made, ...(await otherRoutes(context, id))], faults, context);
   }
 
   /** The addresses that an update sets: none of a family that is switched off. */

@@ -53,6 +53,7 @@ const OF_REASONS: Readonly<Partial<Record<ReasonName, GateName>>> = {
   inner_source_reserved: 'source',
   inner_source_not_allowed: 'source',
   packet_source_forged: 'source',
+  packet_own_datagram: 'source',
   inner_destination_reserved: 'destination',
   inner_destination_metadata: 'destination',
   inner_own_endpoint: 'destination',

@@ -34,6 +34,7 @@ export const messages = {
   badTime: 'is not a time such as 2026-11-25T10:00:00Z',
   endsBeforeStart: 'must be after starts_at',
   badScopes: 'should be a list of admin, read, metrics or capture',
+  everywhere: 'cannot be everything; a device is no default route',
   badStep: 'must be 600, 3600 or 86400',
 } as const;
 
@@ -59,6 +60,18 @@ export const discoveryFault = (reason: string): string => `is invalid. Reason: $
 
 /** SAML metadata are of no use. */
 export const metadataFault = (details: string): string => `is invalid. Details: ${details}`;
+
+/** A network behind a device overlaps another network. */
+export const routeMeets = (network: string, other: string): string =>
+  `${network} overlaps with ${other}, a network of the gateway`;
+
+/** A network is behind another device. */
+export const routeBelongs = (network: string, device: string): string =>
+  `${network} overlaps with a network behind the device ${device}`;
+
+/** A network holds an address that the gateway needs to reach. */
+export const routeHolds = (network: string, address: string, what: string): string =>
+  `${network} holds ${address}, where the gateway reaches ${what}`;
 
 /** No address of the network is free. */
 export const exhausted = (network: string): string => `CIDR ${network} is exhausted`;

@@ -75,6 +75,8 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   packet_malformed: 'What the host wanted to send to a device was no IP packet.',
   packet_source_forged:
     'Somebody on the network sent from the address of a device, or from one that nobody may use.',
+  packet_own_datagram:
+    'A message of the gateway itself was for a network behind a device: the endpoint of a device is in there.',
   peer_no_endpoint:
     'A packet was for a device that has not connected yet, so its address is not known.',
   peer_elsewhere: 'A packet was for a device that is connected to another gateway by now.',

@@ -6,6 +6,7 @@
 import ipaddr from 'ipaddr.js';
 import {
   type NetworkConfig,
+  type NetworkRange,
   parseAddress,
   type PeerConfig,
   type RuleConfig,
@@ -76,6 +77,7 @@ export function translateDevice(
   const ipv6 = addressIn(device.ipv6, settings.ipv6);
   if (ipv4 === null && ipv6 === null)
     return { message: 'it has no address inside the networks of the gateway' };
+  const routes = routesOf(device.routes ?? [], settings);
   const mtu = device.use_default_mtu ? null : checkedMtu(device.mtu);
   return {
     publicKey: device.public_key,
@@ -83,9 +85,38 @@ export function translateDevice(
     ipv4,
     ipv6,
     scope: device.user_id,
+    ...(routes.length === 0 ? {} : { routes }),
     ...(mtu === null ? {} : { mtu }),
     resume: resumeOf(device, settings.gatewayId),
   };
+}
+
+/**
+ * Networks behind a device, of the IP versions of the tunnel. One that meets a tunnel network would
+ * take the packets of other devices: it is ignored.
+ */
+function routesOf(texts: readonly string[], { ipv4, ipv6 }: TranslateSettings): NetworkRange[] {
+  const routes: NetworkRange[] = [];
+  for (const text of texts) {
+    const read = parseDestination(text);
+    if (read === null || read.prefixBits === 0) continue;
+    const own = read.address.length === 4 ? ipv4 : ipv6;
+    const range = {
+      network: maskedBytes(read.address, read.prefixBits),
+      prefixBits: read.prefixBits,
+    };
+    if (own !== null && !isInside(own.network, range) && !isInside(range.network, own))
+      routes.push(range);
+  }
+  return routes;
+}
+
+/** An address without its host bits. */
+function maskedBytes(address: Uint8Array, prefixBits: number): Uint8Array {
+  return address.map((byte, i) => {
+    const bits = Math.min(Math.max(prefixBits - 8 * i, 0), 8);
+    return byte & (0xff << (8 - bits));
+  });
 }
 
 /** The bytes of an address that lies in a network; null where it does not, or there is none. */

@@ -78,6 +78,15 @@ export const configurationFields = fieldsOf({
     audit: 'value',
     api: clientSettings.persistent_keepalive,
   },
+  default_client_include_routes: {
+    column: { kind: 'flag', default: false },
+    audit: 'value',
+    api: {
+      kind: 'flag',
+      description:
+        'Whether the files of devices name the networks behind other devices among their allowed IPs.',
+    },
+  },
   disable_vpn_on_oidc_error: {
     column: { kind: 'flag', default: false },
     audit: 'value',

@@ -127,6 +127,18 @@ export const deviceFields = fieldsOf({
     audit: 'value',
     api: clientSettings.persistent_keepalive,
   },
+  // Null: none.
+  routes: {
+    column: { kind: 'texts', nullable: true },
+    audit: 'value',
+    obeyed: true,
+    api: {
+      kind: 'cidrs',
+      description:
+        'Networks behind the device, such as that of a branch office: packets to them go to the device, and it may send from them. No two devices share one.',
+      neverNull: true,
+    },
+  },
   enabled: {
     api: {
       kind: 'flag',

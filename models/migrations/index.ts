@@ -11,6 +11,7 @@ import { up as history } from './0002-history.ts';
 import { up as policyTests } from './0003-policy-tests.ts';
 import { up as ruleFields } from './0004-rule-fields.ts';
 import { up as tokenScopes } from './0005-token-scopes.ts';
+import { up as routes } from './0006-routes.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -29,6 +30,7 @@ export const migrations: readonly Migration[] = [
   { name: '0003-policy-tests', up: policyTests },
   { name: '0004-rule-fields', up: ruleFields },
   { name: '0005-token-scopes', up: tokenScopes },
+  { name: '0006-routes', up: routes },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -45,6 +45,12 @@ const clientForm: readonly Section[] = [
         kind: 'number',
         help: '0 to 120 seconds; 0 switches it off.',
       },
+      {
+        name: 'default_client_include_routes',
+        label: 'Networks behind other devices',
+        kind: 'box',
+        help: 'Files of devices name them too, so that devices reach them through the VPN.',
+      },
     ],
   },
 ];

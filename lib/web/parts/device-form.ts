@@ -19,8 +19,11 @@ export interface TypedSetting {
 /** How a text is asked for. */
 interface TextQuestion {
   readonly label: string;
+  readonly help?: string;
   /** Of a device that is to be made. */
   readonly helpIfNew?: string;
+  /** Members with commas between. */
+  readonly isList?: true;
   /** A text area of so many lines. */
   readonly rows?: number;
   readonly autocomplete?: string;
@@ -50,6 +53,11 @@ const texts = {
     ownersMaySet: true,
   },
   description: { label: 'Description', rows: 2, ownersMaySet: true },
+  routes: {
+    label: 'Networks behind it',
+    help: 'Of a branch office or a LAN to which this device leads, with commas between: 10.1.0.0/16. Most devices have none.',
+    isList: true,
+  },
 } satisfies Partial<Record<SentName<typeof deviceFields>, TextQuestion>>;
 
 type TextName = keyof typeof texts;
@@ -113,10 +121,7 @@ export function typedFrom(device: Shown): TypedDevice {
 
 /** What of a row the form asks for as text. */
 export function textsOf(device: DeviceRow): Readonly<Record<TextName, string | null>> {
-  return Object.fromEntries(textNames.map((name) => [name, device[name]])) as Record<
-    TextName,
-    string | null
-  >;
+  return { ...textsBy((name) => textOfValue(device[name])), description: device.description };
 }
 
 /**
@@ -125,7 +130,8 @@ export function textsOf(device: DeviceRow): Readonly<Record<TextName, string | n
  */
 export function deviceInput(typed: TypedDevice, rights: FormRights): Record<string, unknown> {
   const input: Record<string, unknown> = {};
-  for (const name of textsFor(rights, texts)) input[name] = typed[name];
+  for (const name of textsFor(rights, texts))
+    input[name] = isMembers(name) ? membersOf(typed[name]) : typed[name];
   if (!rights.maySetNetwork) return input;
   const { settings } = typed;
   for (const setting of settingNames) {
@@ -198,6 +204,10 @@ function settingsOf(
     SettingName,
     TypedSetting
   >;
+}
+
+function isMembers(name: TextName): boolean {
+  return (texts as Readonly<Record<TextName, TextQuestion>>)[name].isList === true;
 }
 
 function isList(name: SettingName): boolean {

@@ -11,6 +11,7 @@ import {
 import { isUuid } from '../../judge/fields.ts';
 import { ApiError } from '../../http/errors.ts';
 import { actorId } from '../../auth/index.ts';
+import { includedRoutes } from '../../devices/routes.ts';
 import { type ClientConfig, clientConfigOf, clientFileHash } from '../../devices/client-config.ts';
 import { defaultSettings, type SettingValues } from '../../devices/settings.ts';
 import type { SessionRules } from '../../devices/vpn-session.ts';
@@ -122,8 +123,9 @@ export async function withFiles(web: Web, rows: readonly DeviceRow[]): Promise<F
   const ids = rows.map(({ id }) => id);
   const files = await readClientFiles(web.services.database, ids);
   const defaults = await settingDefaults(web);
+  const included = await includedRoutes(web.services.database, await web.recall.configuration());
   return rows.map((row) => {
-    const client = clientConfigOf(row, defaults, web.services);
+    const client = clientConfigOf(row, defaults, { ...web.services, included });
     const noted = files.get(row.id);
     return { row, client, isFileOld: noted !== undefined && noted !== clientFileHash(client) };
   });

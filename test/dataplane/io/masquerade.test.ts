@@ -66,6 +66,10 @@ test('a table is loaded, read and removed, and a second one takes its place', as
       await module.loadMasquerade(${masquerade}),
       await module.loadMasquerade(${masquerade}),
       await module.readMasqueradeCounts('wg-postern.test'),
+      await module.masqueradeRoutes(${masquerade}, [
+        { network: new Uint8Array([192, 168, 7, 0]), prefixBits: 24 },
+        { network: new Uint8Array([192, 168, 9, 9]), prefixBits: 32 },
+      ]),
       (await runNft(['list', 'table', 'inet', 'postern_wg_postern_test'])).output,
       await module.removeMasquerade('wg-postern.test'),
       (await runNft(['list', 'tables'])).output,
@@ -75,12 +79,16 @@ test('a table is loaded, read and removed, and a second one takes its place', as
     t.pass();
     return;
   }
-  const [tried, first, second, counts, table, removed, tables] = found as unknown[];
+  const [tried, first, second, counts, routed, table, removed, tables] = found as unknown[];
+  t.is(routed, null);
   const loaded = { isMasqueraded: true, fault: null };
   t.deepEqual([tried, first, second], [null, loaded, loaded]);
   t.deepEqual(counts, { untranslatable: 0, tooManyFlows: 0 });
   for (const part of [
     'ip saddr 10.0.0.0/8 masquerade',
+    'ip saddr @routes4 masquerade',
+    'ip6 saddr @routes6 masquerade',
+    'elements = { 192.168.7.0/24, 192.168.9.9 }',
     'ip6 saddr fd00::/106 masquerade',
     'ip6 saddr fd00::/106 ct state { invalid, untracked } counter name "untranslatable" drop',
     'add @flows4 { ip saddr ct count over 4096 } counter name "too_many_flows" drop',

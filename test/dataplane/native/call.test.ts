@@ -81,6 +81,9 @@ nativeTest('a port, a prefix and an MTU are refused where they would be cut', (t
     t.throws(() => native.addAddress('postern-none', ipv4, bits), refusal, `${bits}`);
   for (const bits of [129, 256 + 64])
     t.throws(() => native.addAddress('postern-none', new Uint8Array(16), bits), refusal);
+  for (const bits of [-1, 33, ...notWhole])
+    t.throws(() => native.changeRoute('postern-none', ipv4, bits, true), refusal, `${bits}`);
+  t.throws(() => native.changeRoute('postern-none', new Uint8Array(5), 8, true), refusal);
   for (const mtu of [0, -1, 65_536, TURN + 1_420, ...notWhole])
     t.throws(() => native.setLink('postern-none', mtu), refusal, `${mtu}`);
 });

@@ -91,6 +91,8 @@ nativeTest('an interface that is not there cannot be changed', (t, native) => {
   const missing = { code: 'ENODEV' };
   t.throws(() => native.setLink('postern-none', 1_420), missing);
   t.throws(() => native.addAddress('postern-none', new Uint8Array([10, 0, 0, 1]), 24), missing);
+  for (const isAdded of [true, false])
+    t.throws(() => native.changeRoute('postern-none', new Uint8Array(4), 24, isAdded), missing);
 });
 
 nativeTest('a name that is too long for an interface is refused, not shortened', (t, native) => {

@@ -11,10 +11,12 @@ import { deviceCommands } from '../../../lib/command/device-commands.ts';
 import { PRIVATE_KEY_BLANK } from '../../../lib/devices/client-config.ts';
 import {
   type Database,
+  newId,
   readAuditEntries,
   readClientFiles,
   readDevices,
   registerGateway,
+  writeTransaction,
 } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
@@ -151,6 +153,48 @@ for (const kind of databaseKinds()) {
       message:
         /^there is no user x@b\.example; see: .* user list, or make one by: .* user create --email E$/,
     });
+  });
+
+  test(`${kind}: networks behind a device are set, replaced, emptied, and refused in words`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const line = 'device create --email ann@b.example --name router --routes 10.77.0.0/16';
+    const { data } = await runLine(database, line);
+    t.like(data, { routes: ['10.77.0.0/16'] });
+    const [device] = await readDevices(database);
+    const route = async (routes: string): Promise<Outcome> =>
+      runLine(database, `device route --id ${device?.id} --routes ${routes}`);
+    const both = await route('10.77.0.0/16,2001:db8:77::/48');
+    t.is(both.text, 'Behind router: 10.77.0.0/16, 2001:db8:77::/48.');
+    await t.throwsAsync(route('0.0.0.0/0'), { message: /routes cannot be everything/ });
+    await t.throwsAsync(route('x'), { message: /routes is invalid/ });
+    t.deepEqual((await readDevices(database))[0]?.routes, ['10.77.0.0/16', '2001:db8:77::/48']);
+    t.is((await route('none')).text, 'No network is behind router.');
+    t.is((await readDevices(database))[0]?.routes, null);
+    const absent = runLine(database, `device route --id ${newId()} --routes none`);
+    await t.throwsAsync(absent, { message: /^there is no device .* device list$/ });
+  });
+
+  test(`${kind}: files name the networks behind other devices, if the configuration says so`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    await runLine(
+      database,
+      'device create --email ann@b.example --name router --routes 10.77.0.0/16',
+    );
+    const create = async (name: string): Promise<string> =>
+      (await runLine(database, `device create --email ann@b.example --name ${name}`)).text;
+    t.regex(await create('a'), /^AllowedIPs = 0\.0\.0\.0\/0, ::\/0$/m);
+    const set = (value: string): Promise<unknown> =>
+      writeTransaction(database, async (transaction) => {
+        const row = await database.models.Configuration.findOne({ transaction });
+        await row?.update({ default_client_include_routes: value === 'on' }, { transaction });
+      });
+    await set('on');
+    t.regex(await create('b'), /^AllowedIPs = 0\.0\.0\.0\/0, ::\/0, 10\.77\.0\.0\/16$/m);
+    const [router] = await readDevices(database);
+    const { text } = await runLine(database, `device config --id ${router?.id}`);
+    t.false(text.includes('10.77'), 'its own network is not behind the gateway');
   });
 
   test(`${kind}: the file is printed again without its private key`, async (t) => {

@@ -51,6 +51,7 @@ for (const kind of allSurfaces()) {
       endpoint: '127.0.0.1:51820',
       mtu: 1280,
       persistent_keepalive: 25,
+      routes: [],
       enabled: true,
       ends_at: null,
       latest_handshake: null,

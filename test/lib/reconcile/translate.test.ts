@@ -31,6 +31,24 @@ test('a device becomes a peer whose allowed IPs are exactly its addresses', (t) 
   });
 });
 
+test('networks behind a device lose their host bits; those that would take a tunnel network are ignored', (t) => {
+  const routesOf = (routes: string[], changed: Partial<TranslateSettings> = {}): unknown =>
+    translateAll(
+      everything({ devices: [deviceRow({ routes })] }),
+      { ...settings, ...changed },
+      NOW,
+    ).config.peers.get(KEY)?.routes;
+  t.deepEqual(routesOf(['10.77.5.9/16', '2001:db8:77::1/47', '10.78.0.1']), [
+    { network: parseAddress('10.77.0.0'), prefixBits: 16 },
+    { network: parseAddress('2001:db8:76::'), prefixBits: 47 },
+    { network: parseAddress('10.78.0.1'), prefixBits: 32 },
+  ]);
+  for (const bad of ['0.0.0.0/0', '::/0', '100.64.0.0/10', '100.64.7.0/24', '64.0.0.0/2', 'x', ''])
+    t.is(routesOf([bad]), undefined, bad);
+  t.is(routesOf(['2001:db8::/32'], { ipv6: null }), undefined, 'no IPv6 in the tunnel');
+  t.is(routesOf([]), undefined);
+});
+
 test('a device that has an MTU of its own is known by it, if an interface can have it', (t) => {
   const mtuOf = (fields: Partial<DeviceRow>): unknown =>
     translateAll(everything({ devices: [deviceRow(fields)] }), settings, NOW).config.peers.get(KEY)

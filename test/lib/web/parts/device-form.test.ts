@@ -28,13 +28,19 @@ const flags = (value: boolean) => ({
 const owner = { maySetNetwork: false, isAdministrator: false };
 
 test('a form that nobody filled in asks for the defaults alone', (t) => {
-  t.deepEqual(deviceInput(UNTYPED, EVERYTHING), { name: '', description: '', ...flags(true) });
+  t.deepEqual(deviceInput(UNTYPED, EVERYTHING), {
+    name: '',
+    description: '',
+    routes: [],
+    ...flags(true),
+  });
 });
 
 test('lists are read with commas, spaces and lines between', (t) => {
   const payload = {
     name: ' laptop ',
     description: 'x',
+    routes: '10.77.0.0/16, 2001:db8:77::/48',
     use_default_mtu: 'true',
     mtu: '1400',
     allowed_ips: '10.0.0.0/8,\r\n 192.0.2.1\t,,fd00::/8 ',
@@ -45,6 +51,7 @@ test('lists are read with commas, spaces and lines between', (t) => {
   t.deepEqual(deviceInput(typedDevice({ payload }), EVERYTHING), {
     name: ' laptop ',
     description: 'x',
+    routes: ['10.77.0.0/16', '2001:db8:77::/48'],
     ...flags(false),
     use_default_mtu: true,
     allowed_ips: ['10.0.0.0/8', '192.0.2.1', 'fd00::/8'],
@@ -55,7 +62,14 @@ test('lists are read with commas, spaces and lines between', (t) => {
 });
 
 test('an owner sets name and description, whatever was sent', (t) => {
-  const payload = { name: 'n', description: 'd', mtu: '1400', endpoint: 'x', ipv4: '100.64.0.9' };
+  const payload = {
+    name: 'n',
+    description: 'd',
+    mtu: '1400',
+    endpoint: 'x',
+    ipv4: '100.64.0.9',
+    routes: '10.77.0.0/16',
+  };
   const expected = { name: 'n', description: 'd' };
   t.deepEqual(deviceInput(typedDevice({ payload }), owner), expected);
   // The form may come to hold texts that are not for owners.
@@ -100,6 +114,7 @@ test('faults stand at their fields, those of a flag at its setting', (t) => {
     [
       ['name', ['n']],
       ['description', []],
+      ['routes', []],
     ],
   );
   t.deepEqual(view.base, ['b']);

@@ -1,0 +1,182 @@
+// Networks behind devices: which networks a device can have behind it. Each belongs to one device,
+// and none may hold what the gateway itself needs to reach, or the tunnel would carry the packets
+// that carry it. docs/api.md#networks-behind-a-device.
+
+import { lookup } from 'node:dns/promises';
+import { getServers } from 'node:dns';
+import { networkInterfaces } from 'node:os';
+import { databaseHost } from '../../config/index.ts';
+import {
+  type AddressRange,
+  type Database,
+  parseRange,
+  readEndpoints,
+  readRoutedDevices,
+  type RoutedDevice,
+  type Transaction,
+} from '../../models/index.ts';
+import { addFault, type Faults } from '../judge/judge.ts';
+import { messages, routeBelongs, routeHolds, routeMeets } from '../judge/messages.ts';
+import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
+import type { Shared } from '../process/shared.ts';
+
+/** Networks that are never behind a device. */
+const RESERVED = [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '224.0.0.0/3',
+  '::/96',
+  '::ffff:0:0/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '2002::/16',
+  'fe80::/10',
+  'ff00::/8',
+];
+/** A device that made no handshake for this time has no session, so nothing is sent to it. */
+const SESSION_MS = 180_000;
+const LOOKUP_MS = 1_000;
+
+/** What judging networks needs. */
+export interface RouteContext {
+  readonly services: Pick<Shared, 'config' | 'database'>;
+  readonly transaction: Transaction;
+}
+
+/** A network and what it must not meet. */
+interface Named extends AddressRange {
+  /** As people know it. */
+  readonly name: string;
+}
+
+/** Adds to `faults` what is wrong with networks; `others` are those of other devices. */
+export async function judgeRoutes(
+  routes: readonly string[],
+  others: readonly RoutedDevice[],
+  faults: Faults,
+  context: RouteContext,
+): Promise<void> {
+  const ranges = namedRanges(routes);
+  const fault = (message: string): void => addFault(faults, 'routes', message);
+  for (const [i, range] of ranges.entries()) {
+    if (range.name.endsWith('/0')) fault(messages.everywhere);
+    else if (namedRanges(RESERVED).some((other) => doMeet(range, other))) fault(messages.reserved);
+    if (ranges.slice(0, i).some((other) => doMeet(range, other))) fault(messages.duplicates);
+    for (const { name, routes: theirs } of others)
+      if (namedRanges(theirs).some((other) => doMeet(range, other)))
+        fault(routeBelongs(range.name, name));
+  }
+  if (faults['routes'] !== undefined) return;
+  const { config, database } = context.services;
+  const own = namedRanges([
+    ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
+    ...(config.wireguardIpv6Enabled ? [config.wireguardIpv6Network] : []),
+    ...ownNetworks(config.wireguardInterface),
+  ]);
+  const needed = [
+    ...(await neededHosts(context)),
+    ...(await readEndpoints(database, new Date(Date.now() - SESSION_MS), context.transaction)).map(
+      (address) => [address, 'a device'] as const,
+    ),
+  ];
+  for (const range of ranges) {
+    const met = own.find((other) => doMeet(range, other));
+    if (met !== undefined) fault(routeMeets(range.name, met.name));
+    for (const [address, what] of needed)
+      if (namedRanges([address]).some((other) => doMeet(range, other)))
+        fault(routeHolds(range.name, address, what));
+  }
+}
+
+/** The devices that have networks, but one. */
+export async function otherRoutes(
+  { services, transaction }: RouteContext,
+  id: string | null,
+): Promise<RoutedDevice[]> {
+  const all = await readRoutedDevices(services.database, transaction);
+  return all.filter((device) => device.id !== id);
+}
+
+function namedRanges(texts: readonly string[]): Named[] {
+  return texts.flatMap((name) => {
+    const range = parseRange(name);
+    return range === null ? [] : [{ ...range, name }];
+  });
+}
+
+function doMeet(a: AddressRange, b: AddressRange): boolean {
+  return a.family === b.family && a.start <= b.end && b.start <= a.end;
+}
+
+/** The networks of the interfaces of this host, but the tunnel's. */
+function ownNetworks(interfaceName: string): string[] {
+  return Object.entries(networkInterfaces())
+    .filter(([name]) => name !== interfaceName)
+    .flatMap(([, addresses]) => addresses ?? [])
+    .map(({ cidr }) => cidr)
+    .filter((cidr) => cidr !== null);
+}
+
+/** Addresses that the gateway needs to reach, each with what is there. */
+async function neededHosts({
+  services: { config, database },
+  transaction,
+}: RouteContext): Promise<(readonly [address: string, what: string])[]> {
+  const row = await database.models.Configuration.findOne({ transaction });
+  const { openid_connect_providers: oidc = [], saml_identity_providers: saml = [] } = row ?? {};
+  const urls = [
+    ...oidc.map(({ discovery_document_uri }) => discovery_document_uri),
+    ...saml.flatMap((provider) =>
+      'metadata_url' in provider ? [String(provider.metadata_url)] : [],
+    ),
+  ];
+  const hosts = [
+    ...[databaseHost(config)].map((host) => [host, 'the database'] as const),
+    ...urls.map((url) => [hostOf(url), 'an identity provider'] as const),
+  ];
+  const found = await Promise.all(
+    hosts.map(async ([host, what]) =>
+      host === null ? [] : (await addressesOf(host)).map((address) => [address, what] as const),
+    ),
+  );
+  const resolvers = getServers().map((server) => [withoutPort(server), 'a DNS server'] as const);
+  return [...resolvers, ...found.flat()];
+}
+
+function hostOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : null;
+}
+
+/** `getServers` names a port where it is not 53. */
+function withoutPort(server: string): string {
+  return server.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
+}
+
+/** None where the name is not found in time: then it cannot be reached now either. */
+async function addressesOf(host: string): Promise<string[]> {
+  const late = new Promise<never[]>((resolve) => void setTimeout(resolve, LOOKUP_MS, []).unref());
+  const found = lookup(host, { all: true }).then(
+    (all) => all.map(({ address }) => address),
+    () => [],
+  );
+  return Promise.race([found, late]);
+}
+
+/** The column that was sent; an empty list is kept as null. */
+export function storedRoutes({ routes }: { readonly routes?: readonly string[] | null }): {
+  routes?: string[] | null;
+} {
+  if (routes === undefined) return {};
+  return { routes: routes === null || routes.length === 0 ? null : [...routes] };
+}
+
+/** The devices whose networks the files of other devices name. */
+export async function includedRoutes(
+  database: Database,
+  {
+    default_client_include_routes: isOn,
+  }: Pick<EffectiveConfiguration, 'default_client_include_routes'>,
+): Promise<RoutedDevice[]> {
+  return isOn ? readRoutedDevices(database) : [];
+}
