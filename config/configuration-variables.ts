@@ -67,6 +67,18 @@ export const configurationVariables = [
     sentence: 'Whether files of devices name the networks behind other devices.',
   },
   {
+    name: 'DEFAULT_LIMIT_DOWN',
+    form: 'value',
+    example: '100000000',
+    sentence: 'The most that each device gets, in bits per second.',
+  },
+  {
+    name: 'DEFAULT_LIMIT_UP',
+    form: 'value',
+    example: '20000000',
+    sentence: 'The most that each device sends, in bits per second.',
+  },
+  {
     name: 'DISABLE_VPN_ON_OIDC_ERROR',
     form: 'value',
     example: 'false',

@@ -224,6 +224,13 @@ export const TOO_BIG_BURST = 10;
 /** Time after which a peer may cause one more "too big" message. */
 export const TOO_BIG_INTERVAL_MS = 100;
 
+/**
+ * How much time's worth of a limit a peer may send or receive at once. TCP that has lost all of a
+ * train says nothing for 200 ms or more; what comes meanwhile must find room, or the limit is not
+ * reached.
+ */
+export const LIMIT_BURST_MS = 500;
+
 /** Messages taken from the UDP sockets in one batch. */
 export const DATAGRAM_SLOTS = 64;
 /** Datagrams that the kernel joins into one message at most (UDP_GRO). */

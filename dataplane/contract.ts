@@ -40,6 +40,9 @@ export interface PeerConfig {
   readonly scope: string;
   /** The largest packet that it takes; null or left out: the MTU of the tunnel. */
   readonly mtu?: number | null;
+  /** The most that it gets and sends, in bits per second; null or left out: no limit. */
+  readonly limitDown?: number | null;
+  readonly limitUp?: number | null;
   /**
    * Where it was heard last. Read only when the peer is added, so that its tunnel comes back after
    * a restart.

@@ -284,6 +284,10 @@ export function isEmpty(change: Change): boolean {
   return Object.values(parts).every((count) => count === 0);
 }
 
+function sameOrNone(a: number | null | undefined, b: number | null | undefined): boolean {
+  return (a ?? null) === (b ?? null);
+}
+
 const PEER_PARTS: Comparison<PeerConfig> = {
   // The two were found by it, so it is equal.
   publicKey: () => true,
@@ -292,7 +296,9 @@ const PEER_PARTS: Comparison<PeerConfig> = {
   ipv6: sameBytes,
   routes: sameNetworks,
   scope: Object.is,
-  mtu: (a, b) => (a ?? null) === (b ?? null),
+  mtu: sameOrNone,
+  limitDown: sameOrNone,
+  limitUp: sameOrNone,
   // It matters only when a peer is added.
   resume: () => true,
 };

@@ -45,6 +45,7 @@ import { type CaptureOrder, Captures } from './path/capture.ts';
 import { Forwarder } from './path/forwarder.ts';
 import { HandedOver } from './path/handed.ts';
 import { InwardJudge } from './path/inward.ts';
+import { Limits } from './path/limits.ts';
 import { Mtus } from './path/mtu.ts';
 import { OutwardJudge } from './path/outward.ts';
 import { type EndedPart, type FlowQuery, FlowList, type LiveFlow } from './path/flow-list.ts';
@@ -56,7 +57,7 @@ import { reasonNames, reasons } from './reasons.ts';
 import { dropsByName, Sampling } from './sample.ts';
 import { Sanity } from './sanity.ts';
 import { initiationsPerTurn } from './slices.ts';
-import { losesAddress } from './wireguard/known-peer.ts';
+import { type KnownPeer, losesAddress } from './wireguard/known-peer.ts';
 import { Receiver } from './wireguard/receive.ts';
 import { Sender } from './wireguard/send.ts';
 import type { StagedPacket } from './wireguard/staging.ts';
@@ -101,6 +102,7 @@ export class Pipeline {
   readonly #unfinished: UnfinishedDatagrams;
   readonly #sanity: Sanity;
   readonly #mtus: Mtus;
+  readonly #limits = new Limits();
   readonly #path: PacketPath;
   readonly #handed: HandedOver;
   readonly #explainer: Explainer;
@@ -149,8 +151,9 @@ export class Pipeline {
     this.#mtus = mtus;
     const filter = tracker.judge;
     const { handOver } = tunnel;
-    const inward = new InwardJudge({ sanity, filter, unfinished, mtus, hasTun });
-    const outward = new OutwardJudge({ allowedIps, sanity, filter, mtus });
+    const limits = this.#limits;
+    const inward = new InwardJudge({ sanity, filter, unfinished, mtus, limits, hasTun });
+    const outward = new OutwardJudge({ allowedIps, sanity, filter, mtus, limits });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
     const refusals = new RefusalTable({ random });
     this.#refusals = refusals;
@@ -160,8 +163,8 @@ export class Pipeline {
     const refused = new Refused({ refusals, tracker, drop });
     const captures = new Captures({ tracker, tunnel, sender });
     this.#captures = captures;
-    const acting = { engine, sender, handOver, tracker, unfinished, mtus, refused, captures };
-    const forwarder = new Forwarder(acting);
+    const kept = { tracker, unfinished, mtus, limits };
+    const forwarder = new Forwarder({ engine, sender, handOver, ...kept, refused, captures });
     this.#path = new PacketPath({ inward, outward, forwarder, refused, captures });
     this.#flowLog = this.#openFlowLog(options.flowLog ?? null);
     const [receiver, path] = [this.#receiver, this.#path];
@@ -228,6 +231,7 @@ export class Pipeline {
     this.#flowLog?.begin(now, wallMs);
     this.#tracker.begin(now, wallMs);
     this.#unfinished.begin(now);
+    this.#limits.begin(now);
     this.#refusals.begin(now);
     this.#tunnel.wallMs = wallMs;
     this.#path.begin();
@@ -265,6 +269,7 @@ export class Pipeline {
   explain(question: Question, isHanded: boolean, now: number, wallMs: number): Explanation | null {
     this.#tracker.setTime(now, wallMs);
     this.#unfinished.begin(now);
+    this.#limits.begin(now);
     return this.#explainer.explain(question, isHanded, now);
   }
 
@@ -373,7 +378,7 @@ export class Pipeline {
       if (peer === null) continue;
       this.#tracker.addPeer(peer.slot, config.scope, peer.id, peer.isHere);
       if (config.resume !== null) this.#tracker.doubt(peer.slot, UDP_FLOW_MS);
-      this.#mtus.set(peer.slot, config.mtu);
+      this.#setSizes(peer, config);
       if (isOwn(peer)) this.#tunnel.initiateAfterRestart(peer, now);
     }
     this.#captures.renew();
@@ -403,6 +408,7 @@ export class Pipeline {
     gone.add(peer.slot);
     this.#tracker.removePeer(peer.slot);
     this.#refusals.forget(peer.slot);
+    this.#limits.set(peer.slot, null, null);
     this.#tunnel.removePeer(peer);
   }
 
@@ -415,7 +421,13 @@ export class Pipeline {
       if (losesAddress({ ipv4, ipv6, routes }, config, version))
         this.#tracker.forgetAddress(peer.slot, version);
     this.#tracker.moveToScope(peer.slot, config.scope);
-    this.#mtus.set(peer.slot, config.mtu);
+    this.#setSizes(peer, config);
+  }
+
+  /** Sets how large packets of a peer may be, and how many of them may come. */
+  #setSizes({ slot, isHere }: KnownPeer, { mtu, limitDown, limitUp }: PeerConfig): void {
+    this.#mtus.set(slot, mtu);
+    if (isHere) this.#limits.set(slot, limitDown, limitUp);
   }
 
   /** Sets the addresses of this host (4 or 16 bytes each), beside those of the tunnel. */

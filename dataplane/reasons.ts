@@ -71,6 +71,8 @@ const names = [
   'flows_full',
   'hop_limit_exceeded',
   'packet_too_big',
+  // More than the limit of a device, to it or from it.
+  'rate_limit',
   'rule_drop',
   'default_drop',
   'no_peer',

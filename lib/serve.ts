@@ -164,6 +164,8 @@ function rowSettings(
   {
     vpn_session_duration: duration,
     default_client_mtu: mtu,
+    default_limit_down: limitDown,
+    default_limit_up: limitUp,
     default_action: action,
   }: FixedSettings,
 ): Omit<TranslateSettings, keyof Networks | 'gatewayId'> {
@@ -171,6 +173,8 @@ function rowSettings(
     requireSignIn: config.vpnSessionRequireSignIn,
     ...(duration === undefined ? {} : { vpnSessionDuration: duration }),
     ...(mtu === undefined ? {} : { defaultClientMtu: mtu }),
+    ...(limitDown === undefined ? {} : { defaultLimitDown: limitDown }),
+    ...(limitUp === undefined ? {} : { defaultLimitUp: limitUp }),
     ...(action === undefined ? {} : { defaultAction: action }),
   };
 }

@@ -42,6 +42,7 @@ export {
   type SentName,
   type SentOf,
 } from './fields/field.ts';
+export { limit } from './fields/limits.ts';
 export type { ProviderKind } from './fields/identity.ts';
 export {
   type OpenidConnectProvider,

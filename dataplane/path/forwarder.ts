@@ -1,6 +1,7 @@
-// Acts on verdicts, one packet after the other: tracks the packet, clamps it, marks it for the TUN
-// or for encryption, or turns it into the answer to its sender. At the end of a batch the engine
-// writes and encrypts what was marked.
+// Acts on verdicts, one packet after the other: takes the packet from the limits, tracks it, clamps
+// it, marks it for the TUN or for encryption, or turns it into the answer to its sender. What is
+// over a limit is as if it had never come: no flow and no hit of a rule remembers it. At the end of
+// a batch the engine writes and encrypts what was marked.
 
 import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT } from '../constants.ts';
 import {
@@ -26,6 +27,7 @@ import type { HandOver } from '../wireguard/hand-over.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Peer } from '../wireguard/peer.ts';
 import type { Sender } from '../wireguard/send.ts';
+import { DOWN, type Limits, UP } from './limits.ts';
 import type { Mtus } from './mtu.ts';
 import type { Refused } from './refused.ts';
 import { isOwn } from '../wireguard/tunnel.ts';
@@ -40,6 +42,7 @@ export interface ForwarderParts {
   readonly tracker: Pick<Tracker, 'track'>;
   readonly unfinished: Pick<UnfinishedDatagrams, 'take'>;
   readonly mtus: Mtus;
+  readonly limits: Pick<Limits, 'has' | 'take'>;
   readonly refused: Pick<Refused, 'unsent'>;
   readonly captures: Pick<Captures, 'isOn' | 'answer'>;
 }
@@ -52,6 +55,7 @@ export class Forwarder {
   readonly #tracker: ForwarderParts['tracker'];
   readonly #unfinished: ForwarderParts['unfinished'];
   readonly #mtus: Mtus;
+  readonly #limits: ForwarderParts['limits'];
   readonly #refused: ForwarderParts['refused'];
   readonly #captures: ForwarderParts['captures'];
   /** By descriptor of the current batch: the peer for which it is sealed. */
@@ -66,6 +70,7 @@ export class Forwarder {
     this.#tracker = parts.tracker;
     this.#unfinished = parts.unfinished;
     this.#mtus = parts.mtus;
+    this.#limits = parts.limits;
     this.#refused = parts.refused;
     this.#captures = parts.captures;
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
@@ -80,8 +85,10 @@ export class Forwarder {
   /** Acts on the verdict on descriptor `i`, which peer `from` sent. */
   inward(batch: Batch, i: number, from: Peer, verdict: Verdict, now: number): void {
     const { packet, reason, to } = verdict;
+    if (reason === reasons.rate_limit) return;
     if (verdict.wasFiltered) this.#tracker.track(packet, verdict.flow);
     if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
+    if (reason === reasons.none) this.#limits.take(from.slot, UP, packet.length);
     const { view, descriptors } = batch;
     const at = i * DESCRIPTOR_WORDS;
     const offset = descriptors[at + OFFSET]!;
@@ -109,8 +116,10 @@ export class Forwarder {
   handed(batch: Batch, i: number, from: KnownPeer, verdict: Verdict, now: number): void {
     const { packet, reason, flow, to } = verdict;
     flow.rule = NO_RULE;
+    if (reason === reasons.rate_limit) return;
     if (verdict.wasFiltered) this.#tracker.track(packet, flow);
     if (reason !== reasons.none || to === null || !isOwn(to)) return;
+    this.#limits.take(to.slot, DOWN, packet.length);
     const refused = this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, from.slot);
     if (refused !== reasons.none) this.#refused.unsent(verdict, from.slot, refused);
   }
@@ -120,6 +129,7 @@ export class Forwarder {
     const { packet, reason } = verdict;
     if (verdict.place === TO_WORKER)
       return this.#handOver.mark(batch, i, verdict.to!.worker, KIND_FROM_TUN, null);
+    if (reason === reasons.rate_limit) return;
     const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
     if (verdict.wasFiltered) this.#trackFromTun(batch.view, offset, verdict);
     if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
@@ -127,6 +137,8 @@ export class Forwarder {
     if (to === null || !isOwn(to)) return;
     if (verdict.isReadable) this.#mtus.clampFromTun(batch.view, offset, packet, to.slot);
     if (verdict.place === TO_PEER) {
+      if (this.#limits.has(to.slot, DOWN))
+        this.#limits.take(to.slot, DOWN, bytesFromTun(batch, i, verdict));
       const refused = this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, NO_PEER);
       if (refused !== reasons.none) this.#refused.unsent(verdict, NO_PEER, refused);
     } else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
@@ -160,6 +172,7 @@ export class Forwarder {
   #toPeer(batch: Batch, i: number, verdict: Verdict, from: KnownPeer, now: number): void {
     const to = verdict.to!;
     if (!isOwn(to)) return this.#handOver.mark(batch, i, to.worker, KIND_FROM_PEER, from);
+    this.#limits.take(to.slot, DOWN, verdict.packet.length);
     const refused = this.#seal(batch, i, to, 0, now, from.slot);
     if (refused !== reasons.none) this.#refused.unsent(verdict, from.slot, refused);
   }
@@ -188,4 +201,13 @@ export class Forwarder {
     this.#hasSealWork = true;
     return this.#sender.sendPacket(peer, batch, i, headerBytes, now, from);
   }
+}
+
+/** Bytes of the packets into which the packet of descriptor `i` from the TUN is cut. */
+function bytesFromTun({ view, descriptors }: Batch, i: number, verdict: Verdict): number {
+  const at = i * DESCRIPTOR_WORDS;
+  const offset = descriptors[at + OFFSET]!;
+  const { isReadable, packet } = verdict;
+  if (!isReadable) return descriptors[at + LENGTH]!;
+  return bytesOfSegments(view, offset, packet, segmentsOf(view, offset, packet));
 }

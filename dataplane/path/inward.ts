@@ -1,6 +1,6 @@
 // The verdict on an inner packet that a peer sent. The checks in their order:
 //
-//     readable -> addresses -> form -> where it goes -> filter -> whether it can go there
+//     readable -> addresses -> form -> where it goes -> filter -> whether it can go there -> limits
 //
 // The first check that refuses the packet gives the reason. The verdict depends on the packet, the
 // peer, the tables and the time. Asking for it changes none of them; forwarder.ts acts on it.
@@ -14,6 +14,7 @@ import { isEchoRequest } from '../wire/icmp.ts';
 import { parseInner, WHOLE } from '../wire/ip.ts';
 import { findMalformed } from '../wire/malformed.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
+import { DOWN, type Limits, UP } from './limits.ts';
 import type { Mtus } from './mtu.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
 
@@ -23,6 +24,7 @@ export interface InwardTables {
   readonly filter: Judge;
   readonly unfinished: Pick<UnfinishedDatagrams, 'judge'>;
   readonly mtus: Pick<Mtus, 'isTooBig'>;
+  readonly limits: Pick<Limits, 'isReached'>;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
 }
@@ -33,15 +35,17 @@ export class InwardJudge {
   readonly #filter: Judge;
   readonly #unfinished: InwardTables['unfinished'];
   readonly #mtus: InwardTables['mtus'];
+  readonly #limits: InwardTables['limits'];
   readonly #hasTun: boolean;
   /** True: no packet passes, whatever peers and rules say. */
   isClosed = false;
 
-  constructor({ sanity, filter, unfinished, mtus, hasTun }: InwardTables) {
+  constructor({ sanity, filter, unfinished, mtus, limits, hasTun }: InwardTables) {
     this.#sanity = sanity;
     this.#filter = filter;
     this.#unfinished = unfinished;
     this.#mtus = mtus;
+    this.#limits = limits;
     this.#hasTun = hasTun;
   }
 
@@ -93,6 +97,7 @@ export class InwardJudge {
     // Its hop was counted where it came in.
     verdict.to = to;
     if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    if (this.#limits.isReached(to.slot, DOWN)) return reasons.rate_limit;
     verdict.place = TO_PEER;
     return reasons.none;
   }
@@ -128,6 +133,7 @@ export class InwardJudge {
       const unfinished = this.#unfinished.judge(view, offset, packet, from.slot);
       if (unfinished !== reasons.none) return unfinished;
     }
+    if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
     verdict.place = TO_TUN;
     return reasons.none;
   }
@@ -141,6 +147,7 @@ export class InwardJudge {
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
     if (!isEchoRequest(view, offset, verdict.packet)) return reasons.no_tun;
+    if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
     verdict.place = ECHO_TO_SENDER;
     return reasons.none;
   }
@@ -158,6 +165,9 @@ export class InwardJudge {
     if (packet.hopLimit <= 1) return reasons.hop_limit_exceeded;
     verdict.to = to;
     if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
+    // The worker of another peer asks that peer's limit itself.
+    if (this.#limits.isReached(to.slot, DOWN)) return reasons.rate_limit;
     verdict.place = TO_PEER;
     return reasons.none;
   }

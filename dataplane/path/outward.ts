@@ -1,6 +1,7 @@
 // The verdict on a packet from the TUN. The checks in their order:
 //
 //     whole -> the peer of its destination -> source -> readable -> no own datagram -> flow -> size
+//     -> limit
 //
 // What is for a peer of another worker is judged there, from the beginning.
 //
@@ -14,6 +15,7 @@ import type { Sanity } from '../sanity.ts';
 import { parseInner } from '../wire/ip.ts';
 import type { AllowedIps } from '../wireguard/allowed-ips.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
+import { DOWN, type Limits } from './limits.ts';
 import type { Mtus } from './mtu.ts';
 import { TO_PEER, TO_WORKER, type Verdict } from './verdict.ts';
 
@@ -23,6 +25,7 @@ export interface OutwardTables {
   readonly sanity: Pick<Sanity, 'outward' | 'isOwnDatagram'>;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isSuperPacketTooBig'>;
+  readonly limits: Pick<Limits, 'isReached'>;
 }
 
 /** Judges packets from the TUN. Never allocates. */
@@ -31,14 +34,16 @@ export class OutwardJudge {
   readonly #sanity: OutwardTables['sanity'];
   readonly #filter: Judge;
   readonly #mtus: OutwardTables['mtus'];
+  readonly #limits: OutwardTables['limits'];
   /** True: no packet passes, whatever peers and rules say. */
   isClosed = false;
 
-  constructor({ allowedIps, sanity, filter, mtus }: OutwardTables) {
+  constructor({ allowedIps, sanity, filter, mtus, limits }: OutwardTables) {
     this.#allowedIps = allowedIps;
     this.#sanity = sanity;
     this.#filter = filter;
     this.#mtus = mtus;
+    this.#limits = limits;
   }
 
   /** Judges the packet at `offset`; `wasTruncated`: the kernel cut it off. */
@@ -83,6 +88,7 @@ export class OutwardJudge {
       if (this.#mtus.isSuperPacketTooBig(view, offset, packet, to.slot))
         return reasons.packet_too_big;
     }
+    if (this.#limits.isReached(to.slot, DOWN)) return reasons.rate_limit;
     verdict.place = TO_PEER;
     return reasons.none;
   }

@@ -58,6 +58,8 @@ const TEXTS = [
   'id',
   'scopes',
   'routes',
+  'down',
+  'up',
   'role',
   'destination',
   'action',

@@ -17,6 +17,7 @@ import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { setSwitches, type Switches } from '../devices/switches.ts';
 import { entryLine, showEntry } from '../records/audit.ts';
+import { limitCommands } from './limit-commands.ts';
 import { metadataCommands } from './metadata-commands.ts';
 import { providerCommands } from './provider-commands.ts';
 import { recordCommands } from './record-commands.ts';
@@ -53,6 +54,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'token revoke': revokeOneToken,
   'audit list': listAudit,
   ...gatewayCommands,
+  ...limitCommands,
   ...providerCommands,
   ...metadataCommands,
 };

@@ -30,6 +30,8 @@ export const optionTypes = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
   role: { type: 'string' },
+  down: { type: 'string' },
+  up: { type: 'string' },
   destination: { type: 'string' },
   action: { type: 'string' },
   'port-type': { type: 'string' },
@@ -157,6 +159,20 @@ export const commands = {
       'Lets a device pass no packet from a time on (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, not end. --dry-run says what that would end now, and changes nothing.',
     takes: ['id', 'at', 'dry-run', 'json'],
     needs: ['id', 'at'],
+  },
+  'device limit': {
+    usage: '--id ID [--down BITS] [--up BITS]',
+    sentence:
+      'Limits what a device gets (--down) and sends (--up), in bits per second; none takes its own limit away, so that its owner or the settings say it.',
+    takes: ['id', 'down', 'up', 'json'],
+    needs: ['id'],
+  },
+  'user limit': {
+    usage: '--email E [--down BITS] [--up BITS]',
+    sentence:
+      'Limits what each device of a user gets (--down) and sends (--up), in bits per second; none takes the limit away, so that the settings say it.',
+    takes: ['email', 'down', 'up', 'json'],
+    needs: ['email'],
   },
   'user set-role': {
     usage: '--email E --role R',

@@ -22,6 +22,8 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'ends-at': ['T', 'A date or a time, UTC where no zone is named.'],
   json: ['', 'Prints JSON for programs.'],
   'password-stdin': ['', 'Reads the password from standard input.'],
+  down: ['BITS', 'Bits per second to a device, 64000 to 100000000000; none: no limit of its own.'],
+  up: ['BITS', 'Bits per second from a device, likewise.'],
   'no-password': ['', 'Makes a user who signs in through an identity provider alone.'],
   'reset-mfa': ['', 'Takes all second factors away.'],
   replace: ['', 'Takes the place of what is there.'],

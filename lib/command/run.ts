@@ -26,6 +26,9 @@ export interface Options {
   /** A time to come; null for never. */
   readonly at?: Date | null;
   readonly role?: string;
+  /** Limits to and from a device, in bits per second; the API's rules judge them. */
+  readonly down?: string;
+  readonly up?: string;
   readonly destination?: string;
   readonly action?: string;
   readonly portType?: string;

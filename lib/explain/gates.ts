@@ -18,6 +18,7 @@ export const gates = {
   rules: 'Nothing forbids it.',
   way: 'There is a way to the destination.',
   size: 'The packet is not too big.',
+  limit: 'No limit of a device is reached.',
   receiver: 'The device that it is for can be reached.',
 } as const;
 
@@ -64,6 +65,7 @@ const OF_REASONS: Readonly<Partial<Record<ReasonName, GateName>>> = {
   hop_limit_exceeded: 'way',
   peer_gone: 'way',
   packet_too_big: 'size',
+  rate_limit: 'limit',
   peer_no_endpoint: 'receiver',
   peer_elsewhere: 'receiver',
 };

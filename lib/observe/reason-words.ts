@@ -66,6 +66,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   hop_limit_exceeded: 'A packet had passed as many routers as it may.',
   packet_too_big:
     'A packet was larger than the tunnel allows; the gateway sent the right size to its sender.',
+  rate_limit: 'A device got or sent more than its limit allows.',
   rule_drop: 'A rule drops it.',
   default_drop: 'No rule matches it, and the default action is to drop.',
   no_peer: 'No served device has the address that it was sent to.',
@@ -106,6 +107,7 @@ const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
   'default_drop',
   'hop_limit_exceeded',
   'packet_too_big',
+  'rate_limit',
   'no_tun',
   'database_away',
 ]);

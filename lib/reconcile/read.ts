@@ -51,6 +51,9 @@ export interface RowSettings {
   readonly vpnSessionDuration: number;
   /** The MTU of devices that have none of their own; null: the tunnel's. */
   readonly defaultClientMtu: number | null;
+  /** Limits of devices without one of their own or of their owner, in bits per second. */
+  readonly defaultLimitDown: number | null;
+  readonly defaultLimitUp: number | null;
   /** What happens to packets that no rule matches. */
   readonly defaultAction: RuleAction;
 }
@@ -191,6 +194,8 @@ async function readSettings(database: Database, transaction: Transaction): Promi
   return {
     vpnSessionDuration: configuration?.vpn_session_duration ?? 0,
     defaultClientMtu: configuration?.default_client_mtu ?? null,
+    defaultLimitDown: configuration?.default_limit_down ?? null,
+    defaultLimitUp: configuration?.default_limit_up ?? null,
     defaultAction: configuration?.default_action ?? 'accept',
   };
 }

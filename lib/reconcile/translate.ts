@@ -11,8 +11,15 @@ import {
   type PeerConfig,
   type RuleConfig,
 } from '../../dataplane/index.ts';
-import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../models/index.ts';
+import {
+  limit,
+  type ObeyedDevice,
+  type ObeyedRule,
+  type ObeyedUser,
+  type RuleAction,
+} from '../../models/index.ts';
 import { isKey, KEY_BYTES } from '../judge/keys.ts';
+import type { RowSettings } from './read.ts';
 
 /** Settings that decide what rows mean. */
 export interface TranslateSettings {
@@ -25,6 +32,8 @@ export interface TranslateSettings {
   /** What the environment fixes, instead of what the rows say. */
   readonly vpnSessionDuration?: number;
   readonly defaultClientMtu?: number | null;
+  readonly defaultLimitDown?: number | null;
+  readonly defaultLimitUp?: number | null;
   readonly defaultAction?: RuleAction;
 }
 
@@ -142,6 +151,31 @@ export function isInside(
 export function defaultMtu(inRows: number | null, settings: TranslateSettings): number {
   const { defaultClientMtu = inRows } = settings;
   return checkedMtu(defaultClientMtu) ?? MTU_MAX;
+}
+
+/** Limits of a device or of a user; null: somebody else says it. */
+export type RowLimits = Pick<ObeyedDevice & ObeyedUser, 'limit_down' | 'limit_up'>;
+
+/** The limits that a device has: its own, else those of its owner, else those of all. */
+export function peerLimits(
+  device: RowLimits,
+  owner: RowLimits | null,
+  inRows: Pick<RowSettings, 'defaultLimitDown' | 'defaultLimitUp'>,
+  settings: TranslateSettings,
+): Pick<PeerConfig, 'limitDown' | 'limitUp'> {
+  const { defaultLimitDown = inRows.defaultLimitDown, defaultLimitUp = inRows.defaultLimitUp } =
+    settings;
+  const down = device.limit_down ?? owner?.limit_down ?? defaultLimitDown;
+  const up = device.limit_up ?? owner?.limit_up ?? defaultLimitUp;
+  return {
+    ...(down === null ? {} : { limitDown: boundedLimit(down) }),
+    ...(up === null ? {} : { limitUp: boundedLimit(up) }),
+  };
+}
+
+/** What no request could have sent is the nearest that one could. */
+function boundedLimit(value: number): number {
+  return Math.min(Math.max(value, limit.min), limit.max);
 }
 
 /** Null where there is none, or one that no interface can have. */

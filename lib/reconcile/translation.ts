@@ -16,8 +16,10 @@ import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
   deviceEnd,
+  peerLimits,
   type Refusal,
   resumeOf,
+  type RowLimits,
   vpnSessionEnd,
   translateDevice,
   type TranslateSettings,
@@ -55,6 +57,7 @@ interface Device {
   readonly ownerId: string;
   readonly publicKey: string;
   readonly usesDefaultMtu: boolean;
+  readonly limits: RowLimits;
   peer: PeerConfig | Refusal;
   /** Until when the device is on, in Unix ms; `isOn` says whether that time is still to come. */
   readonly endMs: number;
@@ -83,6 +86,8 @@ export class Translation {
   #rowSettings: Omit<RowSettings, 'defaultAction'> = {
     vpnSessionDuration: 0,
     defaultClientMtu: null,
+    defaultLimitDown: null,
+    defaultLimitUp: null,
   };
   /** What happens to packets that no rule matches; null until it is read. */
   #defaultAction: RuleAction | null = null;
@@ -300,14 +305,21 @@ export class Translation {
     // All sessions must be judged again.
     if (settings.vpnSessionDuration !== before.vpnSessionDuration)
       this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
-    if (settings.defaultClientMtu === before.defaultClientMtu) return;
+    const isSameMtu = settings.defaultClientMtu === before.defaultClientMtu;
+    const areSameLimits =
+      settings.defaultLimitDown === before.defaultLimitDown &&
+      settings.defaultLimitUp === before.defaultLimitUp;
+    if (isSameMtu && areSameLimits) return;
     for (const { publicKey, usesDefaultMtu } of this.#devices.values())
-      if (usesDefaultMtu) this.#pendingKeys.add(publicKey);
+      if (usesDefaultMtu || !areSameLimits) this.#pendingKeys.add(publicKey);
   }
 
   #takeUser(id: string, row: ObeyedUser | null, nowMs: number): void {
     const owner = this.#owner(id);
+    const before = owner.row;
     owner.row = row;
+    if (before?.limit_down !== row?.limit_down || before?.limit_up !== row?.limit_up)
+      for (const { publicKey } of owner.devices) this.#pendingKeys.add(publicKey);
     this.#judge(owner, nowMs);
     this.#forgetUnused(id, owner);
   }
@@ -323,6 +335,7 @@ export class Translation {
       ownerId,
       publicKey,
       usesDefaultMtu: row.use_default_mtu,
+      limits: { limit_down: row.limit_down, limit_up: row.limit_up },
       peer,
       endMs: deviceEnd(row),
       isOn: false,
@@ -409,8 +422,11 @@ export class Translation {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
     if (device === undefined || !this.#isServed(device)) return null;
     if ('message' in device.peer) return null;
-    if (!device.usesDefaultMtu) return device.peer;
-    return { ...device.peer, mtu: defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings) };
+    const owner = this.#owners.get(device.ownerId)?.row ?? null;
+    const limits = peerLimits(device.limits, owner, this.#rowSettings, this.#settings);
+    if (!device.usesDefaultMtu) return { ...device.peer, ...limits };
+    const mtu = defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings);
+    return { ...device.peer, mtu, ...limits };
   }
 }
 

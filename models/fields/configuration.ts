@@ -2,6 +2,7 @@
 // There is one row. docs/api.md#the-configuration.
 
 import { clientSettings } from './client-settings.ts';
+import { limitField } from './limits.ts';
 import { type ColumnsOf, fieldsOf, holds, type NewColumnsOf } from './field.ts';
 import type { OpenidConnectProvider, SamlIdentityProvider } from './provider.ts';
 
@@ -87,6 +88,12 @@ export const configurationFields = fieldsOf({
         'Whether the files of devices name the networks behind other devices among their allowed IPs.',
     },
   },
+  default_limit_down: limitField(
+    'The most that each device gets, in bits per second; null: no limit.',
+  ),
+  default_limit_up: limitField(
+    'The most that each device sends, in bits per second; null: no limit.',
+  ),
   disable_vpn_on_oidc_error: {
     column: { kind: 'flag', default: false },
     audit: 'value',

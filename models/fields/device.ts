@@ -3,6 +3,7 @@
 // flags when they are read, never copied. docs/api.md#devices.
 
 import { clientSettings } from './client-settings.ts';
+import { limitField } from './limits.ts';
 import { type ColumnsOf, fieldsOf, type NewColumnsOf, type ObeyedOf, type RowOf } from './field.ts';
 
 /** True: the setting of that name shows the configuration's default. */
@@ -153,6 +154,12 @@ export const deviceFields = fieldsOf({
       nullable: true,
     },
   },
+  limit_down: limitField(
+    'The most that the device gets, in bits per second; null: as its owner or the configuration says.',
+  ),
+  limit_up: limitField(
+    'The most that the device sends, in bits per second; null: as its owner or the configuration says.',
+  ),
   // When an administrator switched the device off; null while it is on.
   disabled_at: { column: { kind: 'time', nullable: true }, audit: 'value', obeyed: true },
   // From when on it passes no packet; null: never.

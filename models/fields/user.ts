@@ -1,5 +1,6 @@
 // The fields of a user: who may own devices and administer. docs/api.md#users.
 
+import { limitField } from './limits.ts';
 import { type ColumnsOf, fieldsOf, type NewColumnsOf, type ObeyedOf, type RowOf } from './field.ts';
 
 /** The table of the record. */
@@ -78,6 +79,12 @@ export const userFields = fieldsOf({
   },
   // Which provider's error disabled the user, as `oidc/okta`; null for any other cause.
   disabled_provider: { column: { kind: 'text', size: 80, nullable: true }, audit: 'value' },
+  limit_down: limitField(
+    'The most that each device of the user gets, in bits per second; null: as the configuration says.',
+  ),
+  limit_up: limitField(
+    'The most that each device of the user sends, in bits per second; null: as the configuration says.',
+  ),
   last_signed_in_at: {
     column: { kind: 'time', nullable: true },
     audit: 'nothing',

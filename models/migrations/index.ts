@@ -12,6 +12,7 @@ import { up as policyTests } from './0003-policy-tests.ts';
 import { up as ruleFields } from './0004-rule-fields.ts';
 import { up as tokenScopes } from './0005-token-scopes.ts';
 import { up as routes } from './0006-routes.ts';
+import { up as limits } from './0007-limits.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   { name: '0004-rule-fields', up: ruleFields },
   { name: '0005-token-scopes', up: tokenScopes },
   { name: '0006-routes', up: routes },
+  { name: '0007-limits', up: limits },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

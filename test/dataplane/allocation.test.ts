@@ -242,7 +242,7 @@ class Tunnel {
       const resume = { endpoint: { address: '127.0.0.1', port: far.port }, heardAtMs: 0 };
       const rules = [rule('4', 'accept', '10.0.0.0/8'), rule('6', 'accept', 'fd00::/16')];
       const desired = {
-        peers: new Map([[key, { ...config, resume }]]),
+        peers: new Map([[key, { ...config, resume, limitDown: 1e11, limitUp: 1e11 }]]),
         rules: new Map([['owner', rules]]),
       };
       const [, now, wallMs] = this.#clock;

@@ -60,6 +60,9 @@ const cases: readonly [string, GatewayConfig, GatewayConfig, Record<string, stri
   ['its owner changes', config([a]), config([{ ...a, scope: 'other' }]), { updated: ['A'] }],
   ['its MTU comes', config([a]), config([{ ...a, mtu: 1_280 }]), { updated: ['A'] }],
   ['its MTU is unknown, said twice', config([a]), config([{ ...a, mtu: null }]), {}],
+  ['a limit comes', config([a]), config([{ ...a, limitDown: 64_000 }]), { updated: ['A'] }],
+  ['another limit comes', config([a]), config([{ ...a, limitUp: 64_000 }]), { updated: ['A'] }],
+  ['there are no limits, said twice', config([a]), config([{ ...a, limitDown: null }]), {}],
   [
     'only where it was last heard changes',
     config([a]),

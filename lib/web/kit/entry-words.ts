@@ -34,6 +34,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   mtu: NUMBER,
   persistent_keepalive: NUMBER,
   vpn_session_duration: NUMBER,
+  limit_down: NUMBER,
+  limit_up: NUMBER,
   ipv4: ADDRESS_4,
   ipv6: ADDRESS_6,
 };
@@ -76,7 +78,7 @@ function isNumbersAlone(host: string): boolean {
 }
 
 function nameOf(name: string): string {
-  return name.replace(/^default_client_/, '');
+  return name.replace(/^default_(client_)?/, '');
 }
 
 function quoted(texts: FieldFaults, text: string, { isGood, fault }: Kind): FieldFaults {

@@ -21,6 +21,7 @@ import {
   UNTYPED,
   withHostFaults,
 } from '../parts/device-form.ts';
+import { limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import {
@@ -179,6 +180,7 @@ async function showDevice(
       text: textOfValue(shown[name]),
       isDefault: device[`use_default_${name}`],
     })),
+    limits: limitLines(device, owner, await web.recall.configuration()),
     expiry: refused?.expiry ?? switches.ends?.slice(0, 16) ?? '',
     expiryFaults: refused?.faults ?? [],
   });

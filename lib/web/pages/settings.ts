@@ -112,6 +112,25 @@ const securityForm: readonly Section[] = [
   },
 ];
 
+const limitsForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'default_limit_down',
+        label: 'To each device (bits per second)',
+        kind: 'number',
+        help: 'For example 10000000 for 10 Mbit/s. Empty: no limit.',
+      },
+      {
+        name: 'default_limit_up',
+        label: 'From each device (bits per second)',
+        kind: 'number',
+        help: 'Empty: no limit.',
+      },
+    ],
+  },
+];
+
 const defaultActionForm: readonly Section[] = [
   {
     fields: [
@@ -158,6 +177,14 @@ const pages: readonly Page[] = [
       ...typedDuration(Number(settings[DURATION])),
     }),
     toInput: secondsOf,
+  },
+  {
+    path: '/settings/limits',
+    title: 'Limits',
+    lead: 'How much each device may get and send. A user and a device may have limits of their own, which count in place of these.',
+    sections: limitsForm,
+    toTyped: (settings) => typedFrom(settings, limitsForm),
+    toInput: (input) => input,
   },
   {
     path: '/settings/default_action',

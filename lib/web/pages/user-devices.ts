@@ -20,6 +20,7 @@ import {
   UNTYPED,
   withHostFaults,
 } from '../parts/device-form.ts';
+import { limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
 import { textOfValue } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
@@ -107,16 +108,15 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
 async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
   const rights = await deviceRights(web, request);
   const { row, client, isFileOld } = await ownDevice(web, request);
+  const owner = await ownerOf(web, request);
+  const rules = await sessionRules(web);
   return web.pages.show(request, h, 'user-device', {
     title: row.name,
     styles: ['lib/uplot.css'],
     scripts: ['device-live.js'],
     device: row,
     isFileOld,
-    status: deviceStatusView(
-      row,
-      stopOf(row, await ownerOf(web, request), await sessionRules(web)),
-    ),
+    status: deviceStatusView(row, stopOf(row, owner, rules)),
     switches: switchView(row),
     problem: problemOf(web.services, row.id),
     diagnosis: await ownDiagnosisView(web, row),
@@ -126,6 +126,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
       text: textOfValue(client[name]),
       isDefault: row[`use_default_${name}`],
     })),
+    limits: limitLines(row, owner, await web.recall.configuration()),
     rights,
     vpn: await vpnView(web, request),
   });

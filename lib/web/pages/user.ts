@@ -35,11 +35,18 @@ const USER = '/users/{id}';
 /** Devices that the page shows; the table of all devices has the rest. */
 const DEVICES_SHOWN = 20;
 
+const LIMIT = {
+  kind: 'number',
+  help: 'For example 10000000 for 10 Mbit/s. A device may have another limit. Empty: what the settings say.',
+} as const;
+
 const userForm: readonly Section[] = [
   {
     fields: [
       { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
+      { name: 'limit_down', label: 'Limit to each device (bits per second)', ...LIMIT },
+      { name: 'limit_up', label: 'Limit from each device (bits per second)', ...LIMIT },
     ],
   },
   passwordSection(

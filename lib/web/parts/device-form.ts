@@ -24,6 +24,7 @@ interface TextQuestion {
   readonly helpIfNew?: string;
   /** Members with commas between. */
   readonly isList?: true;
+  readonly inputmode?: string;
   /** A text area of so many lines. */
   readonly rows?: number;
   readonly autocomplete?: string;
@@ -43,6 +44,12 @@ export interface FormRights {
 /** An administrator may set everything. */
 export const EVERYTHING: FormRights = { maySetNetwork: true, isAdministrator: true };
 
+const LIMIT = {
+  help: 'For example 10000000 for 10 Mbit/s. Empty: what its owner or the settings say.',
+  inputmode: 'numeric',
+  autocomplete: 'off',
+};
+
 /** The texts that the form asks for, in their order; fields of the record. */
 const texts = {
   name: {
@@ -58,6 +65,8 @@ const texts = {
     help: 'Of a branch office or a LAN to which this device leads, with commas between: 10.1.0.0/16. Most devices have none.',
     isList: true,
   },
+  limit_down: { label: 'Limit to the device (bits per second)', ...LIMIT },
+  limit_up: { label: 'Limit from the device (bits per second)', ...LIMIT },
 } satisfies Partial<Record<SentName<typeof deviceFields>, TextQuestion>>;
 
 type TextName = keyof typeof texts;
@@ -121,7 +130,8 @@ export function typedFrom(device: Shown): TypedDevice {
 
 /** What of a row the form asks for as text. */
 export function textsOf(device: DeviceRow): Readonly<Record<TextName, string | null>> {
-  return { ...textsBy((name) => textOfValue(device[name])), description: device.description };
+  const texts = textNames.map((name) => [name, textOfValue(device[name]) || null]);
+  return Object.fromEntries(texts) as Record<TextName, string | null>;
 }
 
 /**
@@ -186,10 +196,10 @@ export function deviceFormView(
   };
 }
 
-/** The values that do not follow the defaults. */
-function ownTexts({ settings }: TypedDevice): Record<string, string> {
+/** What was typed, but for settings that follow the defaults. */
+function ownTexts({ settings, ...typed }: TypedDevice): Record<string, string> {
   const own = settingNames.filter((name) => !settings[name].usesDefault);
-  return Object.fromEntries(own.map((name) => [name, settings[name].text]));
+  return { ...typed, ...Object.fromEntries(own.map((name) => [name, settings[name].text])) };
 }
 
 function textsBy(make: (name: TextName) => string): Readonly<Record<TextName, string>> {

@@ -16,6 +16,7 @@ const tabs = [
   ['/settings/client_defaults', 'Client defaults'],
   ['/settings/security', 'Security'],
   ['/settings/default_action', 'Default action'],
+  ['/settings/limits', 'Limits'],
   ['/settings/providers', 'Identity providers'],
   ['/settings/customization', 'Logo'],
 ] as const;

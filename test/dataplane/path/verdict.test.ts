@@ -127,7 +127,7 @@ class Scene {
   readonly gateway: Node;
   readonly #world = new World();
   readonly #sender: Client;
-  readonly #peers: readonly PeerConfig[];
+  #peers: readonly PeerConfig[];
   #draws = 0;
 
   constructor(options: Partial<NodeOptions> = {}) {
@@ -180,6 +180,12 @@ class Scene {
     return this;
   }
 
+  /** Limits the devices, both ways, to so many bits per second. */
+  limits(limit: number): this {
+    this.#peers = this.#peers.map((of) => ({ ...of, limitDown: limit, limitUp: limit }));
+    return this.rules();
+  }
+
   /** Lets time pass, and one turn begin. */
   skip(ms: number): this {
     this.#world.now += ms;
@@ -217,6 +223,10 @@ const states: readonly [title: string, make: () => Scene][] = [
   ['a device has used its share for fragments', () => new Scene().send(manyFragments)],
   ['without a TUN', () => new Scene({ hasTun: false, defaultAction: 'drop' })],
   ['without a TUN, and all may pass', () => new Scene({ hasTun: false }).send(inwardPackets)],
+  [
+    'a device has reached its limits',
+    () => new Scene().limits(1_000).send(inwardPackets, outwardPackets),
+  ],
   ['closed', () => new Scene().send(inwardPackets).close()],
 ];
 

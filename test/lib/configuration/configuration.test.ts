@@ -35,6 +35,9 @@ for (const kind of surfaces()) {
       default_client_endpoint: 'vpn.example.com:51820',
       default_client_mtu: 1280,
       default_client_persistent_keepalive: 25,
+      default_client_include_routes: false,
+      default_limit_down: null,
+      default_limit_up: null,
       disable_vpn_on_oidc_error: false,
       local_auth_enabled: true,
       vpn_session_duration: 0,
@@ -143,6 +146,8 @@ for (const kind of surfaces()) {
       'inserted_at',
       'updated_at',
       'default_client_endpoint',
+      'default_limit_down',
+      'default_limit_up',
       'logo',
     ]);
     const values = Object.keys(before.data).filter((name) => !nullable.has(name));

@@ -6,7 +6,7 @@ import { pruneChanges, removeUser, writeTransaction } from '../../../models/inde
 import { addManyDevices } from '../../support/database/many-devices.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
-import { collect } from '../../support/reconcile/rows.ts';
+import { collect, rowSettings } from '../../support/reconcile/rows.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: reading what changed equals reading everything`, async (t) => {
@@ -75,14 +75,16 @@ for (const kind of databaseKinds()) {
   test(`${kind}: changed settings of the configuration are read`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await collect((take) => readAll(database, take));
-    t.deepEqual(before.settings, {
-      vpnSessionDuration: 0,
-      defaultClientMtu: null,
-      defaultAction: 'accept',
-    });
+    t.deepEqual(before.settings, rowSettings());
     await writeTransaction(database, (transaction) =>
       database.models.Configuration.create(
-        { vpn_session_duration: 60, default_client_mtu: 1_280, default_action: 'drop' },
+        {
+          vpn_session_duration: 60,
+          default_client_mtu: 1_280,
+          default_limit_down: 100_000_000_000,
+          default_limit_up: 64_000,
+          default_action: 'drop',
+        },
         { transaction },
       ),
     );
@@ -90,6 +92,8 @@ for (const kind of databaseKinds()) {
     t.deepEqual(settings, {
       vpnSessionDuration: 60,
       defaultClientMtu: 1_280,
+      defaultLimitDown: 100_000_000_000,
+      defaultLimitUp: 64_000,
       defaultAction: 'drop',
     });
   });

@@ -74,6 +74,20 @@ test('a device that has none is known by the default that its file shows', (t) =
   t.deepEqual(mtus(1_300, { defaultClientMtu: null }), [1_400, 1_500]);
 });
 
+test('a limit that no request could have sent is the nearest that one could', (t) => {
+  const limitsOf = (limit_down: number, limit_up: number): unknown => {
+    const { peers } = translateAll(
+      everything({ devices: [deviceRow({ limit_down, limit_up })] }),
+      settings,
+      NOW,
+    ).config;
+    return [peers.get(KEY)?.limitDown, peers.get(KEY)?.limitUp];
+  };
+  t.deepEqual(limitsOf(64_001, 99_999_999_999), [64_001, 99_999_999_999]);
+  t.deepEqual(limitsOf(0, -1), [64_000, 64_000]);
+  t.deepEqual(limitsOf(1e12, 1), [100_000_000_000, 64_000]);
+});
+
 test('where a device was heard last goes along, for the time after a restart', (t) => {
   const heard = deviceRow({
     gateway_id: 'g1',

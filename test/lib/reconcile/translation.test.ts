@@ -17,6 +17,7 @@ import {
   everything,
   KEY,
   OTHER_KEY,
+  rowSettings,
   ruleRow,
   settings,
   afterHandOver,
@@ -147,11 +148,7 @@ test('rows that are tried say what they would change of what is in force', (t) =
     ],
   });
   t.deepEqual(tried({ rules: one(ruleRow({ id: 'new' })) }).rules, [[GLOBAL_SCOPE, ['new'], 1]]);
-  const inRows: RowSettings = {
-    vpnSessionDuration: 0,
-    defaultClientMtu: null,
-    defaultAction: 'drop',
-  };
+  const inRows = rowSettings({ defaultAction: 'drop' });
   t.deepEqual(tried({ settings: inRows }), { ...nothing, defaultAction: 'drop' });
   t.is(translation.pending(), null, 'nothing has changed');
   const seen = new Date(NOW - DAY);
@@ -319,19 +316,41 @@ test('another default MTU makes the devices pending that use it, and no others',
   const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
   const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY });
   const translation = knowing({ devices: [own, shared] });
-  translation.take(
-    changesOf({
-      settings: { vpnSessionDuration: 0, defaultClientMtu: 1_300, defaultAction: 'accept' },
-    }),
-    NOW,
-  );
+  translation.take(changesOf({ settings: rowSettings({ defaultClientMtu: 1_300 }) }), NOW);
   t.deepEqual([...translation.pending()!.peers.keys()], [OTHER_KEY]);
   t.is(translation.pending()!.peers.get(OTHER_KEY)?.mtu, 1_300);
 });
 
+test('another limit makes the devices pending that it may concern, and no others', (t) => {
+  const devices = [deviceRow(), deviceRow({ id: 'd2', user_id: 'u2', public_key: OTHER_KEY })];
+  const users = [userRow(), userRow({ id: 'u2' })];
+  const translation = knowing({ users, devices });
+  const limitsOf = (): unknown =>
+    [...(translation.pending()?.peers ?? [])]
+      .map(([key, peer]) => [key === KEY ? 1 : 2, peer?.limitDown ?? null, peer?.limitUp ?? null])
+      .toSorted(([a], [b]) => Number(a) - Number(b));
+  const take = (changes: Parameters<typeof changesOf>[0]): unknown => {
+    translation.take(changesOf(changes), NOW);
+    const pending = limitsOf();
+    translation.handOver();
+    return pending;
+  };
+  t.deepEqual(take({ users: one(userRow({ limit_down: 64_000 })) }), [[1, 64_000, null]]);
+  t.deepEqual(take({ users: one(userRow({ limit_down: 64_000, email: 'b@c.test' })) }), []);
+  t.deepEqual(take({ settings: rowSettings({ defaultLimitDown: 1e6, defaultLimitUp: 2e6 }) }), [
+    [1, 64_000, 2e6],
+    [2, 1e6, 2e6],
+  ]);
+  t.deepEqual(take({ devices: one(deviceRow({ limit_up: 3e6 })) }), [[1, 64_000, 3e6]]);
+  t.deepEqual(take({ settings: rowSettings() }), [
+    [1, 64_000, 3e6],
+    [2, null, null],
+  ]);
+});
+
 test('another default action is pending alone, once, and again where it did not arrive', (t) => {
   const translation = knowing({});
-  const row = { vpnSessionDuration: 0, defaultClientMtu: null, defaultAction: 'drop' } as const;
+  const row = rowSettings({ defaultAction: 'drop' });
   translation.take(changesOf({ settings: row }), NOW);
   const pending = { peers: new Map(), rules: new Map(), defaultAction: 'drop' } as const;
   t.deepEqual(translation.pending(), pending);
@@ -374,6 +393,7 @@ type Step =
   | { table: 'rules'; id: string; row: RuleRow | null }
   | { duration: number }
   | { mtu: number | null }
+  | { limit: number | null }
   | { action: RuleAction }
   | { passMs: number }
   | { readAll: true }
@@ -392,6 +412,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
         fc.record({
           disabled_at: fc.constantFrom(null, null, new Date(NOW)),
           last_signed_in_at: fc.constantFrom(null, new Date(NOW), new Date(NOW - DAY)),
+          limit_down: fc.constantFrom(null, 64_000, 1_000_000),
         }),
       ).map((fields) => (fields === null ? null : userRow({ id, ...fields }))),
     }),
@@ -412,6 +433,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           expires_at: fc.constantFrom(null, new Date(NOW + DAY / 2), new Date(NOW - DAY)),
           use_default_mtu: fc.boolean(),
           mtu: fc.constantFrom(null, 1_280),
+          limit_down: fc.constantFrom(null, null, 2_000_000),
+          limit_up: fc.constantFrom(null, 64_000),
         }),
       ).map((fields) => (fields === null ? null : deviceRow({ id, ...fields }))),
     }),
@@ -434,6 +457,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   ),
   fc.constantFrom(0, 3_600, 100_000).map((duration) => ({ duration })),
   fc.constantFrom(null, 1_300, 99_999).map((mtu) => ({ mtu })),
+  fc.constantFrom(null, 64_000, 3_000_000).map((limit) => ({ limit })),
   fc.constantFrom('accept' as const, 'drop' as const).map((action) => ({ action })),
   fc.constantFrom(1, 3_600_000, DAY, -DAY / 2).map((passMs) => ({ passMs })),
   fc.constant({ readAll: true as const }),
@@ -452,9 +476,11 @@ const choices: fc.Arbitrary<TranslateSettings> = fc
     requireSignIn: fc.boolean(),
     gatewayId: fc.constant('g1'),
     defaultAction: fc.constantFrom('accept' as const, 'drop' as const, undefined),
+    defaultLimitDown: fc.constantFrom(null, 5_000_000, undefined),
   })
-  .map(({ defaultAction, ...chosen }) => ({
+  .map(({ defaultAction, defaultLimitDown, ...chosen }) => ({
     ...chosen,
+    ...(defaultLimitDown === undefined ? {} : { defaultLimitDown }),
     ...(defaultAction === undefined ? {} : { defaultAction }),
   }));
 
@@ -464,11 +490,7 @@ class Follower {
     users: new Map<string, UserRow>(),
     devices: new Map<string, DeviceRow>(),
     rules: new Map<string, RuleRow>(),
-    settings: {
-      vpnSessionDuration: 0,
-      defaultClientMtu: null as number | null,
-      defaultAction: 'accept' as RuleAction,
-    },
+    settings: rowSettings(),
   };
   /** What happens to packets that no rule matches, as it was handed over. */
   defaultAction: RuleAction | null = null;
@@ -488,6 +510,8 @@ class Follower {
     else if ('passMs' in step) this.translation.passTo((this.nowMs += step.passMs));
     else if ('duration' in step) this.#set({ vpnSessionDuration: step.duration });
     else if ('mtu' in step) this.#set({ defaultClientMtu: step.mtu });
+    else if ('limit' in step)
+      this.#set({ defaultLimitDown: step.limit, defaultLimitUp: step.limit });
     else if ('action' in step) this.#set({ defaultAction: step.action });
     else {
       const table = this.rows[step.table] as Map<string, unknown>;

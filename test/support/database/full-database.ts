@@ -21,7 +21,7 @@ const REFERENCES: Record<string, string> = {
 };
 
 /** Lists that the models read as JSON. */
-const JSON_LISTS = new Set(['allowed_ips', 'dns']);
+const JSON_LISTS = new Set(['allowed_ips', 'dns', 'routes']);
 
 /** Makes rows in every table; what is in them is the same for all databases of one schema. */
 export async function fillDatabase(database: Database): Promise<void> {

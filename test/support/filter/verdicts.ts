@@ -6,6 +6,7 @@ import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { Tracker } from '../../../dataplane/filter/tracker.ts';
 import { UnfinishedDatagrams } from '../../../dataplane/filter/unfinished.ts';
 import { InwardJudge } from '../../../dataplane/path/inward.ts';
+import { Limits } from '../../../dataplane/path/limits.ts';
 import { Mtus } from '../../../dataplane/path/mtu.ts';
 import { OutwardJudge } from '../../../dataplane/path/outward.ts';
 import { Verdict } from '../../../dataplane/path/verdict.ts';
@@ -45,6 +46,7 @@ export class Tables {
     const options = { ipv4, ipv6, mtu: MTU, listenPort: 51_820, allowsMetadata: false };
     const sanity = new Sanity(options, allowedIps);
     const mtus = new Mtus(options);
+    const limits = new Limits();
     this.tracker = new Tracker(this.filter, random, new FlowTable({ random, capacity: 64 }));
     const unfinished = new UnfinishedDatagrams(random, 2);
     this.tracker.begin(1_000, 1_000);
@@ -53,8 +55,8 @@ export class Tables {
     mtus.set(0, null);
     mtus.set(1, 1_280);
     const filter = this.tracker.judge;
-    this.inward = new InwardJudge({ sanity, filter, unfinished, mtus, hasTun });
-    this.outward = new OutwardJudge({ allowedIps, sanity, filter, mtus });
+    this.inward = new InwardJudge({ sanity, filter, unfinished, mtus, limits, hasTun });
+    this.outward = new OutwardJudge({ allowedIps, sanity, filter, mtus, limits });
   }
 
   /** What changes when a packet passes: flows in memory, hits of rules. */

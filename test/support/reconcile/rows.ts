@@ -44,6 +44,8 @@ export function userRow(fields: Partial<UserRow> = {}): UserRow {
     disabled_provider: null,
     last_signed_in_at: null,
     last_signed_in_method: null,
+    limit_down: null,
+    limit_up: null,
     inserted_at: new Date(0),
     updated_at: new Date(0),
     ...fields,
@@ -90,6 +92,18 @@ export function ruleRow(fields: Partial<RuleRow> = {}): RuleRow {
   };
 }
 
+/** What a fresh configuration says, unless something else is said. */
+export function rowSettings(fields: Partial<RowSettings> = {}): RowSettings {
+  return {
+    vpnSessionDuration: 0,
+    defaultClientMtu: null,
+    defaultLimitDown: null,
+    defaultLimitUp: null,
+    defaultAction: 'accept',
+    ...fields,
+  };
+}
+
 /** Rows that changed, and no others. */
 export function changesOf(parts: Partial<RowChanges>): RowChanges {
   return {
@@ -117,11 +131,11 @@ export function everything(parts: {
     users: byId(parts.users ?? [userRow()]),
     devices: byId(parts.devices ?? [deviceRow()]),
     rules: byId(parts.rules ?? []),
-    settings: {
+    settings: rowSettings({
       vpnSessionDuration: parts.vpnSessionDuration ?? 0,
       defaultClientMtu: parts.defaultClientMtu ?? null,
       defaultAction: parts.defaultAction ?? 'accept',
-    },
+    }),
   });
 }
 

@@ -46,10 +46,27 @@ export function slowTranslate(
     const peer = translateDevice(device, settings);
     if ('message' in peer)
       problems.push({ table: 'devices', id: device.id, message: peer.message });
-    else if (!device.use_default_mtu) peers.set(peer.publicKey, peer);
     else {
-      const mtu = defaultMtu(rows.settings.defaultClientMtu, settings);
-      peers.set(peer.publicKey, { ...peer, mtu });
+      const limits = {
+        ...slowLimit('limitDown', [
+          device.limit_down,
+          owner.limit_down,
+          settings.defaultLimitDown === undefined
+            ? rows.settings.defaultLimitDown
+            : settings.defaultLimitDown,
+        ]),
+        ...slowLimit('limitUp', [
+          device.limit_up,
+          owner.limit_up,
+          settings.defaultLimitUp === undefined
+            ? rows.settings.defaultLimitUp
+            : settings.defaultLimitUp,
+        ]),
+      };
+      const mtu = device.use_default_mtu
+        ? { mtu: defaultMtu(rows.settings.defaultClientMtu, settings) }
+        : {};
+      peers.set(peer.publicKey, { ...peer, ...mtu, ...limits });
     }
   }
   const rules = new Map<string, RuleConfig[]>();
@@ -65,4 +82,13 @@ export function slowTranslate(
   }
   const defaultAction = settings.defaultAction ?? rows.settings.defaultAction;
   return { config: { peers, rules }, defaultAction, problems };
+}
+
+/** The first limit that is said, if any is. */
+function slowLimit(
+  name: 'limitDown' | 'limitUp',
+  said: readonly (number | null)[],
+): Pick<PeerConfig, 'limitDown' | 'limitUp'> {
+  for (const limit of said) if (limit !== null) return { [name]: limit };
+  return {};
 }

@@ -56,6 +56,33 @@ for (const kind of firstKind()) {
     t.deepEqual(await readDevices(database), []);
   });
 
+  test(`${kind}: an administrator limits a device, and both see it; its owner cannot change it`, async (t) => {
+    const { admin, user, database, plainUser } = await openConsole(t, kind);
+    const addresses = { ipv4: '100.64.0.9', ipv6: 'fd00::9' };
+    const { id } = await addDevice(database, plainUser, { name: 'laptop', ...addresses });
+    await admin.get(`/devices/${id}/edit`);
+    const typed = { ...DEFAULTS, name: 'laptop', limit_down: '1500000', limit_up: '' };
+    const [before] = await readDevices(database);
+    const fields = { ...typed, ...addresses, public_key: String(before?.public_key) };
+    const refused = await admin.post(`/devices/${id}/edit`, { ...fields, limit_up: '64k' });
+    t.is(refused.status, 422);
+    t.true(refused.text.includes('“64k” is not a whole number'));
+    const saved = await admin.post(`/devices/${id}/edit`, fields);
+    t.is(saved.status, 303, saved.text);
+    const edited = { ...DEFAULTS, name: 'phone', limit_down: '', limit_up: '64000' };
+    await user.get(`/user_devices/${id}/edit`);
+    t.is((await user.post(`/user_devices/${id}/edit`, edited)).status, 303);
+    t.like((await readDevices(database))[0], {
+      name: 'phone',
+      limit_down: 1_500_000,
+      limit_up: null,
+    });
+    for (const page of [await admin.get(`/devices/${id}`), await user.get(`/user_devices/${id}`)]) {
+      t.regex(page.text, /<dt>Limit down<\/dt><dd>1\.5 Mbit\/s<\/dd>/);
+      t.regex(page.text, /<dt>Limit up<\/dt><dd>none<\/dd>/);
+    }
+  });
+
   test(`${kind}: a fault is shown at its field, and what was typed is kept`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get('/devices/new');

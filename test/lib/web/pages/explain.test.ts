@@ -98,7 +98,7 @@ for (const kind of firstKind()) {
     t.regex(text, new RegExp(`Other rules that match[^]*/rules/${other.id}">Accept 10.0.0.0/8`));
     t.true(text.includes(`href="/devices/${device.id}"`));
     t.regex(text, /Refused/);
-    t.true(text.includes('does not come to the other gates: 3.'));
+    t.true(text.includes('does not come to the other gates: 4.'));
   });
 
   test(`${kind}: what means nothing is said at its field, and text is never markup`, async (t) => {

@@ -7,11 +7,12 @@ import { firstKind } from '../../../support/database/databases.ts';
 const DEFAULTS = '/settings/client_defaults';
 const SECURITY = '/settings/security';
 const DEFAULT_ACTION = '/settings/default_action';
+const LIMITS = '/settings/limits';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change settings`, async (t) => {
     const console = await openConsole(t, kind);
-    const paths = [DEFAULTS, SECURITY, DEFAULT_ACTION];
+    const paths = [DEFAULTS, SECURITY, DEFAULT_ACTION, LIMITS];
     await judgeGuard(t, console, { pages: paths, forms: paths });
     t.is((await console.admin.get('/settings')).location, DEFAULTS);
     t.is((await console.user.get('/settings')).status, 403);
@@ -38,6 +39,27 @@ for (const kind of firstKind()) {
     const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
     t.is(row.default_client_endpoint, null);
     t.is(row.default_client_mtu, null);
+  });
+
+  test(`${kind}: limits are saved, quoted where they are no number, and taken away when empty`, async (t) => {
+    const { admin, send } = await openConsole(t, kind);
+    const read = async () => ((await send('GET', '/v0/configuration')).body as never)['data'];
+    await admin.get(LIMITS);
+    const save = (down: string) =>
+      admin.post(LIMITS, { default_limit_down: down, default_limit_up: '64000' });
+    t.is((await save('10000000')).status, 303);
+    t.like(await read(), { default_limit_down: 10_000_000, default_limit_up: 64_000 });
+    t.true((await admin.get(LIMITS)).text.includes('value="10000000"'));
+    for (const [typed, fault] of [
+      ['10 Mbit', '“10”'],
+      ['63999', '64000'],
+    ] as const) {
+      const refused = await save(typed);
+      t.is(refused.status, 422);
+      t.true(refused.text.includes(fault) || refused.text.includes('“Mbit” is not a whole number'));
+    }
+    t.is((await save('')).status, 303);
+    t.like(await read(), { default_limit_down: null, default_limit_up: 64_000 });
   });
 
   test(`${kind}: a session's length is typed in units; a box that is not ticked is off`, async (t) => {

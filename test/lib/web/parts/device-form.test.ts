@@ -28,12 +28,8 @@ const flags = (value: boolean) => ({
 const owner = { maySetNetwork: false, isAdministrator: false };
 
 test('a form that nobody filled in asks for the defaults alone', (t) => {
-  t.deepEqual(deviceInput(UNTYPED, EVERYTHING), {
-    name: '',
-    description: '',
-    routes: [],
-    ...flags(true),
-  });
+  const texts = { name: '', description: '', routes: [], limit_down: '', limit_up: '' };
+  t.deepEqual(deviceInput(UNTYPED, EVERYTHING), { ...texts, ...flags(true) });
 });
 
 test('lists are read with commas, spaces and lines between', (t) => {
@@ -41,6 +37,7 @@ test('lists are read with commas, spaces and lines between', (t) => {
     name: ' laptop ',
     description: 'x',
     routes: '10.77.0.0/16, 2001:db8:77::/48',
+    limit_down: '64000',
     use_default_mtu: 'true',
     mtu: '1400',
     allowed_ips: '10.0.0.0/8,\r\n 192.0.2.1\t,,fd00::/8 ',
@@ -52,6 +49,8 @@ test('lists are read with commas, spaces and lines between', (t) => {
     name: ' laptop ',
     description: 'x',
     routes: ['10.77.0.0/16', '2001:db8:77::/48'],
+    limit_down: '64000',
+    limit_up: '',
     ...flags(false),
     use_default_mtu: true,
     allowed_ips: ['10.0.0.0/8', '192.0.2.1', 'fd00::/8'],
@@ -62,14 +61,14 @@ test('lists are read with commas, spaces and lines between', (t) => {
 });
 
 test('an owner sets name and description, whatever was sent', (t) => {
-  const payload = {
-    name: 'n',
-    description: 'd',
+  const wishes = {
     mtu: '1400',
     endpoint: 'x',
     ipv4: '100.64.0.9',
-    routes: '10.77.0.0/16',
+    limit_up: '64000',
+    routes: '::5',
   };
+  const payload = { name: 'n', description: 'd', ...wishes };
   const expected = { name: 'n', description: 'd' };
   t.deepEqual(deviceInput(typedDevice({ payload }), owner), expected);
   // The form may come to hold texts that are not for owners.
@@ -115,6 +114,8 @@ test('faults stand at their fields, those of a flag at its setting', (t) => {
       ['name', ['n']],
       ['description', []],
       ['routes', []],
+      ['limit_down', []],
+      ['limit_up', []],
     ],
   );
   t.deepEqual(view.base, ['b']);

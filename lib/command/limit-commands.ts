@@ -1,0 +1,82 @@
+// The commands of limits: how much a device, or each device of a user, may get and send. They are
+// judged as the API judges them.
+
+import { lockUserOf } from '../auth/accounts.ts';
+import { deviceSchema } from '../devices/devices.ts';
+import type { DeviceValues } from '../devices/judge.ts';
+import { lockDevice } from '../devices/switches.ts';
+import { type Faults, isFaultless, judgeOf } from '../judge/judge.ts';
+import { commandLine } from '../process/command-line.ts';
+import { judgeUser } from '../users/users.ts';
+import { type Database, type Device, type User, writeTransaction } from '../../models/index.ts';
+import { faultsInWords, type Hints } from './fault-words.ts';
+import type { CommandName } from './grammar.ts';
+import type { Command, Outcome, Run } from './run.ts';
+
+/** What takes a limit away. */
+const NONE = 'none';
+
+/** What a command takes for the fields that are typed as options. */
+const HINTS: Hints = {
+  limit_down: `--down 10000000|${NONE}`,
+  limit_up: `--up 10000000|${NONE}`,
+};
+
+const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
+
+/** The commands. */
+export const limitCommands: Partial<Record<CommandName, Run>> = {
+  'device limit': limitDevice,
+  'user limit': limitUser,
+};
+
+async function limitDevice(database: Database, { options }: Command): Promise<Outcome> {
+  const { id = '' } = options;
+  const { values, faults } = judgeDevice(limitsIn(options), 'update');
+  refuse(faults);
+  const { result: device } = await writeTransaction(database, async (transaction) => {
+    const found = await lockDevice(database, id, transaction);
+    if (found === null)
+      throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
+    return found.update(values, { transaction });
+  });
+  return said(device, device.name, 'its owner or the settings say');
+}
+
+async function limitUser(database: Database, { options }: Command): Promise<Outcome> {
+  const { email = '' } = options;
+  const { values, faults } = judgeUser(limitsIn(options), 'update');
+  refuse(faults);
+  const { result: user } = await writeTransaction(database, async (transaction) =>
+    (await lockUserOf(database, email, transaction)).update(values, { transaction }),
+  );
+  return said(user, `Each device of ${user.email}`, 'the settings say');
+}
+
+/** The fields that were typed; at least one is. */
+function limitsIn({ down, up }: Command['options']): Record<string, unknown> {
+  if (down === undefined && up === undefined)
+    throw new Error(`give --down, --up or both: bits per second, or ${NONE}`);
+  const valueOf = (text: string): string | null => (text === NONE ? null : text);
+  return {
+    ...(down === undefined ? {} : { limit_down: valueOf(down) }),
+    ...(up === undefined ? {} : { limit_up: valueOf(up) }),
+  };
+}
+
+function said(
+  { id, limit_down, limit_up }: Device | User,
+  who: string,
+  otherwise: string,
+): Outcome {
+  const words = (limit: number | null): string =>
+    limit === null ? `what ${otherwise}` : `${limit} bits per second`;
+  return {
+    text: `${who} gets ${words(limit_down)} and sends ${words(limit_up)}.`,
+    data: { id, limit_down, limit_up },
+  };
+}
+
+function refuse(faults: Faults): void {
+  if (!isFaultless(faults)) throw new Error(faultsInWords(faults, HINTS));
+}

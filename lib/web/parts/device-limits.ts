@@ -1,0 +1,48 @@
+// What limits a device has, and whose they are, for the pages of a device.
+
+import type { DeviceRow, UserRow } from '../../../models/index.ts';
+import type { EffectiveConfiguration } from '../../records/effective-configuration.ts';
+
+/** A line of a page. */
+export interface LimitLine {
+  readonly label: string;
+  readonly text: string;
+  /** Who says it; null: the device itself, or there is none. */
+  readonly from: string | null;
+}
+
+const UNITS = [
+  [1_000_000_000, 'Gbit/s'],
+  [1_000_000, 'Mbit/s'],
+  [1_000, 'kbit/s'],
+] as const;
+
+/** The limits of a device each way: its own, else those of its owner, else those of all. */
+export function limitLines(
+  device: Pick<DeviceRow, 'limit_down' | 'limit_up'>,
+  owner: Pick<UserRow, 'limit_down' | 'limit_up'> | undefined,
+  all: Pick<EffectiveConfiguration, 'default_limit_down' | 'default_limit_up'>,
+): LimitLine[] {
+  return [
+    line('Limit down', device.limit_down, owner?.limit_down ?? null, all.default_limit_down),
+    line('Limit up', device.limit_up, owner?.limit_up ?? null, all.default_limit_up),
+  ];
+}
+
+function line(
+  label: string,
+  own: number | null,
+  ofOwner: number | null,
+  ofAll: number | null,
+): LimitLine {
+  if (own !== null) return { label, text: speed(own), from: null };
+  if (ofOwner !== null) return { label, text: speed(ofOwner), from: 'of the user' };
+  if (ofAll !== null) return { label, text: speed(ofAll), from: 'by default' };
+  return { label, text: 'none', from: null };
+}
+
+/** Bits per second as people say them; nothing is rounded. */
+function speed(bits: number): string {
+  const [size, unit] = UNITS.find(([each]) => bits >= each) ?? [1, 'bit/s'];
+  return `${bits / size} ${unit}`;
+}

@@ -1,0 +1,117 @@
+// Limits with real clients and iperf3: TCP settles at the limit of the device, each way, with one
+// stream and with eight, and a device beside it is not limited. docs/packets.md#limits.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { TRANSPORT_OVERHEAD_BYTES } from '../../dataplane/constants.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import { Postern } from '../support/gateway/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY4_BOB,
+  LAN4,
+} from '../support/network/topology.ts';
+import { enrol, type Person } from './people.ts';
+
+const MBIT = 1_000_000;
+const MTU = 1_280;
+/** IPv4, TCP and its timestamps: what a packet carries beside what iperf3 counts. */
+const HEADERS = 20 + 20 + 12;
+const TOLERANCE = 0.05;
+const SECONDS = 5;
+const [LIMITED_PORT, FREE_PORT] = [5201, 5202];
+
+interface Scene {
+  readonly postern: Postern;
+  readonly limited: Person;
+  readonly free: Person;
+}
+
+async function begin(t: ExecutionContext): Promise<Scene> {
+  const { network, alice, bob, gateway, lan } = await buildTopology('li');
+  t.teardown(() => network.remove());
+  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  await postern.start();
+  t.teardown(() => postern.stop());
+  const limited = await enrol(postern, alice, 'alice@example.test', `${GATEWAY4}:51820`);
+  const free = await enrol(postern, bob, 'bob@example.test', `${GATEWAY4_BOB}:51820`);
+  for (const { client } of [limited, free]) t.true(await canPing(client.host, LAN4));
+  for (const port of [LIMITED_PORT, FREE_PORT]) lan.start('iperf3', ['-s', '-p', String(port)]);
+  return { postern, limited, free };
+}
+
+/** A transfer: which way, and with how many streams. */
+interface Course {
+  readonly isDown: boolean;
+  readonly streams: number;
+}
+
+/** What iperf3 received, in bits per second of inner packets, without its first second. */
+async function transfer(host: Host, port: number, { isDown, streams }: Course): Promise<number> {
+  const words = ['-J', '-c', LAN4, '-p', `${port}`, '-t', `${SECONDS}`, '-O', '1'];
+  const ways = ['-P', `${streams}`, ...(isDown ? ['-R'] : [])];
+  const { stdout } = await host.run('iperf3', ...words, ...ways);
+  const { end } = JSON.parse(stdout) as { end: { sum_received: { bits_per_second: number } } };
+  return (end.sum_received.bits_per_second * MTU) / (MTU - HEADERS);
+}
+
+/**
+ * What the gateway sends to a device meanwhile, in bits per second of inner packets: what a client
+ * loses on a busy machine has passed the limit. Totals are written once a second.
+ */
+async function sentSpeed(postern: Postern, id: string): Promise<number> {
+  const totals: { at: number; bytes: number }[] = [];
+  const untilMs = Date.now() + SECONDS * 1_000;
+  while (Date.now() < untilMs) {
+    const { body } = await postern.call('GET', `/v0/devices/${id}`);
+    const bytes = Number((body as { data: { tx_bytes: number } }).data.tx_bytes);
+    if (bytes !== totals.at(-1)?.bytes) totals.push({ at: Date.now(), bytes });
+    await sleep(20);
+  }
+  // The first is of unknown age, the second may hold the beginning.
+  const [, , first, ...rest] = totals;
+  const last = rest.at(-1);
+  if (first === undefined || last === undefined) throw new Error('too few totals');
+  const inner = ((last.bytes - first.bytes) * MTU) / (MTU + TRANSPORT_OVERHEAD_BYTES);
+  return (inner * 8_000) / (last.at - first.at);
+}
+
+/** The speed of a transfer with a device that has a limit, at the gateway. */
+async function speed({ postern, limited }: Scene, course: Course): Promise<number> {
+  const { host } = limited.client;
+  const [received, sent] = await Promise.all([
+    transfer(host, LIMITED_PORT, course),
+    course.isDown ? sentSpeed(postern, limited.device.id) : null,
+  ]);
+  return sent ?? received;
+}
+
+test.serial('TCP settles at the limit, and who has none is not held back', async (t) => {
+  t.timeout(240_000);
+  const scene = await begin(t);
+  const { postern, limited, free } = scene;
+  const settles = (measured: number, limit: number, how: string): void => {
+    const says = `${how}: ${(measured / MBIT).toFixed(2)} of ${limit / MBIT} Mbit/s`;
+    t.log(says);
+    t.true(Math.abs(measured / limit - 1) <= TOLERANCE, says);
+  };
+  for (const limit of [10 * MBIT, 100 * MBIT]) {
+    await postern.update('device', limited.device.id, { limit_down: limit, limit_up: limit });
+    for (const isDown of [true, false])
+      for (const streams of [1, 8]) {
+        const measured = await speed(scene, { isDown, streams });
+        settles(measured, limit, `${isDown ? 'down' : 'up'}, ${streams} streams`);
+      }
+  }
+  await postern.update('device', limited.device.id, { limit_up: 10 * MBIT });
+  const course = { isDown: false, streams: 1 };
+  const [slow, fast] = await Promise.all([
+    speed(scene, course),
+    transfer(free.client.host, FREE_PORT, course),
+  ]);
+  settles(slow, 10 * MBIT, 'beside another device');
+  t.true(fast > 100 * MBIT, `${(fast / MBIT).toFixed(2)} Mbit/s of a device without a limit`);
+});
