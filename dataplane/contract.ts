@@ -38,6 +38,12 @@ export interface PeerConfig {
   readonly routes?: readonly NetworkRange[];
   /** Name of the scope whose rules are asked before the global ones: the owner. */
   readonly scope: string;
+  /**
+   * The groups of the owner, whose rules are asked between those two: the numbers of the groups as
+   * UTF-16 code units. A text is the smallest thing that is shared, compared and sent as a whole.
+   * Left out: none.
+   */
+  readonly groups?: string;
   /** The largest packet that it takes; null or left out: the MTU of the tunnel. */
   readonly mtu?: number | null;
   /** The most that it gets and sends, in bits per second; null or left out: no limit. */
@@ -68,6 +74,21 @@ export interface RuleConfig {
 
 /** Name of the scope whose rules hold for everyone. */
 export const GLOBAL_SCOPE = '';
+
+/** A group has a number below this. */
+export const GROUP_NUMBERS = 0x1_0000;
+
+const GROUP_MARK = '#';
+
+/** Name of the scope of the rules of a group. */
+export function groupScope(number: number): string {
+  return `${GROUP_MARK}${number}`;
+}
+
+/** The number of the group that has a scope; null: it is another scope. */
+export function groupOfScope(name: string): number | null {
+  return name.startsWith(GROUP_MARK) ? Number(name.slice(1)) : null;
+}
 
 /** Everything that may change while a gateway runs. Compared by value, entry by entry. */
 export interface GatewayConfig {

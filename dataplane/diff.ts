@@ -41,6 +41,8 @@ export interface TriedPeer {
   readonly losesIpv6: boolean;
   /** The name of its rules; null: it would be removed. */
   readonly scope: string | null;
+  /** The groups whose rules are asked after those. */
+  readonly groups: string;
 }
 
 /**
@@ -230,8 +232,10 @@ export class ConfigInForce {
       const losesIpv4 = losesAddress(present, after, 4);
       const losesIpv6 = losesAddress(present, after, 6);
       const scope = after?.scope ?? null;
-      if (losesIpv4 || losesIpv6 || scope !== present.scope)
-        tried.push({ publicKey, losesIpv4, losesIpv6, scope });
+      const groups = after?.groups ?? '';
+      const hasOtherRules = scope !== present.scope || groups !== (present.groups ?? '');
+      if (losesIpv4 || losesIpv6 || hasOtherRules)
+        tried.push({ publicKey, losesIpv4, losesIpv6, scope, groups });
     }
     return tried;
   }
@@ -296,6 +300,7 @@ const PEER_PARTS: Comparison<PeerConfig> = {
   ipv6: sameBytes,
   routes: sameNetworks,
   scope: Object.is,
+  groups: (a, b) => (a ?? '') === (b ?? ''),
   mtu: sameOrNone,
   limitDown: sameOrNone,
   limitUp: sameOrNone,

@@ -377,6 +377,7 @@ export class Pipeline {
       const peer = this.#tunnel.addPeer(config);
       if (peer === null) continue;
       this.#tracker.addPeer(peer.slot, config.scope, peer.id, peer.isHere);
+      this.#tracker.join(peer.slot, config.groups ?? '');
       if (config.resume !== null) this.#tracker.doubt(peer.slot, UDP_FLOW_MS);
       this.#setSizes(peer, config);
       if (isOwn(peer)) this.#tunnel.initiateAfterRestart(peer, now);
@@ -421,6 +422,7 @@ export class Pipeline {
       if (losesAddress({ ipv4, ipv6, routes }, config, version))
         this.#tracker.forgetAddress(peer.slot, version);
     this.#tracker.moveToScope(peer.slot, config.scope);
+    this.#tracker.join(peer.slot, config.groups ?? '');
     this.#setSizes(peer, config);
   }
 

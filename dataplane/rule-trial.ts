@@ -2,7 +2,7 @@
 // be after a change. It is the filter of the workers and their test of destinations, with tables of
 // its own. It knows no flows, so it answers for a packet that opens one.
 
-import type { Amendment, RuleConfig } from './contract.ts';
+import type { Amendment, PeerConfig, RuleConfig } from './contract.ts';
 import { ConfigInForce } from './diff.ts';
 import { Filter, type Scope } from './filter/filter.ts';
 import { type ReasonName, reasonNames, reasons } from './reasons.ts';
@@ -44,11 +44,15 @@ export class RuleTrial {
   }
 
   /**
-   * Judges a packet, from its IP header on, that a device of a scope sends. Its source address is
-   * not judged: it is taken for that of the device.
+   * Judges a packet, from its IP header on, that a device sends whose owner has a scope and groups.
+   * Its source address is not judged: it is taken for that of the device.
    */
-  judge(scope: string, packet: Uint8Array): TrialVerdict {
+  judge(
+    { scope, groups = '' }: Pick<PeerConfig, 'scope' | 'groups'>,
+    packet: Uint8Array,
+  ): TrialVerdict {
     const held = this.#filter.hold(scope);
+    this.#filter.join(held, groups);
     const reason = this.#reason(held, packet);
     const rule = this.#filter.idOf(this.#filter.matched, held);
     this.#filter.release(held);

@@ -43,6 +43,7 @@ export {
   type SentOf,
 } from './fields/field.ts';
 export { limit } from './fields/limits.ts';
+export { groupFields, MANUAL } from './fields/group.ts';
 export type { ProviderKind } from './fields/identity.ts';
 export {
   type OpenidConnectProvider,
@@ -85,6 +86,17 @@ export {
 } from './queries/metadata.ts';
 export { readOrCreateConfiguration } from './database/first-row.ts';
 export { Gateway } from './tables/gateway.ts';
+export { Group, GroupMembership } from './tables/group.ts';
+export {
+  type GroupMember,
+  type GroupPage,
+  type GroupWish,
+  readGroupIds,
+  readGroups,
+  readGroupsOfUsers,
+  readMembers,
+  removeGroup,
+} from './queries/groups.ts';
 export {
   claimBootstrapToken,
   GATEWAY_ALIVE_MS,

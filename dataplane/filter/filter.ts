@@ -1,9 +1,10 @@
 // The packet filter: whether a packet of a device of a scope may go to its destination. The rules
-// of the owner are asked first, then the global ones, then the default action. Within a scope the
-// first of these that matches decides: accept with ports, drop with ports, accept, drop. The filter
-// never sees an unauthenticated packet, and knows no keys.
+// of the owner are asked first, then those of the owner's groups, then the global ones, then the
+// default action. Within a scope the first of these that matches decides: accept with ports, drop
+// with ports, accept, drop. All groups of an owner are one scope in this sense. The filter never
+// sees an unauthenticated packet, and knows no keys.
 
-import { GLOBAL_SCOPE, type RuleConfig, type RuleSample } from '../contract.ts';
+import { GLOBAL_SCOPE, groupOfScope, type RuleConfig, type RuleSample } from '../contract.ts';
 import { reasons } from '../reasons.ts';
 import { type InnerPacket, LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
 import type { CompiledFamily, CompiledScope, CompiledTable } from './compile.ts';
@@ -18,6 +19,14 @@ const NO_VERSION = -1;
 /** In place of a rule: no rule decided. */
 export const NO_RULE = -1;
 
+/** Whose rule decided, in the low bits of `matched`: the owner's, everyone's, or a group's. */
+const PLACE_BITS = 8;
+const PLACE_MASK = (1 << PLACE_BITS) - 1;
+const OF_OWNER = 0;
+const OF_ALL = 1;
+/** The first group of the owner; the others follow in their order. */
+const OF_GROUP = 2;
+
 /** The rules in force of one address family, in pieces that follow each other. */
 interface Family {
   readonly words: 1 | 4;
@@ -29,6 +38,8 @@ interface Family {
 /** The rules in force of one scope. The object stays the same while its rules change. */
 export interface Scope {
   readonly name: string;
+  /** The numbers of the groups that are asked after it, as code units. */
+  groups: string;
   ipv4: Family | null;
   ipv6: Family | null;
   /** By rule number. */
@@ -50,6 +61,10 @@ export class Filter {
   /** The reason for packets that no rule matches; none accepts them. */
   #defaultReason: number;
   readonly #scopes = new Map<string, Scope>();
+  /** By number of the group: its rules. */
+  #groups: (Scope | undefined)[] = [];
+  /** The group that made the last decision among groups, by its place in the text. */
+  #place = 0;
   #global: Scope;
   /** In an array, because V8 may allocate a number in a field or one that is passed. */
   readonly #wallMs = new Float64Array(1);
@@ -73,6 +88,13 @@ export class Filter {
   release(scope: Scope): void {
     scope.holders--;
     this.#forgetUnused(scope);
+  }
+
+  /** Sets the groups whose rules are asked after those of a scope, at once. */
+  join(scope: Scope, groups: string): void {
+    if (scope.groups === groups) return;
+    scope.groups = groups;
+    this.renew();
   }
 
   /** Puts changes of a scope in force at once; null removes all its rules. */
@@ -99,13 +121,14 @@ export class Filter {
    */
   tried({ scopes, defaultAction }: TriedRules): {
     readonly filter: Filter;
-    /** The scope of that name after the change. */
-    readonly scopeOf: (name: string) => Scope;
+    /** The scope of that name after the change, with its groups after it. */
+    readonly scopeOf: (name: string, groups: string) => Scope;
   } {
     const filter = new Filter('accept');
     filter.#defaultReason =
       defaultAction === undefined ? this.#defaultReason : defaultReasonOf(defaultAction);
     filter.#version = NO_VERSION;
+    filter.#groups = [...this.#groups];
     const changed = new Map<string, Scope>();
     for (const { name, compiled } of scopes) {
       const scope = newScope(name);
@@ -115,10 +138,14 @@ export class Filter {
         scope.ipv6 = familyAfter(before.ipv6, compiled.ipv6);
       }
       changed.set(name, scope);
+      const number = groupOfScope(name);
+      if (number !== null) filter.#groups[number] = scope;
     }
     filter.#global = changed.get(GLOBAL_SCOPE) ?? this.#global;
-    const scopeOf = (name: string): Scope =>
-      changed.get(name) ?? this.#scopes.get(name) ?? newScope(name);
+    const scopeOf = (name: string, groups: string): Scope => {
+      const scope = changed.get(name) ?? this.#scopes.get(name) ?? newScope(name);
+      return scope.groups === groups ? scope : { ...scope, groups };
+    };
     return { filter, scopeOf };
   }
 
@@ -139,8 +166,8 @@ export class Filter {
   }
 
   /**
-   * The rule that made the last decision: twice its number in its scope, plus 1 where that scope is
-   * the global one; or NO_RULE. Valid while `version` is the same.
+   * The rule that made the last decision: its number in its scope, and in the low bits which scope
+   * that is; or NO_RULE. Valid while `version` is the same.
    */
   get matched(): number {
     return this.#matched;
@@ -159,29 +186,58 @@ export class Filter {
     this.#matched = NO_RULE;
     const own = packet.version === 4 ? scope.ipv4 : scope.ipv6;
     const global = packet.version === 4 ? this.#global.ipv4 : this.#global.ipv6;
-    let isGlobal = 0;
+    let place = OF_OWNER;
     let match = own === null ? NO_MATCH : decideIn(own, packet);
+    if (match === NO_MATCH && scope.groups !== '') {
+      match = this.#decideInGroups(packet, scope.groups);
+      place = this.#place;
+    }
     if (match === NO_MATCH && global !== null) {
-      isGlobal = 1;
+      place = OF_ALL;
       match = decideIn(global, packet);
     }
     if (match === NO_MATCH) return this.#defaultReason;
     if (match === UNSAFE_FRAGMENT) return reasons.inner_fragment_unsafe;
-    this.#matched = (match & ~1) | isGlobal;
+    this.#matched = ((match >> CLASS_BITS) << PLACE_BITS) | place;
     return (match & 1) === 0 ? reasons.none : reasons.rule_drop;
+  }
+
+  /** Decides in all groups as in one scope: the lowest class decides, of whichever group. */
+  #decideInGroups(packet: InnerPacket, groups: string): number {
+    let best = NO_MATCH;
+    for (let i = 0; i < groups.length; i++) {
+      const scope = this.#groups[groups.charCodeAt(i)];
+      if (scope === undefined) continue;
+      const family = packet.version === 4 ? scope.ipv4 : scope.ipv6;
+      const match = family === null ? NO_MATCH : decideIn(family, packet);
+      if (match === NO_MATCH) continue;
+      if (match === UNSAFE_FRAGMENT) return UNSAFE_FRAGMENT;
+      if (best !== NO_MATCH && (match & CLASS_MASK) >= (best & CLASS_MASK)) continue;
+      best = match;
+      this.#place = Math.min(OF_GROUP + i, PLACE_MASK);
+      if ((match & CLASS_MASK) === ACCEPT_PORT) break;
+    }
+    return best;
+  }
+
+  #scopeAt(matched: number, scope: Scope): Scope | undefined {
+    const place = matched & PLACE_MASK;
+    if (place === OF_OWNER) return scope;
+    return place === OF_ALL
+      ? this.#global
+      : this.#groups[scope.groups.charCodeAt(place - OF_GROUP)];
   }
 
   /** Counts a packet for a rule that was `matched` under the current version. */
   count(matched: number, packet: InnerPacket, scope: Scope): void {
     if (matched === NO_RULE) return;
-    const by = (matched & 1) === 1 ? this.#global : scope;
-    by.hits.count(matched >> 1, packet.length, this.#wallMs);
+    const by = this.#scopeAt(matched, scope);
+    by?.hits.count(matched >> PLACE_BITS, packet.length, this.#wallMs);
   }
 
   /** The id of a rule that was `matched` under the current version. */
   idOf(matched: number, scope: Scope): string | null {
-    const by = (matched & 1) === 1 ? this.#global : scope;
-    return by.hits.idOf(matched >> 1);
+    return this.#scopeAt(matched, scope)?.hits.idOf(matched >> PLACE_BITS) ?? null;
   }
 
   /**
@@ -203,6 +259,8 @@ export class Filter {
     if (scope === undefined) {
       scope = newScope(name);
       this.#scopes.set(name, scope);
+      const number = groupOfScope(name);
+      if (number !== null) this.#groups[number] = scope;
     }
     return scope;
   }
@@ -212,13 +270,15 @@ export class Filter {
   }
 
   #forgetUnused(scope: Scope): void {
-    if (scope.holders === 0 && scope.ipv4 === null && scope.ipv6 === null)
-      this.#scopes.delete(scope.name);
+    if (scope.holders > 0 || scope.ipv4 !== null || scope.ipv6 !== null) return;
+    this.#scopes.delete(scope.name);
+    const number = groupOfScope(scope.name);
+    if (number !== null) this.#groups[number] = undefined;
   }
 }
 
 function newScope(name: string): Scope {
-  return { name, ipv4: null, ipv6: null, hits: new Hits(), holders: 0 };
+  return { name, groups: '', ipv4: null, ipv6: null, hits: new Hits(), holders: 0 };
 }
 
 function defaultReasonOf(action: RuleConfig['action']): number {
@@ -239,9 +299,15 @@ function familyAfter(before: Family | null, change: CompiledFamily | null): Fami
 /** In place of a match: a later fragment with unknown ports, to a destination with port rules. */
 const UNSAFE_FRAGMENT = -2;
 
-/**
- * Twice the number of the rule that decides, plus 1 if it drops; or NO_MATCH or UNSAFE_FRAGMENT.
- */
+/** The classes of rules, in the order in which they are asked; those that drop are odd. */
+const ACCEPT_PORT = 0;
+const DROP_PORT = 1;
+const ACCEPT = 2;
+const DROP = 3;
+const CLASS_BITS = 2;
+const CLASS_MASK = (1 << CLASS_BITS) - 1;
+
+/** The number of the rule that decides, then its class; or NO_MATCH or UNSAFE_FRAGMENT. */
 function decideIn(family: Family, packet: InnerPacket): number {
   const table = family.pieces[find(family.firsts, family.words, packet)]!;
   const interval = find(table.starts, family.words, packet);
@@ -253,14 +319,14 @@ function decideIn(family: Family, packet: InnerPacket): number {
     const isTcp = protocol === PROTOCOL_TCP;
     const port = packet.destinationPort;
     const accepted = findPort(table, node, isTcp ? TCP_ACCEPT : UDP_ACCEPT, port);
-    if (accepted !== NO_MATCH) return accepted << 1;
+    if (accepted !== NO_MATCH) return (accepted << CLASS_BITS) | ACCEPT_PORT;
     const dropped = findPort(table, node, isTcp ? TCP_DROP : UDP_DROP, port);
-    if (dropped !== NO_MATCH) return (dropped << 1) | 1;
+    if (dropped !== NO_MATCH) return (dropped << CLASS_BITS) | DROP_PORT;
   }
   const accepted = table.accepts[node]!;
-  if (accepted !== -1) return accepted << 1;
+  if (accepted !== -1) return (accepted << CLASS_BITS) | ACCEPT;
   const dropped = table.drops[node]!;
-  return dropped !== -1 ? (dropped << 1) | 1 : NO_MATCH;
+  return dropped !== -1 ? (dropped << CLASS_BITS) | DROP : NO_MATCH;
 }
 
 /**

@@ -105,6 +105,11 @@ export class Tracker {
     this.#filter.renew();
   }
 
+  /** Sets the groups of the owner of a peer: from now on their rules judge its flows too. */
+  join(slot: number, groups: string): void {
+    this.#filter.join(this.#scopes[slot]!, groups);
+  }
+
   /** Notes that for `durationMs` a peer may have flows that are not remembered here. */
   doubt(slot: number, durationMs: number): void {
     this.flows.doubt(ownerOf(slot, 4), durationMs);

@@ -21,6 +21,8 @@ export interface TriedSlot {
   readonly losesIpv6: boolean;
   /** The name of its rules; null: it would be removed. */
   readonly scope: string | null;
+  /** The groups whose rules are asked after those. */
+  readonly groups: string;
 }
 
 /** What is in force. */
@@ -46,9 +48,13 @@ export class FilterTrial {
     const { filter, scopeOf } = now.filter.tried(rules);
     this.#after = filter;
     // Flows of a removed peer end whatever its rules say, so it keeps those of now.
-    this.#scopes = now.scopes.map((scope, slot) =>
-      scope === undefined ? undefined : scopeOf(peers.get(slot)?.scope ?? scope.name),
-    );
+    this.#scopes = now.scopes.map((scope, slot) => {
+      if (scope === undefined) return undefined;
+      const after = peers.get(slot);
+      return after == null || after.scope === null
+        ? scopeOf(scope.name, scope.groups)
+        : scopeOf(after.scope, after.groups);
+    });
     this.#judge = new Judge({ ...now, filter, scopes: this.#scopes });
     for (const [slot, { losesIpv4, losesIpv6, scope }] of peers) {
       if (scope === null) this.#removed.add(slot);

@@ -81,6 +81,17 @@ export class LocalGateway {
     return user.id;
   }
 
+  /** The id of the group that a person named by its id or its name. */
+  async findGroup(named: string): Promise<string> {
+    if (isUuid(named)) return named;
+    const path = `/v0/groups?name=${encodeURIComponent(named.trim())}`;
+    const { data } = (await this.ask('GET', path)) as { data: { id: string }[] };
+    const [group] = data;
+    if (group === undefined)
+      throw new Error(`there is no group ${named}; see: ${commandLine('group list')}`);
+    return group.id;
+  }
+
   /** The device that a person named by its id, its address in the tunnel or its name. */
   async findDevice(word: string): Promise<ShownDevice> {
     const device = await this.findDeviceIfAny(word);

@@ -2,7 +2,8 @@
 // complaint, or into help. Which commands and options there are is in grammar.ts.
 
 import { parseArgs } from 'node:util';
-import { type CommandName, commands, type Entry, type OptionName, optionTypes } from './grammar.ts';
+import { type CommandName, commands, type Entry } from './grammar.ts';
+import { type OptionName, optionTypes } from './options.ts';
 import { version } from '../process/version.ts';
 import { helpText, nounText, usageOf } from './help.ts';
 import type { Command, Options } from './run.ts';
@@ -66,6 +67,7 @@ const TEXTS = [
   'device',
   'user',
   'rule',
+  'group',
   'reason',
   'description',
   'protocol',
@@ -145,6 +147,7 @@ const EXCLUDING = [
   ['password-stdin', 'no-password'],
   ['follow', 'limit'],
   ['json', 'csv'],
+  ['email', 'group'],
 ] as const satisfies readonly (readonly [OptionName, OptionName])[];
 
 function isGiven(value: string | boolean | undefined): boolean {

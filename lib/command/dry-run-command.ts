@@ -20,9 +20,12 @@ const operations: Partial<
   Record<CommandName, (gateway: LocalGateway, options: Command['options']) => Promise<Operation>>
 > = {
   'rule create': async (gateway, options) => {
-    const { email } = options;
-    const userId = email === undefined ? null : await gateway.findUser(email);
-    return { method: 'POST', path: '/v0/rules', body: { rule: ruleFields(options, userId) } };
+    const { email, group } = options;
+    const owner = {
+      user_id: email === undefined ? null : await gateway.findUser(email),
+      group_id: group === undefined ? null : await gateway.findGroup(group),
+    };
+    return { method: 'POST', path: '/v0/rules', body: { rule: ruleFields(options, owner) } };
   },
   'rule enable': async (_gateway, { id = '' }) => change('rule', id, { enabled: true }),
   'rule disable': async (_gateway, { id = '' }) => change('rule', id, { enabled: false }),

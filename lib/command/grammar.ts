@@ -1,5 +1,7 @@
-// Which commands and options the command line has, and what help says of each command. What a
-// command does is in commands.ts and serve.ts.
+// Which commands the command line has, and what help says of each. Their options are in options.ts;
+// what a command does is in commands.ts and serve.ts.
+
+import type { OptionName } from './options.ts';
 
 /** What help knows of a command. */
 export interface Entry {
@@ -13,65 +15,6 @@ export interface Entry {
   readonly takes: readonly OptionName[];
   readonly needs?: readonly OptionName[];
 }
-
-/** Every option, as `parseArgs` of Node reads it. */
-export const optionTypes = {
-  email: { type: 'string' },
-  name: { type: 'string' },
-  id: { type: 'string' },
-  qr: { type: 'boolean' },
-  days: { type: 'string' },
-  scopes: { type: 'string' },
-  routes: { type: 'string' },
-  since: { type: 'string' },
-  limit: { type: 'string' },
-  at: { type: 'string' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean' },
-  role: { type: 'string' },
-  down: { type: 'string' },
-  up: { type: 'string' },
-  destination: { type: 'string' },
-  action: { type: 'string' },
-  'port-type': { type: 'string' },
-  'port-range': { type: 'string' },
-  description: { type: 'string' },
-  disabled: { type: 'boolean' },
-  'starts-at': { type: 'string' },
-  'ends-at': { type: 'string' },
-  'no-password': { type: 'boolean' },
-  'password-stdin': { type: 'boolean' },
-  'reset-mfa': { type: 'boolean' },
-  replace: { type: 'boolean' },
-  'dry-run': { type: 'boolean' },
-  online: { type: 'boolean' },
-  'create-user': { type: 'boolean' },
-  everyone: { type: 'boolean' },
-  device: { type: 'string' },
-  protocol: { type: 'string' },
-  port: { type: 'string' },
-  snaplen: { type: 'string' },
-  duration: { type: 'string' },
-  bytes: { type: 'string' },
-  payload: { type: 'boolean' },
-  'only-refused': { type: 'boolean' },
-  expect: { type: 'string' },
-  force: { type: 'boolean' },
-  user: { type: 'string' },
-  rule: { type: 'string' },
-  reason: { type: 'string' },
-  follow: { type: 'boolean' },
-  ended: { type: 'boolean' },
-  size: { type: 'string' },
-  from: { type: 'string' },
-  to: { type: 'string' },
-  step: { type: 'string' },
-  csv: { type: 'boolean' },
-} as const;
-
-/** An option that some commands take. */
-export type OptionName = Exclude<keyof typeof optionTypes, 'help' | 'version'>;
 
 /** Every command by its words. */
 export const commands = {
@@ -224,16 +167,55 @@ export const commands = {
     takes: ['id', 'json'],
     needs: ['id'],
   },
-  'rule list': {
+  'group list': {
     usage: '[--email E]',
-    sentence: 'Lists rules, all of them or those of one user.',
+    sentence: 'Lists groups of users, all of them or those that one user is in.',
     takes: ['email', 'json'],
+  },
+  'group create': {
+    usage: '--name N [--description D]',
+    sentence: 'Makes a group of users, whom rules can name together, and prints its id.',
+    takes: ['name', 'description', 'json'],
+    needs: ['name'],
+  },
+  'group delete': {
+    usage: '--group G',
+    sentence: 'Removes a group with its rules; its users stay. A group is named by its id or name.',
+    takes: ['group', 'json'],
+    needs: ['group'],
+  },
+  'group members': {
+    usage: '--group G',
+    sentence:
+      'Lists the members of a group, and who says so: an administrator (manual) or a provider.',
+    takes: ['group', 'json'],
+    needs: ['group'],
+  },
+  'group add': {
+    usage: 'USER... --group G',
+    sentence:
+      'Makes users members of a group, all of them or none. A user is named by e-mail or id, and is in 16 groups at most.',
+    takes: ['group', 'json'],
+    needs: ['group'],
+    operands: [1, 1_000],
+  },
+  'group remove': {
+    usage: 'USER... --group G',
+    sentence: 'Ends the membership of users in a group, of all of them or of none.',
+    takes: ['group', 'json'],
+    needs: ['group'],
+    operands: [1, 1_000],
+  },
+  'rule list': {
+    usage: '[--email E | --group G]',
+    sentence: 'Lists rules, all of them, those of one user or those of one group.',
+    takes: ['email', 'group', 'json'],
   },
   'rule create': {
     usage:
-      '--destination D [--action A] [--port-type T --port-range P] [--description D] [--disabled] [--starts-at T] [--ends-at T] [--email E] [--force] [--dry-run]',
+      '--destination D [--action A] [--port-type T --port-range P] [--description D] [--disabled] [--starts-at T] [--ends-at T] [--email E | --group G] [--force] [--dry-run]',
     sentence:
-      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
+      'Makes a rule for everyone, with --email for the devices of one user, or with --group for those of all members of a group: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
     takes: [
       'destination',
       'action',
@@ -244,6 +226,7 @@ export const commands = {
       'starts-at',
       'ends-at',
       'email',
+      'group',
       'force',
       'dry-run',
       'json',

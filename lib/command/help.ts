@@ -1,7 +1,8 @@
 // What `postern help` says: of all commands, of those of one noun, of one command with its options;
 // and which version this is.
 
-import type { Entry, OptionName } from './grammar.ts';
+import type { Entry } from './grammar.ts';
+import type { OptionName } from './options.ts';
 import { commandLine } from '../process/command-line.ts';
 
 type Commands = Readonly<Record<string, Entry>>;
@@ -34,6 +35,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   device: ['D', 'The id of a device; where a gateway is asked, also its address or name.'],
   user: ['E', 'The e-mail of the user who owns the devices.'],
   rule: ['ID', 'The id of the rule that decided.'],
+  group: ['G', 'The id or the name of a group.'],
   reason: ['R', 'A reason of refusals: rule_drop, default_drop, ….'],
   ended: ['', 'Flows that have ended, instead of those that are alive.'],
   follow: ['', 'Goes on and shows what comes; Ctrl+C ends it.'],

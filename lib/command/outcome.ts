@@ -9,6 +9,7 @@ import { configurationCommands } from './configuration-commands.ts';
 import { databaseCommands } from './commands.ts';
 import type { Command, Outcome } from './run.ts';
 import { deviceCommands } from './device-commands.ts';
+import { groupCommands } from './group-commands.ts';
 import { importCommands } from './import-commands.ts';
 import { policyTestCommands } from './policy-test-commands.ts';
 import { ruleCommands } from './rule-commands.ts';
@@ -23,6 +24,7 @@ export async function outcomeOf(command: Command, rotation: Rotation): Promise<O
   const withSettings =
     deviceCommands[command.words] ??
     ruleCommands[command.words] ??
+    groupCommands[command.words] ??
     policyTestCommands[command.words] ??
     configurationCommands[command.words] ??
     backupCommands[command.words] ??

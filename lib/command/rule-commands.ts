@@ -5,6 +5,7 @@ import type { Config } from '../../config/index.ts';
 import {
   type Database,
   emailKey,
+  type Group,
   lockScopes,
   readPolicyTests,
   readRules,
@@ -36,8 +37,8 @@ import {
 } from '../rules/rules.ts';
 import { faultsInWords } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
-import { RULE_HINTS, ruleFields } from './rule-fields.ts';
-import type { Command, Outcome } from './run.ts';
+import { RULE_HINTS, ruleFields, type RuleOwner } from './rule-fields.ts';
+import type { Command, Options, Outcome } from './run.ts';
 import { table } from './text-table.ts';
 
 type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
@@ -64,20 +65,53 @@ export async function findOwner(database: Database, email: string): Promise<User
   return user;
 }
 
+/** Finds a group by its id or its name. */
+export async function findGroup(
+  { models }: Database,
+  named: string,
+  transaction?: Transaction,
+): Promise<Group> {
+  const where = isUuid(named) ? { id: named.toLowerCase() } : { name: named.trim() };
+  const options = transaction === undefined ? {} : { transaction, lock: true };
+  const group = await models.Group.findOne({ where, ...options });
+  if (group === null)
+    throw new Error(`there is no group ${named}; see: ${commandLine('group list')}`);
+  return group;
+}
+
+/** Whose rules are asked for or made, as it was typed. */
+export async function ownerOf(
+  database: Database,
+  { email, group }: Pick<Options, 'email' | 'group'>,
+): Promise<RuleOwner> {
+  return {
+    user_id: email === undefined ? null : (await findOwner(database, email)).id,
+    group_id: group === undefined ? null : (await findGroup(database, group)).id,
+  };
+}
+
 async function listRules(
   _config: Config,
   database: Database,
-  { options: { email } }: Command,
+  { options }: Command,
 ): Promise<Outcome> {
-  const owner = email === undefined ? null : await findOwner(database, email);
-  const rules = await readRules(database, owner === null ? {} : { userId: owner.id });
-  const users = owner === null ? await readUsers(database) : [owner];
-  const emails = new Map(users.map((user) => [user.id, user.email]));
+  const { user_id: userId, group_id: groupId } = await ownerOf(database, options);
+  const rules = await readRules(database, {
+    ...(userId === null ? {} : { userId }),
+    ...(groupId === null ? {} : { groupId }),
+  });
+  const users = await readUsers(database, userId === null ? {} : { ids: [userId] });
+  const groups = await database.models.Group.findAll();
+  const names = new Map([
+    ...users.map((user) => [user.id, user.email] as const),
+    ...groups.map(({ id, name }) => [id, `group ${name}`] as const),
+  ]);
   const rows = rules.map((rule) => {
     const { port_type: type, port_start: start, port_end: end } = rule;
     const range = start === end ? `${start}` : `${start} - ${end}`;
     const ports = type === null ? 'all' : `${type} ${range}`;
-    const whose = rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? rule.user_id);
+    const owner = rule.user_id ?? rule.group_id;
+    const whose = owner === null ? 'everyone' : (names.get(owner) ?? owner);
     const network = meantNetwork(rule.destination);
     const destination = network === null ? rule.destination : `${rule.destination} (${network})`;
     const state = stateInWords(rule);
@@ -103,12 +137,12 @@ async function createRule(
   database: Database,
   { options }: Command,
 ): Promise<Outcome> {
-  const { email, force: isForced } = options;
-  const owner = email === undefined ? null : await findOwner(database, email);
+  const { force: isForced } = options;
+  const owner = await ownerOf(database, options);
   const context = await policyContextOf(config, database);
-  const fields = ruleFields(options, owner?.id ?? null);
+  const fields = ruleFields(options, owner);
   const { result: rule } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: owner === null });
+    await lockScopes(database, transaction, { configuration: owner.user_id === null });
     const sent = { ...newRule(judgeRule(fields, 'create')), isForced };
     const [judged] = await guardNewRules(context, [sent], transaction);
     if (judged === undefined) throw new Error('the rule was not judged');

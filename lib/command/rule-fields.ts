@@ -12,10 +12,16 @@ export const RULE_HINTS: Hints = {
   description: '--description TEXT, at most 255 characters',
 };
 
-/** The fields of a rule for a user; null: for everyone. */
+/** Whose a rule is; null where it is of no user, or of no group. */
+export interface RuleOwner {
+  readonly user_id: string | null;
+  readonly group_id: string | null;
+}
+
+/** The fields of a rule. */
 export function ruleFields(
   { destination, action, portType, portRange, description, disabled, startsAt, endsAt }: Options,
-  userId: string | null,
+  owner: RuleOwner,
 ): object {
   return {
     destination,
@@ -26,6 +32,6 @@ export function ruleFields(
     ...(disabled ? { enabled: false } : {}),
     ...(startsAt === undefined ? {} : { starts_at: startsAt.toISOString() }),
     ...(endsAt === undefined ? {} : { ends_at: endsAt.toISOString() }),
-    user_id: userId,
+    ...owner,
   };
 }

@@ -71,6 +71,8 @@ export interface Options {
   readonly device?: string;
   /** The e-mail of a user. */
   readonly user?: string;
+  /** The id or the name of a group. */
+  readonly group?: string;
   /** The id of a rule. */
   readonly rule?: string;
   /** Why packets were refused. */

@@ -169,6 +169,7 @@ function together(all: readonly RowChanges[]): RowChanges {
   return {
     all: null,
     users: new Map(all.flatMap(({ users }) => [...users])),
+    groups: new Map(all.flatMap(({ groups }) => [...groups])),
     devices: new Map(all.flatMap(({ devices }) => [...devices])),
     rules: new Map(all.flatMap(({ rules }) => [...rules])),
     settings: all.findLast(({ settings }) => settings !== null)?.settings ?? null,

@@ -12,6 +12,7 @@ import {
 import {
   type Database,
   readDevices,
+  readGroupsOfUsers,
   readRulesByAddress,
   type RuleRow,
 } from '../../models/index.ts';
@@ -173,12 +174,15 @@ const ADMITTED = {
 
 // ---- rules ---------------------------------------------------------------------------------
 
-/** Ids of the rules, of the owner and of everyone, that match a new packet of the device. */
+/** Ids of the rules that are asked for a new packet of the device and match it. */
 async function matchingRules(database: Database, asked: AskedPacket): Promise<string[]> {
   const destination = parseAddress(asked.destination);
   if (destination === null) return [];
   const addresses = [asked.destination];
-  const owners = [{ userId: asked.device.user_id }, { userId: null }];
+  const { user_id: userId } = asked.device;
+  const groupIds = (await readGroupsOfUsers(database, [userId])).get(userId) ?? [];
+  const ofGroups = groupIds.map((groupId) => ({ userId: null, groupId }));
+  const owners = [{ userId }, ...ofGroups, { userId: null }];
   const rows = await readRulesByAddress(
     database,
     owners.map((owner) => ({ ...owner, addresses })),

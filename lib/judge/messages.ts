@@ -36,6 +36,8 @@ export const messages = {
   badScopes: 'should be a list of admin, read, metrics or capture',
   everywhere: 'cannot be everything; a device is no default route',
   badStep: 'must be 600, 3600 or 86400',
+  ofUserAlready:
+    'must be null where user_id is set; a rule is of a user, of a group or of everyone',
 } as const;
 
 /** An address of metadata that anybody on the way could change. */

@@ -99,6 +99,7 @@ export class PolicyTests implements Collection<PolicyTestValues> {
   readonly sources = [
     { table: 'policy_tests' },
     { table: 'rules' },
+    { table: 'group_memberships' },
     { table: 'configurations' },
   ] as const;
   readonly filters = policyTestFilters;

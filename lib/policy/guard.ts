@@ -73,8 +73,7 @@ export class PolicyGuard {
     const inReach = testsInReach(tests, rules);
     if (inReach.length === 0) return new PolicyGuard([], []);
     const owned = await ownersOf(context.services.database, inReach, transaction);
-    const owners = new Set(rules.map(({ user_id: id }) => id));
-    const concerned = owned.filter(({ ownerId }) => owners.has(null) || owners.has(ownerId));
+    const concerned = owned.filter((test) => rules.some((rule) => concerns(rule, test)));
     if (concerned.length === 0) return new PolicyGuard([], []);
     const moments: Moment[] = [];
     for (const at of momentsOf(changes)) {
@@ -103,6 +102,12 @@ export class PolicyGuard {
       .map((test) => ({ test, result: trial.judge(test), at, isHeldUp }))
       .filter(({ result }) => !result.passes);
   }
+}
+
+/** Whether a rule is asked for the packets of a test. */
+function concerns({ user_id, group_id }: ObeyedRule, { ownerId, groupIds }: OwnedTest): boolean {
+  if (user_id !== null) return user_id === ownerId;
+  return group_id === null || groupIds.includes(group_id);
 }
 
 /** Now (null), and when rules begin to decide; the first moment first. */

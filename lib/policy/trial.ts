@@ -4,6 +4,7 @@
 
 import {
   askedPacket,
+  GLOBAL_SCOPE,
   parseAddress,
   type ReasonName,
   type RuleConfig,
@@ -14,11 +15,13 @@ import {
   type ObeyedRule,
   type PolicyTestRow,
   readConfiguration,
+  readGroupsOfUsers,
   readRulesByAddress,
   type RuleAction,
   type Transaction,
 } from '../../models/index.ts';
 import type { Shared } from '../process/shared.ts';
+import { GroupNumbers, holdAll, holdScope } from '../reconcile/group-numbers.ts';
 import { networksOf } from '../reconcile/tunnel-networks.ts';
 import { rulesAt } from '../reconcile/translate.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
@@ -36,9 +39,10 @@ export type PolicyTestAsked = Pick<
   'id' | 'name' | 'user_id' | 'device_id' | 'destination' | 'protocol' | 'port' | 'expect'
 >;
 
-/** A policy test with the user whose rules it asks. */
+/** A policy test with the user whose rules it asks, and the groups of that user. */
 export interface OwnedTest extends PolicyTestAsked {
   readonly ownerId: string;
+  readonly groupIds: readonly string[];
 }
 
 /** What comes of a test. */
@@ -55,7 +59,7 @@ export interface TestResult {
 const SENDERS = { 4: '10.0.0.1', 6: 'fd00::1' } as const;
 const SENDER_PORT = 49_152;
 
-/** Finds the owners of tests; one whose device is gone is left out. */
+/** Finds the owners of tests and their groups; a test whose device is gone is left out. */
 export async function ownersOf(
   database: Database,
   tests: readonly PolicyTestAsked[],
@@ -70,16 +74,20 @@ export async function ownersOf(
       transaction: transaction ?? null,
     }))
       owners.set(id, user_id);
-  return tests.flatMap((test) => {
+  const owned = tests.flatMap((test) => {
     const ownerId = test.user_id ?? owners.get(test.device_id ?? '');
     return ownerId === undefined ? [] : [{ ...test, ownerId }];
   });
+  const ownerIds = [...new Set(owned.map(({ ownerId }) => ownerId))];
+  const groups = await readGroupsOfUsers(database, ownerIds, transaction);
+  return owned.map((test) => ({ ...test, groupIds: groups.get(test.ownerId) ?? [] }));
 }
 
 /** The rules of some tests, which may be changed to see what becomes of the tests. */
 export class PolicyTrial {
   readonly #rules: RuleTrial;
   readonly #atMs: number;
+  readonly #numbers = new GroupNumbers();
 
   private constructor(rules: RuleTrial, atMs: number) {
     this.#rules = rules;
@@ -93,30 +101,41 @@ export class PolicyTrial {
     { atMs, transaction }: { readonly atMs: number; readonly transaction?: Transaction },
   ): Promise<PolicyTrial> {
     const { database } = context.services;
+    const addressesOf = (some: readonly OwnedTest[]): string[] => [
+      ...new Set(some.map(({ destination }) => destination)),
+    ];
     const byOwner = Map.groupBy(tests, ({ ownerId }) => ownerId);
-    const wanted = [[null, tests] as const, ...byOwner].map(([userId, ofUser]) => ({
-      userId,
-      addresses: [...new Set(ofUser.map(({ destination }) => destination))],
-    }));
+    const groupIds = new Set(tests.flatMap((test) => test.groupIds));
+    const wanted = [
+      ...[[null, tests] as const, ...byOwner].map(([userId, ofUser]) => ({
+        userId,
+        addresses: addressesOf(ofUser),
+      })),
+      ...[...groupIds].map((groupId) => ({
+        userId: null,
+        groupId,
+        addresses: addressesOf(tests.filter((test) => test.groupIds.includes(groupId))),
+      })),
+    ];
     const [defaultAction, rows] = await Promise.all([
       readDefaultAction(context, transaction),
       readRulesByAddress(database, wanted, transaction),
     ]);
     const trial = new PolicyTrial(emptyTrial(context, defaultAction), atMs);
-    trial.#amend(rows.map((row) => [row.id, row.user_id, row]));
+    trial.#amend(rows.map((row) => [row.id, row, row]));
     return trial;
   }
 
   /** Changes one rule; null: it is not there. */
   change(before: ObeyedRule | null, after: ObeyedRule | null): void {
-    if (before !== null && (after === null || after.user_id !== before.user_id))
-      this.#amend([[before.id, before.user_id, null]]);
-    if (after !== null) this.#amend([[after.id, after.user_id, after]]);
+    if (before !== null) this.#amend([[before.id, before, null]]);
+    if (after !== null) this.#amend([[after.id, after, after]]);
   }
 
   /** Judges a test. */
   judge(test: OwnedTest): TestResult {
-    const { reason, rule } = this.#rules.judge(test.ownerId, packetOf(test));
+    const groups = holdAll(this.#numbers, test.groupIds);
+    const { reason, rule } = this.#rules.judge({ scope: test.ownerId, groups }, packetOf(test));
     const verdict = reason === 'none' ? 'accept' : 'drop';
     return {
       passes: verdict === test.expect,
@@ -126,13 +145,21 @@ export class PolicyTrial {
     };
   }
 
-  #amend(rows: readonly (readonly [string, string | null, ObeyedRule | null])[]): void {
+  /** Sets rules where they are (the second part) to what they mean there; null: they are gone. */
+  #amend(rows: readonly (readonly [string, ObeyedRule, ObeyedRule | null])[]): void {
     const scopes = new Map<string, Map<string, readonly RuleConfig[]>>();
-    for (const [id, userId, row] of rows) {
-      const scope = scopes.get(userId ?? '') ?? new Map<string, readonly RuleConfig[]>();
-      scopes.set(userId ?? '', scope.set(id, row === null ? [] : rulesAt(row, this.#atMs)));
+    for (const [id, place, row] of rows) {
+      const name = this.#scopeOf(place);
+      const scope = scopes.get(name) ?? new Map<string, readonly RuleConfig[]>();
+      scopes.set(name, scope.set(id, row === null ? [] : rulesAt(row, this.#atMs)));
     }
     this.#rules.amend(scopes);
+  }
+
+  /** A trial is short, so no number of a group is released. */
+  #scopeOf({ user_id, group_id }: ObeyedRule): string {
+    if (user_id !== null) return user_id;
+    return group_id === null ? GLOBAL_SCOPE : holdScope(this.#numbers, group_id);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   readChanges,
   readConfiguration,
   readDevices,
+  readGroupsOfUsers,
   readRules,
   readTransaction,
   readUsers,
@@ -29,6 +30,8 @@ export interface RowChanges {
   /** All ids that there are, where everything was read, with its last rows: others are gone. */
   readonly all: AllIds | null;
   readonly users: ReadonlyMap<string, ObeyedUser | null>;
+  /** By id of the user: the ids of all groups that the user is in. */
+  readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly devices: ReadonlyMap<string, ObeyedDevice | null>;
   readonly rules: ReadonlyMap<string, ObeyedRule | null>;
   /** Null: as before. */
@@ -61,6 +64,7 @@ export interface RowSettings {
 const NOTHING: RowChanges = {
   all: null,
   users: new Map(),
+  groups: new Map(),
   devices: new Map(),
   rules: new Map(),
   settings: null,
@@ -86,6 +90,7 @@ export function readSince(
     await take({
       all: null,
       users: await named(readUsers, changedIn('users')),
+      groups: await groupsOf(database, changedIn('group_memberships'), transaction),
       devices: await named(readDevices, changedIn('devices')),
       rules: await named(readRules, changedIn('rules')),
       settings: namesConfiguration ? await readSettings(database, transaction) : null,
@@ -106,8 +111,8 @@ export function readSince(
 }
 
 /**
- * Reads rows of these ids in a transaction that changed them, with the owners of the devices and
- * the devices of the users among them.
+ * Reads rows of these ids in a transaction that changed them, with the owners of the devices, the
+ * devices of the users among them and their groups.
  */
 export async function readChanged(
   database: Database,
@@ -116,6 +121,8 @@ export async function readChanged(
 ): Promise<RowChanges> {
   const changedIn = (table: string): string[] => idsIn(changes, table);
   const users = rowsById(changedIn('users'), await readUsers(database, ofIds('users')));
+  const moved = changedIn('group_memberships').filter((id) => !users.has(id));
+  for (const row of await readUsers(database, { ids: moved, transaction })) users.set(row.id, row);
   const devices = rowsById(changedIn('devices'), await readDevices(database, ofIds('devices')));
   for (const [userId, row] of users)
     if (row !== null)
@@ -130,6 +137,7 @@ export async function readChanged(
   return {
     all: null,
     users,
+    groups: await groupsOf(database, [...users.keys()], transaction),
     devices,
     rules: rowsById(changedIn('rules'), await readRules(database, ofIds('rules'))),
     settings:
@@ -165,7 +173,10 @@ async function readEverything(
   const revision = await currentRevision(database, transaction);
   // Before the rows that are judged by them.
   await take({ ...NOTHING, settings: await readSettings(database, transaction) });
-  const users = await pages(readUsers, (rows) => take({ ...NOTHING, users: rows }));
+  const users = await pages(readUsers, async (rows) => {
+    const groups = await groupsOf(database, [...rows.keys()], transaction);
+    await take({ ...NOTHING, users: rows, groups });
+  });
   const rules = await pages(readRules, (rows) => take({ ...NOTHING, rules: rows }));
   // Last, so that a device may be served once its page is here.
   const devices = await pages(readDevices, (rows) => take({ ...NOTHING, devices: rows }));
@@ -187,6 +198,16 @@ async function readEverything(
     } while (after !== undefined);
     return ids;
   }
+}
+
+/** The groups of each of these users, also of those who are in none. */
+async function groupsOf(
+  database: Database,
+  userIds: readonly string[],
+  transaction: Transaction,
+): Promise<Map<string, readonly string[]>> {
+  const found = await readGroupsOfUsers(database, userIds, transaction);
+  return new Map(userIds.map((id) => [id, found.get(id) ?? []]));
 }
 
 async function readSettings(database: Database, transaction: Transaction): Promise<RowSettings> {

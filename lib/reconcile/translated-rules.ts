@@ -2,8 +2,14 @@
 // that the data plane did not acknowledge. A rule with a start or an end is turned on and off by
 // time alone.
 
-import { type Amendment, GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/index.ts';
+import {
+  type Amendment,
+  GLOBAL_SCOPE,
+  groupOfScope,
+  type RuleConfig,
+} from '../../dataplane/index.ts';
 import type { ObeyedRule } from '../../models/index.ts';
+import { type GroupNumbers, holdScope } from './group-numbers.ts';
 import {
   hasTime,
   type RuleTimes,
@@ -21,6 +27,7 @@ interface Rule extends TranslatedRule, RuleTimes {
 
 /** The meaning of the rows of rules. */
 export class TranslatedRules {
+  readonly #numbers: GroupNumbers;
   readonly #rules = new Map<string, Rule>();
   /** The rules that have a start or an end. */
   readonly #timed = new Set<Rule>();
@@ -34,6 +41,10 @@ export class TranslatedRules {
   #handedOverDue: readonly Rule[] = [];
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(numbers: GroupNumbers) {
+    this.#numbers = numbers;
+  }
 
   /** The ids of all rules. */
   get ids(): Iterable<string> {
@@ -68,7 +79,10 @@ export class TranslatedRules {
   /** Takes a row that changed, at `nowMs` (Unix time); null: it was deleted. */
   take(id: string, row: ObeyedRule | null, nowMs: number): void {
     const before = this.#rules.get(id);
+    const scope = row === null ? '' : this.#hold(row);
     if (before !== undefined) {
+      const group = groupOfScope(before.scope);
+      if (group !== null) this.#numbers.release(group);
       this.#timed.delete(before);
       this.#due.delete(before);
       this.#mark(before.scope, id);
@@ -76,7 +90,6 @@ export class TranslatedRules {
     this.#rules.delete(id);
     this.#refused.delete(id);
     if (row === null) return;
-    const scope = row.user_id ?? GLOBAL_SCOPE;
     const rule = { id, scope, ...translateRule(row), ...ruleTimes(row), isOn: false };
     this.#rules.set(id, rule);
     if (Number.isFinite(rule.startMs) || Number.isFinite(rule.endMs)) this.#timed.add(rule);
@@ -134,6 +147,12 @@ export class TranslatedRules {
       this.#mark(rule.scope, rule.id);
       if (this.#rules.get(rule.id) === rule) this.#due.add(rule);
     }
+  }
+
+  /** The scope of a rule, whose group is held. */
+  #hold({ user_id, group_id }: ObeyedRule): string {
+    if (user_id !== null) return user_id;
+    return group_id === null ? GLOBAL_SCOPE : holdScope(this.#numbers, group_id);
   }
 
   #mark(scope: string, id: string): void {

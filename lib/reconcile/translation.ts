@@ -10,6 +10,7 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { ObeyedDevice, RuleAction, ObeyedUser } from '../../models/index.ts';
+import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
 import { Places } from './places.ts';
 import { TranslatedRules } from './translated-rules.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
@@ -48,6 +49,8 @@ interface Owner {
   /** Null if the user does not exist but has devices. */
   row: ObeyedUser | null;
   isServed: boolean;
+  /** The groups of the user, as the packet path takes them. */
+  groups: string;
   readonly devices: Set<Device>;
 }
 
@@ -69,6 +72,7 @@ export class Translation {
   readonly #settings: TranslateSettings;
   readonly #maxPeers: number;
   readonly #places: Places;
+  readonly #numbers: GroupNumbers;
   readonly #owners = new Map<string, Owner>();
   readonly #devices = new Map<string, Device>();
   /** The devices that have an end. */
@@ -77,7 +81,7 @@ export class Translation {
   readonly #formerKeys = new Map<string, string>();
   /** By public key: devices that were deleted, and whose they were. */
   readonly #deleted = new Map<string, { readonly id: string; readonly ownerId: string }>();
-  readonly #rules = new TranslatedRules();
+  readonly #rules: TranslatedRules;
   readonly #refusedDevices = new Map<string, string>();
   /** Public keys of devices that are pending. */
   readonly #pendingKeys = new Set<string>();
@@ -95,9 +99,15 @@ export class Translation {
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(settings: TranslateSettings, maxPeers = MAX_PEERS) {
+  constructor(
+    settings: TranslateSettings,
+    maxPeers = MAX_PEERS,
+    numbers: GroupNumbers = new GroupNumbers(),
+  ) {
     this.#settings = settings;
     this.#maxPeers = maxPeers;
+    this.#numbers = numbers;
+    this.#rules = new TranslatedRules(numbers);
     this.#places = new Places(maxPeers);
   }
 
@@ -108,10 +118,11 @@ export class Translation {
 
   /** Takes rows that changed, at `nowMs` (Unix time). */
   take(changes: RowChanges, nowMs: number): void {
-    const { all, users, devices, rules } = changes;
+    const { all, users, groups, devices, rules } = changes;
     if (all !== null) this.#takeGone(all, nowMs);
     if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
+    for (const [userId, ids] of groups) this.#takeGroups(userId, ids);
     for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
     for (const [id, row] of rules) this.#rules.take(id, row, nowMs);
     this.passTo(nowMs);
@@ -196,13 +207,13 @@ export class Translation {
 
   /**
    * What rows would change of what is in force if they were committed, at `nowMs` (Unix time).
-   * `changes` has, beside the rows that change, the owners of its devices and all devices of its
-   * owners. Nothing changes here.
+   * `changes` has, beside the rows that change, the owners of its devices with their groups, and
+   * all devices of its owners. Nothing changes here.
    */
   tried(changes: RowChanges, nowMs: number): Amendment {
     const { settings } = changes;
     const before = { ...this.#rowSettings, defaultAction: this.#defaultAction ?? 'accept' };
-    const after = new Translation(this.#settings, this.#maxPeers);
+    const after = new Translation(this.#settings, this.#maxPeers, this.#numbers.copy());
     after.take({ ...changes, settings: settings ?? before }, nowMs);
     const { peers: tried, rules: triedRules } = after.pending() ?? NO_CHANGE;
     const peers = new Map(tried);
@@ -293,6 +304,7 @@ export class Translation {
     for (const [id, owner] of this.#owners) {
       if (users.has(id)) continue;
       owner.row = null;
+      this.#takeGroups(id, []);
       this.#judge(owner, this.#judgedAtMs);
       this.#forgetUnused(id, owner);
     }
@@ -322,6 +334,16 @@ export class Translation {
       for (const { publicKey } of owner.devices) this.#pendingKeys.add(publicKey);
     this.#judge(owner, nowMs);
     this.#forgetUnused(id, owner);
+  }
+
+  #takeGroups(userId: string, ids: readonly string[]): void {
+    const owner = this.#owner(userId);
+    const before = owner.groups;
+    owner.groups = holdAll(this.#numbers, ids);
+    releaseAll(this.#numbers, before);
+    if (owner.groups !== before)
+      for (const { publicKey } of owner.devices) this.#pendingKeys.add(publicKey);
+    this.#forgetUnused(userId, owner);
   }
 
   #takeDevice(id: string, row: ObeyedDevice | null, nowMs: number): void {
@@ -373,14 +395,16 @@ export class Translation {
   #owner(id: string): Owner {
     let owner = this.#owners.get(id);
     if (owner === undefined) {
-      owner = { row: null, isServed: false, devices: new Set() };
+      owner = { row: null, isServed: false, groups: '', devices: new Set() };
       this.#owners.set(id, owner);
     }
     return owner;
   }
 
   #forgetUnused(id: string, owner: Owner): void {
-    if (owner.row === null && owner.devices.size === 0) this.#owners.delete(id);
+    if (owner.row !== null || owner.devices.size > 0) return;
+    releaseAll(this.#numbers, owner.groups);
+    this.#owners.delete(id);
   }
 
   /** Decides whether an owner's devices are served, and when to decide it again. */
@@ -422,11 +446,15 @@ export class Translation {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
     if (device === undefined || !this.#isServed(device)) return null;
     if ('message' in device.peer) return null;
-    const owner = this.#owners.get(device.ownerId)?.row ?? null;
+    const { row: owner, groups } = this.#owner(device.ownerId);
     const limits = peerLimits(device.limits, owner, this.#rowSettings, this.#settings);
-    if (!device.usesDefaultMtu) return { ...device.peer, ...limits };
-    const mtu = defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings);
-    return { ...device.peer, mtu, ...limits };
+    const { defaultClientMtu } = this.#rowSettings;
+    return {
+      ...device.peer,
+      ...(device.usesDefaultMtu ? { mtu: defaultMtu(defaultClientMtu, this.#settings) } : {}),
+      ...(groups === '' ? {} : { groups }),
+      ...limits,
+    };
   }
 }
 

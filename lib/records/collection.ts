@@ -24,7 +24,7 @@ export interface RecordContext {
 }
 
 /** How a filter selects records. */
-export type Selected = Pick<Selection, 'userId' | 'emailKey'>;
+export type Selected = Pick<Selection, 'userId' | 'groupId' | 'emailKey'>;
 
 /** A parameter that filters a list: it leaves the records that have a value. */
 export interface Filter<Selected> {

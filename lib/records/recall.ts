@@ -25,7 +25,14 @@ const ANY = '*';
 
 /** A row that a value depends on; without an id, every row of the table. */
 export interface Source {
-  readonly table: 'users' | 'devices' | 'rules' | 'policy_tests' | 'configurations' | 'api_tokens';
+  readonly table:
+    | 'users'
+    | 'devices'
+    | 'rules'
+    | 'group_memberships'
+    | 'policy_tests'
+    | 'configurations'
+    | 'api_tokens';
   readonly id?: string;
 }
 

@@ -10,6 +10,7 @@ import {
   type ObeyedRule,
   overlaps,
   readPolicyTests,
+  readGroupIds,
   readRivalRules,
   readRules,
   readTouchingRules,
@@ -47,6 +48,7 @@ import {
   type SentColumn,
   sentColumns,
 } from '../judge/resource.ts';
+import { judgePorts, judgeTimes } from './field-pairs.ts';
 import { ruleTimes } from '../reconcile/translate.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
@@ -85,6 +87,10 @@ export const ruleFilters = {
   user_id: {
     schema: text('Only rules of this user; empty: those for everyone.').allow(''),
     select: (id: string) => (id === '' ? { userId: null } : selectOwner(id)),
+  },
+  group_id: {
+    schema: text('Only rules of this group.'),
+    select: (id: string) => (isUuid(id) ? { groupId: id.toLowerCase() } : null),
   },
 };
 
@@ -216,9 +222,14 @@ export class Rules implements Collection<RuleValues> {
     const present =
       id === null ? null : await this.#database.models.Rule.findByPk(id.toLowerCase());
     const row = merge(values, present);
-    const isReadable = ['destination', 'port_range', 'port_type', 'user_id', 'action'].every(
-      (name) => faults[name] === undefined,
-    );
+    const isReadable = [
+      'destination',
+      'port_range',
+      'port_type',
+      'user_id',
+      'group_id',
+      'action',
+    ].every((name) => faults[name] === undefined);
     if (!isReadable || row.destination === '' || !row.enabled)
       return { rivals: [], others: [], shadow: null, shadowed: [] };
     const now = Date.now();
@@ -307,8 +318,8 @@ export interface JudgedRule {
 }
 
 /**
- * Judges new rules, each as if those before it existed already. If one of them is for everyone, the
- * scope of the configuration must be locked.
+ * Judges new rules, each as if those before it existed already. If one of them is for everyone or
+ * for a group, the scope of the configuration must be locked.
  */
 export async function judgeNewRules(
   database: Database,
@@ -386,24 +397,30 @@ export function newRule(input: Judged<RuleValues>): NewRule {
   return { input, row: merge(input.values, null) };
 }
 
-/** The faults of each rule alone; locks the rules of the owners against other writers. */
+/** The faults of each rule alone; locks users and groups whose rules they are. */
 async function judgeFields(
   rules: readonly NewRule[],
   present: Rule | null,
   { database, transaction }: { database: Database; transaction: Transaction },
 ): Promise<JudgedRule[]> {
-  const owners = rules
-    .filter(({ input }) => input.faults['user_id'] === undefined)
-    .map(({ row }) => row.user_id)
-    .filter((id) => id !== null);
+  const named = (field: 'user_id' | 'group_id'): string[] => {
+    const readable = rules.filter(({ input }) => input.faults[field] === undefined);
+    return [...new Set(readable.map(({ row }) => row[field]).filter((id) => id !== null))];
+  };
   const lock = { transaction, lock: true };
-  const existing = await readUserIds(database, [...new Set(owners)], lock);
+  const users = await readUserIds(database, named('user_id'), lock);
+  const groups = await readGroupIds(database, named('group_id'), transaction);
   return rules.map(({ input, row }) => {
     const faults = { ...input.faults };
     judgePorts(input.values, present, faults);
     judgeTimes(row, faults);
-    if (row.user_id !== null && faults['user_id'] === undefined && !existing.has(row.user_id))
+    const { user_id, group_id } = row;
+    if (user_id !== null && faults['user_id'] === undefined && !users.has(user_id))
       addFault(faults, 'user_id', messages.absent);
+    if (group_id !== null && faults['group_id'] === undefined) {
+      if (user_id !== null) addFault(faults, 'group_id', messages.ofUserAlready);
+      else if (!groups.has(group_id)) addFault(faults, 'group_id', messages.absent);
+    }
     return { faults, row };
   });
 }
@@ -456,26 +473,6 @@ function isSame(one: RuleContent[keyof RuleContent], other: typeof one): boolean
   return one instanceof Date && other instanceof Date
     ? one.getTime() === other.getTime()
     : one === other;
-}
-
-/** A rule ends after it starts; if one of both cannot be read, they are not compared. */
-function judgeTimes({ starts_at, ends_at }: RuleContent, faults: Faults): void {
-  if (faults['starts_at'] !== undefined || faults['ends_at'] !== undefined) return;
-  if (starts_at !== null && ends_at !== null && ends_at <= starts_at)
-    addFault(faults, 'ends_at', messages.endsBeforeStart);
-}
-
-/** Protocol and ports are judged together; if one cannot be read, the other is not judged. */
-function judgePorts(values: RuleValues, present: Rule | null, faults: Faults): void {
-  const range = (faults['port_range'] ?? []) as string[];
-  if (faults['port_type'] !== undefined) return;
-  if (range.includes(messages.badFormat) || range.includes(messages.invalid)) return;
-  const type = values.port_type === undefined ? present?.port_type : values.port_type;
-  const ports = values.port_range === undefined ? present?.port_start : values.port_range;
-  const hasType = type !== undefined && type !== null;
-  const hasPorts = ports !== undefined && ports !== null;
-  if (hasType && !hasPorts) addFault(faults, 'port_range', messages.blank);
-  if (hasPorts && !hasType) addFault(faults, 'port_type', messages.blank);
 }
 
 /** Reads `N`, `N-M`, `N - M` or a number into the ports that it means. */

@@ -33,6 +33,8 @@ const TABLES = [
   'secrets',
   'users',
   'devices',
+  'user_groups',
+  'group_memberships',
   'rules',
   'policy_tests',
   'api_tokens',

@@ -62,6 +62,16 @@ export const ruleFields = fieldsOf({
     obeyed: true,
     api: { kind: 'reference', description: 'Whose packets; null means everyone.' },
   },
+  // Never beside `user_id`.
+  group_id: {
+    column: { kind: 'char', size: 36, nullable: true },
+    audit: 'value',
+    obeyed: true,
+    api: {
+      kind: 'reference',
+      description: 'The packets of all members of this group; then `user_id` is null.',
+    },
+  },
   description: {
     column: { kind: 'text', size: 255, nullable: true },
     audit: 'value',

@@ -13,6 +13,7 @@ import { up as ruleFields } from './0004-rule-fields.ts';
 import { up as tokenScopes } from './0005-token-scopes.ts';
 import { up as routes } from './0006-routes.ts';
 import { up as limits } from './0007-limits.ts';
+import { up as groups } from './0008-groups.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { name: '0005-token-scopes', up: tokenScopes },
   { name: '0006-routes', up: routes },
   { name: '0007-limits', up: limits },
+  { name: '0008-groups', up: groups },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -5,7 +5,7 @@ CREATE TABLE `users` (`id` CHAR(36) NOT NULL PRIMARY KEY, `email` VARCHAR(255) N
 CREATE INDEX `users_inserted_at_id` ON `users` (`inserted_at`, `id`);
 CREATE TABLE `devices` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `name` VARCHAR(255) NOT NULL, `description` VARCHAR(2048), `public_key` CHAR(44) NOT NULL, `preshared_key` TEXT NOT NULL, `ipv4` VARCHAR(15), `ipv4_key` CHAR(8), `ipv6` VARCHAR(45), `ipv6_key` CHAR(32), `use_default_allowed_ips` TINYINT(1) NOT NULL, `use_default_dns` TINYINT(1) NOT NULL, `use_default_endpoint` TINYINT(1) NOT NULL, `use_default_mtu` TINYINT(1) NOT NULL, `use_default_persistent_keepalive` TINYINT(1) NOT NULL, `allowed_ips` TEXT, `dns` TEXT, `endpoint` TEXT, `mtu` INTEGER, `persistent_keepalive` INTEGER, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `client_file_sha256` CHAR(64), `disabled_at` DATETIME, `expires_at` DATETIME, `routes` TEXT, `limit_down` BIGINT, `limit_up` BIGINT, UNIQUE (`user_id`, `name`), UNIQUE (`public_key`), UNIQUE (`ipv4_key`), UNIQUE (`ipv6_key`));
 CREATE INDEX `devices_inserted_at_id` ON `devices` (`inserted_at`, `id`);
-CREATE TABLE `rules` (`id` CHAR(36) NOT NULL PRIMARY KEY, `action` VARCHAR(16) NOT NULL, `destination` VARCHAR(64) NOT NULL, `family` TINYINT NOT NULL, `range_start` VARCHAR(32) NOT NULL, `range_end` VARCHAR(32) NOT NULL, `port_type` VARCHAR(8), `port_start` INTEGER, `port_end` INTEGER, `user_id` CHAR(36) REFERENCES `users` (`id`) ON DELETE RESTRICT, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `description` VARCHAR(255), `enabled` TINYINT(1) NOT NULL DEFAULT 1, `starts_at` DATETIME, `ends_at` DATETIME);
+CREATE TABLE `rules` (`id` CHAR(36) NOT NULL PRIMARY KEY, `action` VARCHAR(16) NOT NULL, `destination` VARCHAR(64) NOT NULL, `family` TINYINT NOT NULL, `range_start` VARCHAR(32) NOT NULL, `range_end` VARCHAR(32) NOT NULL, `port_type` VARCHAR(8), `port_start` INTEGER, `port_end` INTEGER, `user_id` CHAR(36) REFERENCES `users` (`id`) ON DELETE RESTRICT, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `description` VARCHAR(255), `enabled` TINYINT(1) NOT NULL DEFAULT 1, `starts_at` DATETIME, `ends_at` DATETIME, `group_id` CHAR(36) REFERENCES `user_groups` (`id`) ON DELETE RESTRICT);
 CREATE INDEX `rules_user_id_action_family_range_start_range_end` ON `rules` (`user_id`, `action`, `family`, `range_start`, `range_end`);
 CREATE INDEX `rules_inserted_at_id` ON `rules` (`inserted_at`, `id`);
 CREATE TABLE `configurations` (`id` CHAR(36) NOT NULL PRIMARY KEY, `singleton` TINYINT NOT NULL, `allow_unprivileged_device_management` TINYINT(1) NOT NULL, `allow_unprivileged_device_configuration` TINYINT(1) NOT NULL, `default_client_allowed_ips` TEXT NOT NULL, `default_client_dns` TEXT NOT NULL, `default_client_endpoint` TEXT, `default_client_mtu` INTEGER, `default_client_persistent_keepalive` INTEGER NOT NULL, `disable_vpn_on_oidc_error` TINYINT(1) NOT NULL, `local_auth_enabled` TINYINT(1) NOT NULL, `vpn_session_duration` INTEGER NOT NULL, `logo` TEXT NOT NULL, `openid_connect_providers` TEXT, `saml_identity_providers` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `default_action` VARCHAR(16) NOT NULL DEFAULT 'accept', `default_client_include_routes` TINYINT(1) NOT NULL DEFAULT 0, `default_limit_down` BIGINT, `default_limit_up` BIGINT, UNIQUE (`singleton`));
@@ -52,6 +52,11 @@ CREATE TABLE `policy_tests` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(
 CREATE INDEX `policy_tests_user_id` ON `policy_tests` (`user_id`);
 CREATE INDEX `policy_tests_device_id` ON `policy_tests` (`device_id`);
 CREATE INDEX `policy_tests_inserted_at_id` ON `policy_tests` (`inserted_at`, `id`);
+CREATE TABLE `user_groups` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `description` VARCHAR(255), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`name`));
+CREATE INDEX `user_groups_inserted_at_id` ON `user_groups` (`inserted_at`, `id`);
+CREATE TABLE `group_memberships` (`id` CHAR(36) NOT NULL PRIMARY KEY, `group_id` CHAR(36) NOT NULL REFERENCES `user_groups` (`id`) ON DELETE RESTRICT, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `source` VARCHAR(64) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`group_id`, `user_id`, `source`));
+CREATE INDEX `group_memberships_user_id` ON `group_memberships` (`user_id`);
+CREATE INDEX `rules_group_id_action_family_range_start` ON `rules` (`group_id`, `action`, `family`, `range_start`);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-history', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -60,6 +65,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0004-rule-fields', strftime(
 INSERT INTO migrations (name, executed_at) VALUES ('0005-token-scopes', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0006-routes', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0007-limits', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0008-groups', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

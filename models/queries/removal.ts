@@ -14,7 +14,7 @@ export async function removeUser(
   transaction: Transaction,
 ): Promise<boolean> {
   const { User, Device, Rule, ApiToken, Session, SecondFactor, RecoveryCode } = database.models;
-  const { PolicyTest } = database.models;
+  const { GroupMembership, PolicyTest } = database.models;
   await lockScopes(database, transaction, { userId });
   const user = await User.findByPk(userId, { transaction });
   if (user === null) return false;
@@ -29,6 +29,7 @@ export async function removeUser(
   );
   await removePolicyTests(database, tests, transaction);
   await Rule.destroy({ where: { user_id: userId }, transaction });
+  await GroupMembership.destroy({ where: { user_id: userId }, transaction });
   await ApiToken.destroy({ where: { user_id: userId }, transaction });
   for (const table of [Session, SecondFactor, RecoveryCode] as (typeof Session)[])
     await table.destroy({ where: { user_id: userId }, transaction });

@@ -86,7 +86,7 @@ export async function readUserIds(
 }
 
 /**
- * Reads the enabled rules that overlap one of the given ones by owner, action and addresses, and
+ * Reads the enabled rules that overlap one of the given ones by scope, action and addresses, and
  * that are not over at `nowMs` (Unix time).
  */
 export async function readRivalRules(
@@ -99,10 +99,8 @@ export async function readRivalRules(
   const binds = new Binds();
   const now = binds.one(sqlTime(database.kind, new Date(nowMs)));
   const conditions = wanted.flatMap((extent) => {
-    const user =
-      extent.user_id === null ? 'user_id IS NULL' : `user_id = ${binds.one(extent.user_id)}`;
     const action = binds.one(extent.action);
-    const scope = `${user} AND action = ${action} AND family = ${binds.one(extent.family)}`;
+    const scope = `${scopeOf(extent, binds)} AND action = ${action} AND family = ${binds.one(extent.family)}`;
     const end = binds.one(extent.end);
     // Two conditions of their own, because one with an OR inside would walk the whole scope.
     return [
@@ -111,7 +109,7 @@ export async function readRivalRules(
     ];
   });
   const rows = await database.sequelize.query<RivalRule>(
-    `SELECT id, user_id, action, family, range_start AS start, range_end AS end,
+    `SELECT id, user_id, group_id, action, family, range_start AS start, range_end AS end,
             port_type, port_start, port_end, starts_at, ends_at FROM rules
      WHERE enabled = 1 AND (ends_at IS NULL OR ends_at > ${now}) AND (${conditions.join(' OR ')})`,
     { ...plainSelect(transaction), bind: binds.values },
@@ -120,6 +118,14 @@ export async function readRivalRules(
     ...rule,
     ...timesFrom(nowMs, timeOrNull(starts_at), timeOrNull(ends_at)),
   }));
+}
+
+/** The rules that are asked together with this one; an index of rules begins with its columns. */
+function scopeOf({ user_id, group_id }: RuleExtent, binds: Binds): string {
+  if (user_id !== null) return `user_id = ${binds.one(user_id)}`;
+  return group_id === null
+    ? 'user_id IS NULL AND group_id IS NULL'
+    : `group_id = ${binds.one(group_id)}`;
 }
 
 type RivalRule = Omit<RuleExtent, 'from' | 'until'> & {
@@ -132,22 +138,29 @@ function timeOrNull(time: string | Date | null): Date | null {
   return time === null ? null : parseSqlTime(time);
 }
 
+const EVERYONES = '(user_id IS NULL AND group_id IS NULL)';
+const OF_GROUPS_OF_USER =
+  'group_id IN (SELECT group_id FROM group_memberships WHERE user_id = :user_id)';
+
 /**
  * Reads enabled rules that match some of the packets that the given one means, at some time from
  * its `from` on, whatever they do with them: also those of the other action, and those that are
- * everyone's beside a user's. The first ones.
+ * everyone's beside a user's or a group's, and those of a user's groups. The first ones.
  */
 export async function readTouchingRules(
   database: Database,
-  { user_id, family, start, end, port_type, port_start, port_end, from, until }: RuleExtent,
+  extent: RuleExtent,
   limit: number,
 ): Promise<string[]> {
+  const { user_id, group_id, family, start, end, port_type, port_start, port_end } = extent;
+  const { from, until } = extent;
   const timeOf = (ms: number): string => sqlTime(database.kind, new Date(ms));
   const conditions = [
     'enabled = 1 AND family = :family AND range_start <= :end AND range_end >= :start',
     '(ends_at IS NULL OR ends_at > :from)',
     ...(Number.isFinite(until) ? ['(starts_at IS NULL OR starts_at < :until)'] : []),
-    ...(user_id === null ? [] : ['(user_id IS NULL OR user_id = :user_id)']),
+    ...(user_id === null ? [] : [`(${EVERYONES} OR user_id = :user_id OR ${OF_GROUPS_OF_USER})`]),
+    ...(group_id === null ? [] : [`(${EVERYONES} OR group_id = :group_id)`]),
     // A rule without ports means all traffic, that of every port too.
     ...(port_type === null
       ? []
@@ -162,6 +175,7 @@ export async function readTouchingRules(
       ...plainSelect(),
       replacements: {
         user_id,
+        group_id,
         family,
         start,
         end,
@@ -184,7 +198,9 @@ const IS_SHADOWED = `rules.enabled = 1 AND other.enabled = 1
   AND (other.ends_at IS NULL OR (other.ends_at > :now AND other.ends_at >= rules.ends_at))
   AND (other.starts_at IS NULL OR other.starts_at <= :now OR other.starts_at <= rules.starts_at)
   AND other.action = 'accept' AND other.family = rules.family
-  AND (other.user_id = rules.user_id OR (other.user_id IS NULL AND rules.user_id IS NULL))
+  AND (other.user_id = rules.user_id OR other.group_id = rules.group_id
+    OR (other.user_id IS NULL AND other.group_id IS NULL
+      AND rules.user_id IS NULL AND rules.group_id IS NULL))
   AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
   AND ((other.port_type IS NULL AND rules.port_type IS NULL)
     OR (other.port_type = rules.port_type AND other.port_start <= rules.port_start

@@ -29,8 +29,10 @@ const READ_AS: Readonly<Partial<Record<keyof ColumnValues, ColumnKind>>> = {
 export interface Selection {
   /** These alone; ids that are not there are left out. The order is not kept. */
   ids?: readonly string[];
-  /** Of this owner; null means rules that are everyone's. Not for users. */
+  /** Of this owner; null means rules that are everyone's. Not for users and groups. */
   userId?: string | null;
+  /** Of this group; only for rules. */
+  groupId?: string;
   /** Of this `emailKey`; only for users. */
   emailKey?: string;
   /** Beyond this row, in the order of lists (`inserted_at`, then `id`). */
@@ -123,21 +125,25 @@ function readPart<Row>(
   selection: Selection,
 ): Promise<Row[]> {
   const { table } = source;
-  const { ids, userId, emailKey, after, limit } = selection;
+  const { ids, userId, groupId, emailKey, after, limit } = selection;
   const conditions: string[] = [];
   if (ids !== undefined) conditions.push(`${table}.id IN (:ids)`);
   if (userId !== undefined)
-    conditions.push(userId === null ? 'user_id IS NULL' : 'user_id = :userId');
+    conditions.push(userId === null ? 'user_id IS NULL AND group_id IS NULL' : 'user_id = :userId');
+  if (groupId !== undefined) conditions.push('group_id = :groupId');
   if (emailKey !== undefined) conditions.push('email_key = :emailKey');
   if (after !== undefined) conditions.push(beyond(database, table));
   return selectRows(database, source, {
-    paged: limit !== undefined && [ids, userId, emailKey].every((narrow) => narrow === undefined),
+    paged:
+      limit !== undefined &&
+      [ids, userId, groupId, emailKey].every((narrow) => narrow === undefined),
     where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`,
     order: `ORDER BY ${table}.inserted_at, ${table}.id`,
     limit: limit === undefined ? '' : 'LIMIT :limit',
     replacements: {
       ids,
       userId,
+      groupId,
       emailKey,
       limit,
       afterTime: after && sqlTime(database.kind, after.inserted_at),

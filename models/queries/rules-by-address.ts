@@ -12,8 +12,10 @@ import { readRules } from './rows.ts';
 
 /** Of whom rules are asked, and about which addresses. */
 export interface AddressesOf {
-  /** The owner of the rules; null: those that are everyone's. */
+  /** The owner of the rules; null: those of a group, or those that are everyone's. */
   readonly userId: string | null;
+  /** The group of the rules; left out: they are of no group. */
+  readonly groupId?: string | null;
   readonly addresses: readonly string[];
 }
 
@@ -21,9 +23,10 @@ export interface AddressesOf {
 const STARTS_MAX = 16_384;
 const PARTS_MAX = 200;
 
-/** First addresses of networks, of one owner and family; they are hex digits. */
+/** First addresses of networks, of one owner or group and family; they are hex digits. */
 interface Wanted {
   readonly userId: string | null;
+  readonly groupId: string | null;
   readonly family: 4 | 6;
   readonly starts: readonly string[];
 }
@@ -38,7 +41,7 @@ export async function readRulesByAddress(
   transaction?: Transaction,
 ): Promise<RuleRow[]> {
   const ids = new Set<string>();
-  const parts = wanted.flatMap(({ userId, addresses }) => startsOf(userId, addresses));
+  const parts = wanted.flatMap((one) => startsOf(one));
   for (const part of inStatements(parts)) {
     const read = database.kind === 'sqlite' ? readOnSqlite : readOnMysql;
     for (const { id } of await read(database, part, transaction)) ids.add(id);
@@ -54,12 +57,13 @@ function readOnSqlite(
   wanted: readonly Wanted[],
   transaction?: Transaction,
 ): Ids {
-  const rows = wanted.flatMap(({ userId, family, starts }) =>
-    starts.map((start) => [userId, family, start]),
+  const rows = wanted.flatMap(({ userId, groupId, family, starts }) =>
+    starts.map((start) => [userId, family, start, groupId]),
   );
   return sequelize.query(
     `SELECT rules.id AS id FROM json_each($rows) AS wanted CROSS JOIN rules
-     WHERE rules.user_id IS (wanted.value ->> 0) AND rules.action IN ('accept', 'drop')
+     WHERE rules.user_id IS (wanted.value ->> 0)
+       AND rules.group_id IS (wanted.value ->> 3) AND rules.action IN ('accept', 'drop')
        AND rules.family = (wanted.value ->> 1) AND rules.range_start = (wanted.value ->> 2)`,
     { ...plainSelect(transaction), bind: { rows: JSON.stringify(rows) } },
   );
@@ -74,10 +78,12 @@ function readOnMysql(
   wanted: readonly Wanted[],
   transaction?: Transaction,
 ): Ids {
-  const selects = wanted.map(({ userId, family, starts }) => {
-    const user = userId === null ? 'user_id IS NULL' : `user_id = ${sequelize.escape(userId)}`;
+  const selects = wanted.map(({ userId, groupId, family, starts }) => {
+    const is = (id: string | null): string =>
+      id === null ? 'IS NULL' : `= ${sequelize.escape(id)}`;
+    const scope = `user_id ${is(userId)} AND group_id ${is(groupId)}`;
     const list = starts.map((start) => `'${start}'`).join(',');
-    return `SELECT id FROM rules WHERE ${user} AND action IN ('accept', 'drop')
+    return `SELECT id FROM rules WHERE ${scope} AND action IN ('accept', 'drop')
             AND family = ${family} AND range_start IN (${list})`;
   });
   return sequelize.query(selects.join(' UNION ALL '), plainSelect(transaction));
@@ -101,7 +107,7 @@ function* inStatements(parts: readonly Wanted[]): Generator<Wanted[]> {
 }
 
 /** The first addresses of all networks around the addresses, by family and in parts. */
-function startsOf(userId: string | null, addresses: readonly string[]): Wanted[] {
+function startsOf({ userId, groupId = null, addresses }: AddressesOf): Wanted[] {
   const starts = { 4: new Set<string>(), 6: new Set<string>() };
   for (const text of addresses) {
     const address = parseAddress(text);
@@ -112,7 +118,7 @@ function startsOf(userId: string | null, addresses: readonly string[]): Wanted[]
   for (const family of [4, 6] as const) {
     const all = [...starts[family]];
     for (let at = 0; at < all.length; at += STARTS_MAX)
-      parts.push({ userId, family, starts: all.slice(at, at + STARTS_MAX) });
+      parts.push({ userId, groupId, family, starts: all.slice(at, at + STARTS_MAX) });
   }
   return parts;
 }

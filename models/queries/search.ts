@@ -120,8 +120,9 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       disabled: 'rules.enabled = 0',
       waiting: 'rules.enabled = 1 AND rules.starts_at > :now',
       over: 'rules.enabled = 1 AND rules.ends_at <= :now',
-      everyone: 'rules.user_id IS NULL',
+      everyone: 'rules.user_id IS NULL AND rules.group_id IS NULL',
       one_user: 'rules.user_id IS NOT NULL',
+      one_group: 'rules.group_id IS NOT NULL',
     },
     orders: {
       destination: 'rules.destination',

@@ -63,11 +63,17 @@ export function collectChanges(transaction: Transaction): ChangeCollector {
   return collector;
 }
 
-/** Tracks every write of one table; called once, when the table is bound to its database. */
-export function trackTable(model: ModelStatic<Model>): void {
+/**
+ * Tracks every write of one table; called once, when the table is bound to its database. `names`:
+ * the attribute that its change rows have as the id.
+ */
+export function trackTable(
+  model: ModelStatic<Model>,
+  names: string = model.primaryKeyAttribute,
+): void {
   trackedTables.add(model);
   const record = (row: Model, options: Options): void => {
-    add(collectorOf(model, options), model, row.get(model.primaryKeyAttribute));
+    add(collectorOf(model, options), model, row.get(names));
   };
   model.addHook('beforeCreate', (_row, options) => void collectorOf(model, options));
   model.addHook('beforeUpdate', (_row, options) => void collectorOf(model, options));
@@ -82,7 +88,7 @@ export function trackTable(model: ModelStatic<Model>): void {
   model.addHook('afterBulkCreate', (rows, options) => {
     for (const row of rows) record(row, options);
   });
-  model.addHook('beforeBulkDestroy', (options) => nameRowsToDestroy(model, options));
+  model.addHook('beforeBulkDestroy', (options) => nameRowsToDestroy(model, names, options));
   Object.assign(model, {
     update: (values: object, options: UpdateOptions) => updateEach(model, values, options),
     upsert: async () => refuse(model, 'upsert'),
@@ -124,6 +130,7 @@ function refuse(model: ModelStatic<Model>, what: string): never {
 /** Reads and locks the rows that a bulk delete means, so that it deletes exactly those. */
 async function nameRowsToDestroy(
   model: ModelStatic<Model>,
+  names: string,
   options: DestroyOptions,
 ): Promise<void> {
   const collector = collectorOf(model, options);
@@ -131,7 +138,7 @@ async function nameRowsToDestroy(
     refuse(model, 'a bulk delete by truncate or limit');
   const key = model.primaryKeyAttribute;
   const rows = await model.findAll({
-    attributes: [key],
+    attributes: [key, names],
     where: options.where ?? {},
     transaction: options.transaction ?? null,
     lock: true,
@@ -139,9 +146,9 @@ async function nameRowsToDestroy(
     raw: true,
   });
   refuseTooMany(model, rows.length);
-  const ids = rows.map((row) => String((row as unknown as Record<string, unknown>)[key]));
-  for (const id of ids) add(collector, model, id);
-  options.where = { [key]: ids };
+  const values = rows as unknown as Record<string, unknown>[];
+  for (const row of values) add(collector, model, row[names]);
+  options.where = { [key]: values.map((row) => String(row[key])) };
 }
 
 /**

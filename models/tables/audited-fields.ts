@@ -6,6 +6,7 @@ import { apiTokenFields } from '../fields/api-token.ts';
 import { configurationFields } from '../fields/configuration.ts';
 import { deviceFields } from '../fields/device.ts';
 import type { AuditedAs, Field, Fields } from '../fields/field.ts';
+import { groupFields, groupMembershipFields } from '../fields/group.ts';
 import { identityFields } from '../fields/identity.ts';
 import { policyTestFields } from '../fields/policy-test.ts';
 import { ruleFields } from '../fields/rule.ts';
@@ -46,6 +47,8 @@ export const auditedTables = {
   ApiToken: { kind: 'token', fields: recordedOf(apiTokenFields) },
   Secret: { kind: 'secret', fields: { value: stored('value') } },
   Identity: { kind: 'identity', fields: recordedOf(identityFields) },
+  Group: { kind: 'group', fields: recordedOf(groupFields) },
+  GroupMembership: { kind: 'group_membership', fields: recordedOf(groupMembershipFields) },
   PolicyTest: { kind: 'policy_test', fields: recordedOf(policyTestFields) },
   TrustedProvider: { kind: 'trusted_provider', fields: recordedOf(trustedProviderFields) },
 } as const satisfies Readonly<Record<string, AuditedTable>>;

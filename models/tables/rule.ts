@@ -24,6 +24,7 @@ export interface RuleScope {
   port_start: number | null;
   port_end: number | null;
   user_id: string | null;
+  group_id: string | null;
   starts_at: Date | null;
   ends_at: Date | null;
 }
@@ -31,6 +32,7 @@ export interface RuleScope {
 /** The packets that a rule means, in the form in which two rules are compared. */
 export interface RuleExtent extends AddressRange {
   user_id: string | null;
+  group_id: string | null;
   action: RuleAction;
   port_type: PortType | null;
   port_start: number | null;
@@ -66,11 +68,11 @@ export function timesFrom(
 }
 
 /**
- * True when two rules overlap: same owner, action and protocol, a common address and port, at some
+ * True when two rules overlap: same scope, action and protocol, a common address and port, at some
  * time from now on.
  */
 export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
-  if (a.user_id !== b.user_id || a.action !== b.action) return false;
+  if (!haveOneScope(a, b) || a.action !== b.action) return false;
   if (a.family !== b.family || a.start > b.end || a.end < b.start) return false;
   if (a.port_type !== b.port_type) return false;
   if (Math.max(a.from, b.from) >= Math.min(a.until, b.until)) return false;
@@ -85,7 +87,7 @@ export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
  */
 export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
   if (rule.action !== 'drop' || other.action !== 'accept') return false;
-  if (rule.user_id !== other.user_id || rule.port_type !== other.port_type) return false;
+  if (!haveOneScope(rule, other) || rule.port_type !== other.port_type) return false;
   if (rule.family !== other.family || other.start > rule.start || other.end < rule.end)
     return false;
   if (rule.from >= rule.until || other.from > rule.from || other.until < rule.until) return false;
@@ -93,6 +95,11 @@ export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
     (other.port_start ?? 0) <= (rule.port_start ?? 0) &&
     (other.port_end ?? 0) >= (rule.port_end ?? 0)
   );
+}
+
+/** Whether two rules are asked together: they are of one user, of one group, or everyone's. */
+function haveOneScope(a: RuleExtent, b: RuleExtent): boolean {
+  return a.user_id === b.user_id && a.group_id === b.group_id;
 }
 
 /** Binds the table to one database. */

@@ -14,6 +14,7 @@ import { type Device, initDevice } from './device.ts';
 import { type DeviceStatus, initDeviceStatus } from './device-status.ts';
 import { type FetchedMetadata, initFetchedMetadata } from './fetched-metadata.ts';
 import { type Gateway, initGateway } from './gateway.ts';
+import { type Group, type GroupMembership, initGroup, initGroupMembership } from './group.ts';
 import { type Identity, initIdentity } from './identity.ts';
 import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
 import { initPolicyTest, type PolicyTest } from './policy-test.ts';
@@ -41,6 +42,8 @@ export interface Models {
   readonly User: typeof User;
   readonly Device: typeof Device;
   readonly Rule: typeof Rule;
+  readonly Group: typeof Group;
+  readonly GroupMembership: typeof GroupMembership;
   readonly PolicyTest: typeof PolicyTest;
   readonly Configuration: typeof Configuration;
   readonly ApiToken: typeof ApiToken;
@@ -85,6 +88,8 @@ export function bindTables(context: TableContext): Models {
     User: initUser(context),
     Device: initDevice(context),
     Rule: initRule(context),
+    Group: initGroup(context),
+    GroupMembership: initGroupMembership(context),
     PolicyTest: initPolicyTest(context),
     Configuration: initConfiguration(context),
     ApiToken: initApiToken(context),
@@ -109,7 +114,7 @@ export function bindTables(context: TableContext): Models {
   for (const [name, table] of Object.entries(audited)) {
     const model = models[name as keyof typeof audited] as ModelStatic<Model>;
     keepUpdatedAtMoving(model);
-    trackTable(model);
+    trackTable(model, name === 'GroupMembership' ? 'user_id' : model.primaryKeyAttribute);
     auditTable(model, table);
   }
   endSessionsOfChangedUsers(models.User, models.Session);

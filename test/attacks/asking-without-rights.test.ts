@@ -45,6 +45,8 @@ function questionsAbout(id: string): [method: string, path: string, body?: objec
     ['GET', '/v0/traffic'],
     ['GET', '/v0/unknown_senders'],
     ['GET', '/v0/policy_tests'],
+    ['GET', '/v0/groups'],
+    ['GET', `/v0/groups/${crypto.randomUUID()}/members`],
     ['GET', '/v0/api_tokens'],
     ['GET', '/v0/audit'],
     ['GET', '/v0/gateways'],

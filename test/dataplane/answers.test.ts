@@ -19,9 +19,9 @@ test('each question has its answer', (t) => {
   const { now, wallMs } = scene.world;
   const ask = (command: QuestionCommand): ReturnType<typeof answer> =>
     answer(scene.gateway.pipeline, command, now, wallMs);
-  const device = { device: alice!.key, scope: null };
+  const device = { device: alice!.key, scope: null, groups: '' };
   const change = {
-    peers: [{ publicKey: alice!.key, losesIpv4: true, losesIpv6: true, scope: null }],
+    peers: [{ publicKey: alice!.key, losesIpv4: true, losesIpv6: true, scope: null, groups: '' }],
     scopes: [],
   };
   const explained = ask({

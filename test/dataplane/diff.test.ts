@@ -301,9 +301,9 @@ test('a trial says what an amendment would change, and changes nothing', (t) => 
     defaultAction: 'drop',
   });
   const { scope } = a;
-  const stays = { losesIpv4: false, losesIpv6: false };
+  const stays = { losesIpv4: false, losesIpv6: false, groups: '' };
   t.deepEqual(trial().peers, [
-    { publicKey: 'A', losesIpv4: true, losesIpv6: true, scope: null },
+    { publicKey: 'A', ...stays, losesIpv4: true, losesIpv6: true, scope: null },
     { publicKey: 'B', ...stays, losesIpv4: true, scope },
     { publicKey: 'C', ...stays, scope: 's' },
   ]);

@@ -46,14 +46,14 @@ function packet(destination: string, protocol: 'tcp' | 'udp' | 'icmp', port = 0)
 test('the rules of a scope come before those of everyone, and the default comes last', (t) => {
   const trial = new RuleTrial(options);
   const wiki = packet('10.0.0.5', 'tcp', 443);
-  t.deepEqual(trial.judge('alice', wiki), { reason: 'default_drop', rule: null });
+  t.deepEqual(trial.judge({ scope: 'alice' }, wiki), { reason: 'default_drop', rule: null });
   trial.amend(amendment('', rule('all', 'accept', '10.0.0.0/8')));
-  t.deepEqual(trial.judge('alice', wiki), { reason: 'none', rule: 'all' });
+  t.deepEqual(trial.judge({ scope: 'alice' }, wiki), { reason: 'none', rule: 'all' });
   trial.amend(amendment('alice', rule('hers', 'drop', '10.0.0.5')));
-  t.deepEqual(trial.judge('alice', wiki), { reason: 'rule_drop', rule: 'hers' });
-  t.deepEqual(trial.judge('bob', wiki), { reason: 'none', rule: 'all' });
+  t.deepEqual(trial.judge({ scope: 'alice' }, wiki), { reason: 'rule_drop', rule: 'hers' });
+  t.deepEqual(trial.judge({ scope: 'bob' }, wiki), { reason: 'none', rule: 'all' });
   trial.amend(new Map([['alice', new Map([['hers', []]])]]));
-  t.deepEqual(trial.judge('alice', wiki), { reason: 'none', rule: 'all' });
+  t.deepEqual(trial.judge({ scope: 'alice' }, wiki), { reason: 'none', rule: 'all' });
 });
 
 test('ports and protocols count, and both families are known', (t) => {
@@ -61,27 +61,36 @@ test('ports and protocols count, and both families are known', (t) => {
   trial.amend(
     amendment('', rule('web', 'drop', '10.0.0.5', 443), rule('six', 'drop', 'fd12::/16')),
   );
-  t.deepEqual(trial.judge('a', packet('10.0.0.5', 'tcp', 443)), {
+  t.deepEqual(trial.judge({ scope: 'a' }, packet('10.0.0.5', 'tcp', 443)), {
     reason: 'rule_drop',
     rule: 'web',
   });
-  t.deepEqual(trial.judge('a', packet('10.0.0.5', 'udp', 443)), { reason: 'none', rule: null });
-  t.deepEqual(trial.judge('a', packet('10.0.0.5', 'icmp')), { reason: 'none', rule: null });
-  t.deepEqual(trial.judge('a', packet('fd12::1', 'icmp')), { reason: 'rule_drop', rule: 'six' });
+  t.deepEqual(trial.judge({ scope: 'a' }, packet('10.0.0.5', 'udp', 443)), {
+    reason: 'none',
+    rule: null,
+  });
+  t.deepEqual(trial.judge({ scope: 'a' }, packet('10.0.0.5', 'icmp')), {
+    reason: 'none',
+    rule: null,
+  });
+  t.deepEqual(trial.judge({ scope: 'a' }, packet('fd12::1', 'icmp')), {
+    reason: 'rule_drop',
+    rule: 'six',
+  });
 });
 
 test('destinations that no rule can open are refused as packets to them are', (t) => {
   const trial = new RuleTrial(options);
   trial.amend(amendment('', rule('all', 'accept', '0.0.0.0/0')));
   const reasonOf = (destination: string, port = 443): string =>
-    trial.judge('a', packet(destination, 'udp', port)).reason;
+    trial.judge({ scope: 'a' }, packet(destination, 'udp', port)).reason;
   t.is(reasonOf('127.0.0.1'), 'inner_destination_reserved');
   t.is(reasonOf('168.63.129.16'), 'inner_destination_metadata');
   t.is(reasonOf('100.64.0.1', 51_820), 'inner_own_endpoint');
   t.is(reasonOf('100.64.0.1'), 'none');
-  t.is(trial.judge('a', packet('127.0.0.1', 'udp', 1)).rule, null);
-  t.is(trial.judge('a', new Uint8Array(20)).reason, 'inner_malformed');
+  t.is(trial.judge({ scope: 'a' }, packet('127.0.0.1', 'udp', 1)).rule, null);
+  t.is(trial.judge({ scope: 'a' }, new Uint8Array(20)).reason, 'inner_malformed');
   const open = new RuleTrial({ ...options, allowsMetadata: true });
   open.amend(amendment('', rule('all', 'accept', '0.0.0.0/0')));
-  t.is(open.judge('a', packet('168.63.129.16', 'udp', 80)).reason, 'none');
+  t.is(open.judge({ scope: 'a' }, packet('168.63.129.16', 'udp', 80)).reason, 'none');
 });

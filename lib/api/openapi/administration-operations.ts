@@ -1,19 +1,19 @@
-// The operations on API tokens, the audit trail and the gateways, as paths of the document.
+// The operations on groups, API tokens, the audit trail and the gateways, as paths of the document.
 // docs/api.md#api-tokens.
 
-import type Joi from 'joi';
 import { BODY_BYTES_MAX } from '../body.ts';
 import { apiTokenFields, apiTokenParameters, madeTokenFields } from '../v0/api-tokens.ts';
 import { auditFields, auditParameters } from '../v0/audit.ts';
 import { gatewayFields, gatewayParameters } from '../v0/gateways.ts';
 import { headerRefs, schemaRef } from './answers.ts';
+import { groupPaths, groupSchemas } from './group-operations.ts';
+import { list } from './paged-list.ts';
 import {
   answer,
   answersOf,
   body,
   type Described,
   operation,
-  parametersOf,
   READ,
   WRITE,
   written,
@@ -22,6 +22,7 @@ import { answerSchema, type Json, requestSchema } from './schemas.ts';
 
 /** The schemas of what is sent and answered. */
 export const administrationSchemas: Json = {
+  ...groupSchemas,
   ApiToken: answerSchema(apiTokenFields),
   ApiTokenCreate: requestSchema(apiTokenFields, 'create'),
   MadeApiToken: answerSchema(madeTokenFields),
@@ -32,7 +33,7 @@ export const administrationSchemas: Json = {
 /** The paths. `common`: tags and ids of records of the whole installation. */
 export function administrationPaths(common: Omit<Described, 'wrapper' | 'title' | 'fields'>): Json {
   const apiTokens = { ...common, wrapper: 'api_token', title: 'ApiToken', fields: apiTokenFields };
-  return { ...apiTokenPaths(apiTokens), ...pagedPaths(apiTokens) };
+  return { ...groupPaths(common), ...apiTokenPaths(apiTokens), ...pagedPaths(apiTokens) };
 }
 
 /** The paths of API tokens. */
@@ -96,27 +97,4 @@ function pagedPaths(described: Described): Json {
       }),
     },
   };
-}
-
-/** A list that is always answered in pages. */
-function list(
-  described: Described,
-  [title, plural]: readonly [title: string, plural: string],
-  parameters: Joi.ObjectSchema,
-  words: Json,
-): Json {
-  return operation(described, `list${plural}`, {
-    ...words,
-    parameters: parametersOf(parameters),
-    responses: answersOf(
-      {
-        200: answer(
-          'A page.',
-          { data: { type: 'array', items: schemaRef(title) } },
-          { Link: 'Link' },
-        ),
-      },
-      [422, ...READ],
-    ),
-  });
 }

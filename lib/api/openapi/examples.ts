@@ -48,6 +48,11 @@ export const examples: Readonly<Record<string, { create?: object; update?: objec
     },
     update: { expect: 'drop' },
   },
+  group: {
+    create: { name: 'engineers', description: 'Who looks after the servers.' },
+    update: { description: null },
+  },
+  members: { update: { add: [EXAMPLE_ID], remove: [] } },
   trusted_provider: { update: { trusted: true } },
   relink: { update: { everyone: true } },
   saml_metadata: { update: { refresh: true } },

@@ -13,6 +13,7 @@ import { diagnosisRoutes } from './diagnosis.ts';
 import { dryRunRoutes } from './dry-run.ts';
 import { explainRoutes } from './explain.ts';
 import { gatewayRoutes } from './gateways.ts';
+import { groupRoutes } from './groups.ts';
 import { historyRoutes } from './history.ts';
 import { Devices } from '../../devices/devices.ts';
 import { liveRoutes } from './live.ts';
@@ -41,6 +42,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(collectionRoutes(context, new Users(context)));
     server.route(collectionRoutes(context, new Rules(context)));
     server.route(ruleCounterRoutes(context));
+    server.route(groupRoutes(context));
     server.route(explainRoutes(context));
     server.route(dryRunRoutes(context));
     server.route(diagnosisRoutes(context));

@@ -12,7 +12,7 @@ import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
-import { ownerEmails } from '../parts/owners.ts';
+import { ownersOfRules } from '../parts/owners.ts';
 import { serviceInWords } from '../parts/packet-words.ts';
 import { serviceFields } from '../parts/service-fields.ts';
 import { ruleLink } from '../parts/rule-words.ts';
@@ -121,8 +121,8 @@ async function answerView(database: Database, answer: Answer): Promise<object> {
   const { verdict, text, advice, reason, rule_id: ruleId, shadowed, gates } = answer;
   const ids = [...(ruleId === null ? [] : [ruleId]), ...shadowed];
   const rules = ids.length === 0 ? [] : await readRules(database, { ids });
-  const emails = await ownerEmails(database, rules);
-  const linked = (rule: RuleRow) => ruleLink(rule, emails);
+  const owners = await ownersOfRules(database, rules);
+  const linked = (rule: RuleRow) => ruleLink(rule, owners);
   const decider = rules.find(({ id }) => id === ruleId);
   return {
     passes: verdict === 'accept',

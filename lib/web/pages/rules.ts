@@ -16,21 +16,23 @@ import type { Shown } from '../../records/shown.ts';
 import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
 import { attempt } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
-import {
-  formView,
-  inputOf,
-  type Section,
-  textOfValue,
-  type Typed,
-  typedFrom,
-  typedIn,
-} from '../kit/form.ts';
+import { formView, inputOf, textOfValue, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
 import { askFirst, effectView, isBack } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
-import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
-import { portsOf, ruleInWords, ruleLink } from '../parts/rule-words.ts';
+import {
+  groupFaults,
+  groupIdOf,
+  groupName,
+  ownerFaults,
+  ownerIdOf,
+  ownersOfRules,
+  suggestedGroups,
+  suggestedOwners,
+} from '../parts/owners.ts';
+import { ruleForm } from '../parts/rule-form.ts';
+import { portsOf, ruleInWords, ruleLink, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
@@ -50,6 +52,7 @@ const plan: TablePlan = {
     over: 'Over',
     everyone: 'For everyone',
     one_user: 'For one user',
+    one_group: 'For a group',
   },
 };
 
@@ -67,68 +70,6 @@ const FILE_HEAD = [
   'enabled',
   'starts_at',
   'ends_at',
-];
-
-const ruleForm: readonly Section[] = [
-  {
-    fields: [
-      {
-        name: 'action',
-        label: 'Action',
-        kind: 'choice',
-        choices: [
-          ['accept', 'Accept'],
-          ['drop', 'Drop'],
-        ],
-      },
-      {
-        name: 'destination',
-        label: 'Destination',
-        help: 'An address or a network: 10.0.0.5, 10.0.0.0/8, fd00::/8.',
-        isRequired: true,
-      },
-      {
-        name: 'port_type',
-        label: 'Protocol',
-        kind: 'choice',
-        choices: [
-          ['', 'All traffic'],
-          ['tcp', 'TCP'],
-          ['udp', 'UDP'],
-        ],
-      },
-      {
-        name: 'port_range',
-        label: 'Ports',
-        help: 'With TCP or UDP: 443, or 8000 - 8100.',
-      },
-      {
-        name: 'user_id',
-        label: 'User',
-        kind: 'email',
-        help: 'The e-mail of the user whose devices it is for; empty: everyone.',
-      },
-      { name: 'description', label: 'Description', help: 'What it is for.' },
-      {
-        name: 'enabled',
-        label: 'Enabled',
-        kind: 'box',
-        help: 'A rule that is disabled decides nothing.',
-      },
-      {
-        name: 'starts_at',
-        label: 'Starts at (in UTC)',
-        kind: 'time',
-        help: 'Before that it decides nothing. Empty: at once.',
-      },
-      {
-        name: 'ends_at',
-        label: 'Ends at (in UTC)',
-        kind: 'time',
-        help: 'From then on it decides nothing. Empty: never.',
-      },
-    ],
-  },
 ];
 
 /** The routes of the rules. */
@@ -163,7 +104,8 @@ export function rulePages(web: Web): ServerRoute[] {
       const id = idOf(request);
       const rule = await rules.show(id);
       const email = await emailOf(web, rule['user_id']);
-      const typed = typedFrom({ ...rule, user_id: email }, ruleForm);
+      const group_id = await groupName(web.services.database, rule['group_id']);
+      const typed = typedFrom({ ...rule, user_id: email, group_id }, ruleForm);
       return showForm(web, request, h, { rules, id, typed });
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
@@ -184,14 +126,14 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
   const { database, observed } = web.services;
   const found = await findPage(database, request, plan);
   const rules = inOrder(found.ids, await readRules(database, { ids: [...found.ids] }));
-  const emails = await ownerEmails(database, rules);
+  const owners = await ownersOfRules(database, rules);
   const shadows = await readShadowRules(database, found.ids);
   const hits = observed?.rules();
   return web.pages.show(request, h, 'rules', {
     title: 'Rules',
     finder: found.view,
     list: rules.map((rule) =>
-      ruleCells(rule, emails, { hit: hits?.get(rule.id), shadow: shadows.get(rule.id) }),
+      ruleCells(rule, owners, { hit: hits?.get(rule.id), shadow: shadows.get(rule.id) }),
     ),
     otherwise: await otherwise(web),
     hasHits: observed !== undefined,
@@ -208,7 +150,7 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
 
 function ruleCells(
   rule: RuleRow,
-  emails: ReadonlyMap<string, string>,
+  owners: ReadonlyMap<string, string>,
   { hit, shadow }: { hit: RuleSample | undefined; shadow: RuleRow | undefined },
 ): unknown[] {
   return [
@@ -220,8 +162,8 @@ function ruleCells(
     actionCell(rule),
     portsOf(rule) ?? 'all',
     rule.user_id === null
-      ? 'everyone'
-      : { text: emails.get(rule.user_id) ?? '', href: `/users/${rule.user_id}` },
+      ? whoseRule(rule, owners)
+      : { text: owners.get(rule.user_id) ?? '', href: `/users/${rule.user_id}` },
     hit === undefined
       ? '0'
       : { text: hit.packets.toLocaleString('en'), help: bytesInWords(hit.bytes) },
@@ -255,14 +197,14 @@ const removal: Deed = {
 async function fileLines(web: Web, ids: readonly string[]): Promise<(string | null)[][]> {
   const { database } = web.services;
   const rules = inOrder(ids, await readRules(database, { ids: [...ids] }));
-  const emails = await ownerEmails(database, rules);
+  const owners = await ownersOfRules(database, rules);
   return rules.map((rule) => [
     rule.id,
     rule.action,
     rule.destination,
     rule.port_type ?? 'all',
     rule.port_type === null ? null : textOfValue(showRule(rule).port_range),
-    rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? null),
+    whoseRule(rule, owners),
     rule.inserted_at.toISOString(),
     rule.description,
     String(rule.enabled),
@@ -290,8 +232,8 @@ async function showForm(
 ): Promise<ResponseObject> {
   const asked = input ?? (await judgeTyped(web, rules, typed, id));
   const { rivals, others, shadow, shadowed } = await rules.touching(asked, id);
-  const emails = await ownerEmails(web.services.database, [...rivals, ...others]);
-  const linked = (rule: RuleRow) => ruleLink(rule, emails);
+  const owners = await ownersOfRules(web.services.database, [...rivals, ...others]);
+  const linked = (rule: RuleRow) => ruleLink(rule, owners);
   const hit = id === null ? undefined : web.services.observed?.rules().get(id);
   return web.pages.show(request, h, 'rule', {
     title: id === null ? 'Add a rule' : 'Change a rule',
@@ -321,7 +263,10 @@ async function showForm(
       submit: id === null ? 'Add the rule' : 'Save',
       cancel: RULES,
       faults: ruleFaults(faults, typed),
-      suggestions: { user_id: await suggestedOwners(web.services.database) },
+      suggestions: {
+        user_id: await suggestedOwners(web.services.database),
+        group_id: await suggestedGroups(web.services.database),
+      },
     }),
     others: [
       { name: 'do', value: 'check', label: 'Compare with the other rules' },
@@ -411,7 +356,8 @@ function timeIn(shown: unknown): Date | null {
 
 /** The faults in the words of the form, where users are e-mails and ports need a protocol. */
 function ruleFaults(faults: Faults, typed: Typed): Faults {
-  const said = quotedFaults(ownerFaults(faults, (typed['user_id'] ?? '').trim()), typed);
+  const named = groupFaults(faults, (typed['group_id'] ?? '').trim());
+  const said = quotedFaults(ownerFaults(named, (typed['user_id'] ?? '').trim()), typed);
   const isProtocolMissing = typed['port_type'] === '' && (typed['port_range'] ?? '').trim() !== '';
   return isProtocolMissing ? { ...said, port_type: [NO_PROTOCOL] } : said;
 }
@@ -466,8 +412,10 @@ async function judgeTyped(
   typed: Typed,
   id: string | null,
 ): Promise<Judged<RuleValues>> {
-  const user_id = await ownerIdOf(web.services.database, (typed['user_id'] ?? '').trim());
-  const input = { ...inputOf(typed, ruleForm), user_id };
+  const { database } = web.services;
+  const user_id = await ownerIdOf(database, (typed['user_id'] ?? '').trim());
+  const group_id = await groupIdOf(database, (typed['group_id'] ?? '').trim());
+  const input = { ...inputOf(typed, ruleForm), user_id, group_id };
   return rules.judge(input, id === null ? 'create' : 'update');
 }
 

@@ -1,13 +1,19 @@
 // Owners as people name them: by e-mail, where records and the API have ids.
 
-import { type Database, emailKey, readUsers, type UserRow } from '../../../models/index.ts';
+import {
+  type Database,
+  emailKey,
+  readUsers,
+  type RuleRow,
+  type UserRow,
+} from '../../../models/index.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
 
 /** More users than that are not offered in a list. */
 const SUGGESTIONS_MAX = 100;
 
-/** The id of a user that nobody is: the rules of the API say that it does not exist. */
+/** The id that nobody and no group has: the rules of the API say that it does not exist. */
 const NOBODY = 'nobody';
 
 /** The id for an e-mail that was typed; nothing for nothing. */
@@ -15,6 +21,36 @@ export async function ownerIdOf(database: Database, email: string): Promise<stri
   if (email === '') return '';
   const [user] = await readUsers(database, { emailKey: emailKey(email) });
   return user?.id ?? NOBODY;
+}
+
+/** The id of the group whose name was typed; nothing for nothing. */
+export async function groupIdOf({ models }: Database, name: string): Promise<string> {
+  if (name === '') return '';
+  const group = await models.Group.findOne({ attributes: ['id'], where: { name } });
+  return group?.id ?? NOBODY;
+}
+
+/** The faults of a form in which `group_id` was typed as a name: an unknown one is named. */
+export function groupFaults(faults: Faults, name: string): Faults {
+  const { group_id: said = [] } = faults;
+  if (!(said as unknown[]).includes(messages.absent)) return faults;
+  return { ...faults, group_id: [`No group has the name “${name}”`] };
+}
+
+/** Names of groups that a form can offer; none where there are too many to choose from. */
+export async function suggestedGroups({ models }: Database): Promise<readonly string[]> {
+  const found = await models.Group.findAll({
+    attributes: ['name'],
+    order: [['name', 'ASC']],
+    limit: SUGGESTIONS_MAX + 1,
+  });
+  return found.length > SUGGESTIONS_MAX ? [] : found.map(({ name }) => name);
+}
+
+/** The name of a group; nothing for none. */
+export async function groupName({ models }: Database, id: unknown): Promise<string> {
+  const group = typeof id === 'string' ? await models.Group.findByPk(id) : null;
+  return group?.name ?? '';
 }
 
 /** The faults of a form in which `user_id` was typed as an e-mail: an unknown one is named. */
@@ -51,4 +87,17 @@ export async function ownerEmails(
 ): Promise<ReadonlyMap<string, string>> {
   const owners = await ownersOf(database, records);
   return new Map([...owners].map(([id, { email }]) => [id, email]));
+}
+
+/** Whose rules are, by the id of the user or of the group: an e-mail, or the name of a group. */
+export async function ownersOfRules(
+  database: Database,
+  rules: readonly Pick<RuleRow, 'user_id' | 'group_id'>[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(rules.map(({ group_id }) => group_id).filter((id) => id !== null))];
+  const groups = await database.models.Group.findAll({ where: { id: ids } });
+  return new Map([
+    ...(await ownerEmails(database, rules)),
+    ...groups.map(({ id, name }) => [id, `group ${name}`] as const),
+  ]);
 }

@@ -11,12 +11,22 @@ export function portsOf(rule: RuleRow): string | null {
   return `${rule.port_type.toUpperCase()} ${textOfValue(range)}`;
 }
 
-/** A rule as pages link to it; `emails` are those of the owners, by id. */
-export function ruleLink(rule: RuleRow, emails: ReadonlyMap<string, string>) {
+/** Whose a rule is; `owners` as `ownersOfRules` names them. */
+export function whoseRule(
+  { user_id, group_id }: RuleRow,
+  owners: ReadonlyMap<string, string>,
+): string {
+  const id = user_id ?? group_id;
+  if (id === null) return 'everyone';
+  return owners.get(id) ?? (user_id === null ? 'a group' : 'a user');
+}
+
+/** A rule as pages link to it; `owners` as `ownersOfRules` names them. */
+export function ruleLink(rule: RuleRow, owners: ReadonlyMap<string, string>) {
   return {
     href: `/rules/${rule.id}`,
     text: ruleInWords(rule),
-    whose: rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? 'a user'),
+    whose: whoseRule(rule, owners),
   };
 }
 

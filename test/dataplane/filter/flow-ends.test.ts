@@ -79,7 +79,7 @@ function slowLineOf({ flow, because }: SlowEnd): string {
 test('in any course those have ended that the slow twin says, with the same counts', (t) => {
   const met: Record<string, number> = {};
   let named = 0;
-  for (const [run, steps] of coursesOf(200).entries()) {
+  for (const [run, steps] of coursesOf(260).entries()) {
     const pair = new Pair(run % 2 === 0 ? 'accept' : 'drop');
     const { bench, slow } = pair;
     for (const [i, step] of steps.entries()) {

@@ -1,8 +1,8 @@
 // Verdicts after a change that is only tried. In random courses: ../path/effect.test.ts.
 
 import test from 'ava';
-import type { RuleConfig } from '../../../dataplane/contract.ts';
-import type { FilterTrial, TriedByFilter } from '../../../dataplane/filter/trial.ts';
+import { groupScope, type RuleConfig } from '../../../dataplane/contract.ts';
+import type { FilterTrial, TriedByFilter, TriedSlot } from '../../../dataplane/filter/trial.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { tcp, udp, viewOf } from '../../support/dataplane/packets.ts';
 import { rule } from '../../support/dataplane/simulation.ts';
@@ -30,9 +30,9 @@ function read(bytes: Uint8Array): InnerPacket {
 }
 
 const [STAYS, ALL] = [
-  { losesIpv4: false, losesIpv6: false },
-  { losesIpv4: true, losesIpv6: true },
-];
+  { losesIpv4: false, losesIpv6: false, groups: '' },
+  { losesIpv4: true, losesIpv6: true, groups: '' },
+] as const;
 
 test('a flow ends by the rules of its opener after the change, and by no others', (t) => {
   const bench = new Bench();
@@ -57,12 +57,12 @@ test('a flow ends by the rules of its opener after the change, and by no others'
 test('a flow ends where an address of either side goes', (t) => {
   const bench = new Bench();
   bench.all(ofZero, udp({ ...far, source: '10.0.0.3', destination: '10.0.0.2' }));
-  const ends = (slot: number, lost: { losesIpv4: boolean; losesIpv6: boolean }): boolean[] => {
+  const ends = (slot: number, lost: Omit<TriedSlot, 'scope'>): boolean[] => {
     const trial = trialOf(bench, { peers: new Map([[slot, { ...lost, scope: `${slot}` }]]) });
     return [trial.ends(1), trial.ends(2)];
   };
   t.deepEqual(ends(0, ALL), [true, true]);
-  t.deepEqual(ends(0, { losesIpv4: false, losesIpv6: true }), [false, false]);
+  t.deepEqual(ends(0, { ...STAYS, losesIpv6: true }), [false, false]);
   t.deepEqual(ends(1, ALL), [false, true]);
   t.deepEqual(ends(2, ALL), [false, false]);
 });
@@ -74,6 +74,22 @@ test('a device that moves is judged by the rules of its new owner', (t) => {
   const to = (scope: string): boolean =>
     trialOf(bench, { peers: new Map([[0, { ...STAYS, scope }]]) }).ends(1);
   t.deepEqual(['0', '1', 'nobody'].map(to), [false, true, false]);
+});
+
+test('a device whose owner gets other groups is judged by the rules of those', (t) => {
+  const bench = new Bench();
+  bench.rules(groupScope(3), rule('1', 'drop', '192.0.2.0/24'));
+  bench.judge(ofZero);
+  const ends = (change: Partial<TriedByFilter>): boolean => trialOf(bench, change).ends(1);
+  const [none, third] = ['', '\u0003'].map((groups) => ({
+    peers: new Map([[0, { ...STAYS, scope: '0', groups }]]),
+  }));
+  t.deepEqual([ends({}), ends(none!), ends(third!)], [false, false, true]);
+  t.false(ends({ ...third, ...rulesOf(groupScope(3)) }), 'the group loses its rule');
+  bench.tracker.join(0, '\u0003');
+  t.deepEqual([ends({}), ends(none!), ends(third!)], [true, false, true]);
+  t.false(ends(rulesOf(groupScope(3))));
+  t.true(trialOf(bench, none!).lets(read(ofZero), 0));
 });
 
 test('a packet is let pass where the rules of now refuse it and those of then do not', (t) => {

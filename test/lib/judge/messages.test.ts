@@ -42,6 +42,7 @@ test('texts are those of docs/api.md', (t) => {
     'is not a time such as 2026-11-25T10:00:00Z',
     'must be after starts_at',
     'must be 600, 3600 or 86400',
+    'must be null where user_id is set; a rule is of a user, of a group or of everyone',
   ]);
   t.is(atLeastCharacters(1), 'should be at least 1 character(s)');
   t.is(exhausted('10.0.0.0/8'), 'CIDR 10.0.0.0/8 is exhausted');

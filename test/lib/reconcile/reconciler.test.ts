@@ -37,7 +37,7 @@ import {
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { address } from '../../support/dataplane/packets.ts';
 import { collect } from '../../support/reconcile/rows.ts';
-import { rowsOf, slowTranslate } from '../../support/reconcile/slow-translate.ts';
+import { rowsOf, slowTranslate, withoutNumbers } from '../../support/reconcile/slow-translate.ts';
 
 const settings: TranslateSettings = {
   ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
@@ -123,8 +123,10 @@ async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): P
   );
   const standing = new ConfigInForce();
   const rules = new Map([...gateway.rules.keys()].map((name) => [name, gateway.rulesOf(name)]));
-  standing.replace({ peers: gateway.peers, rules });
-  return isEmpty(standing.replace(config)) && gateway.defaultAction === defaultAction;
+  standing.replace(withoutNumbers({ peers: gateway.peers, rules }));
+  return (
+    isEmpty(standing.replace(withoutNumbers(config))) && gateway.defaultAction === defaultAction
+  );
 }
 
 /** Sets what happens to packets that no rule matches; resolves to the revision. */

@@ -36,6 +36,7 @@ for (const kind of surfaces()) {
       enabled: true,
       starts_at: null,
       ends_at: null,
+      group_id: null,
       inserted_at,
       updated_at,
     });

@@ -231,7 +231,7 @@ for (const kind of kinds) {
     const added = Object.keys(again).filter((name) => !(name in before));
     // Columns that later versions added are at the end, and have their defaults.
     const grown = Object.entries({
-      rules: ',null,true,null,null]',
+      rules: ',null,true,null,null,null]',
       configurations: ',false,null,null]',
       users: ',null,null]',
       devices: ',null,null,null]',

@@ -94,6 +94,7 @@ for (const kind of databaseKinds()) {
           port_start: null,
           port_end: null,
           user_id,
+          group_id: null,
           ...always,
         },
         NOW,
@@ -119,7 +120,13 @@ for (const kind of databaseKinds()) {
     await addRule(database, { destination: 'fd00::/8' });
     await addRule(database, { destination: '192.0.2.0/24' });
     const touching = (changes: Partial<RuleScope>, limit = 9): Promise<string[]> => {
-      const none = { port_type: null, port_start: null, port_end: null, user_id: null } as const;
+      const none = {
+        group_id: null,
+        port_type: null,
+        port_start: null,
+        port_end: null,
+        user_id: null,
+      } as const;
       const row = { action: 'drop', destination: '10.1.2.3', ...none, ...always, ...changes };
       return readTouchingRules(database, extentOf(row as RuleScope, NOW), limit);
     };
@@ -154,7 +161,13 @@ async function explain(database: Database, userId: string): Promise<string> {
       },
     },
   });
-  const none = { port_type: null, port_start: null, port_end: null, ...always } as const;
+  const none = {
+    group_id: null,
+    port_type: null,
+    port_start: null,
+    port_end: null,
+    ...always,
+  } as const;
   const rule = { action: 'drop', ...none } as const;
   await write(database, (transaction) =>
     readRivalRules(

@@ -21,6 +21,7 @@ const drop: RuleScope = {
   port_start: null,
   port_end: null,
   user_id: null,
+  group_id: null,
   starts_at: null,
   ends_at: null,
 };
@@ -154,6 +155,7 @@ test('only a rule that drops is shadowed, by one that accepts all of its packets
         port_start: null,
         port_end: null,
         user_id: null,
+        group_id: null,
         starts_at: null,
         ends_at: null,
         ...further,

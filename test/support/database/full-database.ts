@@ -17,6 +17,7 @@ const REFERENCES: Record<string, string> = {
   user_id: 'users',
   device_id: 'devices',
   rule_id: 'rules',
+  group_id: 'user_groups',
   identity_id: 'identities',
 };
 

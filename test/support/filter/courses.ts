@@ -2,7 +2,7 @@
 // ports and identifiers, so that packets meet again and again.
 
 import fc from 'fast-check';
-import type { RuleConfig } from '../../../dataplane/contract.ts';
+import { groupScope, type RuleConfig } from '../../../dataplane/contract.ts';
 import { flagsOf, fragmentHeader, ip, tcp, udp } from '../dataplane/packets.ts';
 import { rule, SEEDED } from '../dataplane/simulation.ts';
 import type { Described } from './slow-filter.ts';
@@ -144,6 +144,7 @@ export type Step =
     }
   | { type: 'default'; action: 'accept' | 'drop' }
   | { type: 'move'; peer: number; scope: string }
+  | { type: 'join'; scope: string; groups: string }
   | { type: 'forget'; peer: number; family: 4 | 6 }
   | { type: 'restart' };
 
@@ -183,7 +184,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       type: fc.constant('rules' as const),
-      scope: fc.constantFrom('', '0', '1', '2', 'x'),
+      scope: fc.constantFrom('', '0', '1', '2', 'x', ...[0, 1, 2].map(groupScope)),
       rules: anyRules,
     }),
   },
@@ -200,6 +201,14 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
       type: fc.constant('move' as const),
       peer: fc.nat(2),
       scope: fc.constantFrom('0', '1', 'x'),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('join' as const),
+      scope: fc.constantFrom('0', '1', '2', 'x'),
+      groups: fc.subarray([0, 1, 2]).map((numbers) => String.fromCharCode(...numbers)),
     }),
   },
   {

@@ -27,6 +27,8 @@ export class Memories {
         return twin.setDefault(step.action);
       case 'move':
         return twin.move(step.peer, step.scope);
+      case 'join':
+        return twin.join(step.scope, step.groups);
       case 'forget':
         return twin.forget(step.peer, step.family);
       case 'restart':

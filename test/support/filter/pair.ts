@@ -64,7 +64,13 @@ export class Pair {
         return null;
       case 'move':
         bench.tracker.moveToScope(step.peer, step.scope);
+        bench.tracker.join(step.peer, slow.groups.get(step.scope) ?? '');
         slow.move(step.peer, step.scope);
+        return null;
+      case 'join':
+        for (const [peer, scope] of slow.scopes)
+          if (scope === step.scope) bench.tracker.join(peer, step.groups);
+        slow.join(step.scope, step.groups);
         return null;
       case 'forget':
         bench.tracker.forgetAddress(step.peer, step.family);
@@ -74,6 +80,8 @@ export class Pair {
         slow.now = bench.now;
         slow.restart();
         bench.restart([...slow.scopes.values()]);
+        for (const [peer, scope] of slow.scopes)
+          bench.tracker.join(peer, slow.groups.get(scope) ?? '');
         return null;
     }
   }

@@ -34,6 +34,8 @@ export class Scene {
   readonly clients: readonly Client[];
   readonly #peers: PeerConfig[];
   readonly #rules = new Map<string, readonly RuleConfig[]>();
+  /** By owner: the groups. */
+  readonly #groups = new Map<string, string>();
   readonly #seen: Described[] = [];
   readonly #hits = new Map<string, number>();
   #ruleNumber = 0;
@@ -135,7 +137,16 @@ export class Scene {
         return this.gateway.change({ ...nothing, defaultAction: action });
       }
       case 'move':
-        this.#peers[step.peer] = { ...this.#peers[step.peer]!, scope: step.scope };
+        this.#peers[step.peer] = {
+          ...this.#peers[step.peer]!,
+          scope: step.scope,
+          groups: this.#groups.get(step.scope) ?? '',
+        };
+        return this.#apply();
+      case 'join':
+        this.#groups.set(step.scope, step.groups);
+        for (const [i, config] of this.#peers.entries())
+          if (config.scope === step.scope) this.#peers[i] = { ...config, groups: step.groups };
         return this.#apply();
       case 'forget': {
         const config = this.#peers[step.peer]!;

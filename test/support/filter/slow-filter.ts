@@ -1,7 +1,7 @@
 // A second filter, slow and simple: what the documentation says, with lists, strings and objects.
 // Random tests compare the real one with it.
 
-import type { RuleConfig } from '../../../dataplane/contract.ts';
+import { groupScope, type RuleConfig } from '../../../dataplane/contract.ts';
 import type { EndReason } from '../../../dataplane/filter/ended-flows.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
 import { LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../../../dataplane/wire/ip.ts';
@@ -94,14 +94,17 @@ function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdic
   return null;
 }
 
+/** `ofGroups`: the rules of all groups of the owner. */
 export function slowJudge(
   own: readonly RuleConfig[],
   global: readonly RuleConfig[],
   defaultAction: 'accept' | 'drop',
   packet: SlowPacket,
+  ofGroups: readonly RuleConfig[] = [],
 ): SlowVerdict {
   return (
     slowScope(own, packet) ??
+    slowScope(ofGroups, packet) ??
     slowScope(global, packet) ?? {
       reason: defaultAction === 'accept' ? 'none' : 'default_drop',
       rules: [],
@@ -157,6 +160,8 @@ export class SlowTracker {
   readonly rules = new Map<string, readonly RuleConfig[]>();
   /** By peer: whose rules apply to it. */
   readonly scopes = new Map<number, string>();
+  /** By owner: the numbers of the groups, as code units. */
+  readonly groups = new Map<string, string>();
   flows: SlowFlow[] = [];
   /** What has ended, in the order in which that was noticed. */
   readonly ended: SlowEnd[] = [];
@@ -174,6 +179,9 @@ export class SlowTracker {
 
   /** Sets the rules of an owner; '': the global ones. */
   setRules(scope: string, rules: readonly RuleConfig[]): void {
+    const before = scope === '' ? this.global : (this.rules.get(scope) ?? []);
+    // From nothing to nothing is no change.
+    if (before.length + rules.length === 0) return;
     if (scope === '') this.global = rules;
     else this.rules.set(scope, rules);
     this.version++;
@@ -182,6 +190,13 @@ export class SlowTracker {
   setDefault(action: 'accept' | 'drop'): void {
     this.defaultAction = action;
     this.version++;
+  }
+
+  /** Sets the groups of an owner. */
+  join(scope: string, groups: string): void {
+    const isUsed = [...this.scopes.values()].includes(scope);
+    if (isUsed && (this.groups.get(scope) ?? '') !== groups) this.version++;
+    this.groups.set(scope, groups);
   }
 
   /** Moves a peer to another owner. */
@@ -377,14 +392,17 @@ export class SlowTracker {
   }
 
   #byRules(packet: Described, peer: number): SlowVerdict {
-    const own = this.rules.get(this.scopes.get(peer)!) ?? [];
-    return slowJudge(own, this.global, this.defaultAction, {
+    const owner = this.scopes.get(peer)!;
+    const groups = (this.groups.get(owner) ?? '').split('').map((unit) => unit.charCodeAt(0));
+    const ofGroups = groups.flatMap((number) => this.rules.get(groupScope(number)) ?? []);
+    const asked = {
       version: familyOf(packet),
       destination: addressValue(address(packet.destination)),
       protocol: packet.protocol,
       port: packet.destinationPort,
       fragment: packet.fragment === 'later' ? LATER_FRAGMENT : WHOLE,
-    });
+    };
+    return slowJudge(this.rules.get(owner) ?? [], this.global, this.defaultAction, asked, ofGroups);
   }
 
   /** The flow between these two sides that a packet belongs to, in either direction. */

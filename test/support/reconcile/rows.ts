@@ -109,6 +109,7 @@ export function changesOf(parts: Partial<RowChanges>): RowChanges {
   return {
     all: null,
     users: new Map(),
+    groups: new Map(),
     devices: new Map(),
     rules: new Map(),
     settings: null,
@@ -119,6 +120,8 @@ export function changesOf(parts: Partial<RowChanges>): RowChanges {
 /** All rows that there are: a user with a device, unless something else is said. */
 export function everything(parts: {
   users?: UserRow[];
+  /** By user: the groups that the user is in. */
+  groups?: Record<string, string[]>;
   devices?: DeviceRow[];
   rules?: RuleRow[];
   vpnSessionDuration?: number;
@@ -127,8 +130,10 @@ export function everything(parts: {
 }): RowChanges {
   const byId = <R extends { id: string }>(list: R[]): Map<string, R> =>
     new Map(list.map((row) => [row.id, row]));
+  const users = byId(parts.users ?? [userRow()]);
   return complete({
-    users: byId(parts.users ?? [userRow()]),
+    users,
+    groups: new Map([...users.keys()].map((id) => [id, parts.groups?.[id] ?? []])),
     devices: byId(parts.devices ?? [deviceRow()]),
     rules: byId(parts.rules ?? []),
     settings: rowSettings({
@@ -155,18 +160,20 @@ export async function collect(
   read: (take: TakeRows) => Promise<Revision>,
 ): Promise<RowChanges & { revision: Revision }> {
   const users = new Map<string, ObeyedUser | null>();
+  const groups = new Map<string, readonly string[]>();
   const devices = new Map<string, ObeyedDevice | null>();
   const rules = new Map<string, ObeyedRule | null>();
   let all: RowChanges['all'] = null;
   let settings: RowSettings | null = null;
   const revision = await read((page) => {
     for (const [id, row] of page.users) users.set(id, row);
+    for (const [id, ids] of page.groups) groups.set(id, ids);
     for (const [id, row] of page.devices) devices.set(id, row);
     for (const [id, row] of page.rules) rules.set(id, row);
     all = page.all ?? all;
     settings = page.settings ?? settings;
   });
-  return { revision, all, users, devices, rules, settings };
+  return { revision, all, users, groups, devices, rules, settings };
 }
 
 /** What a translation says when it has taken these rows alone. */

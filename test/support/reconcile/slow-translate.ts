@@ -1,7 +1,13 @@
 // What rows mean, said the slow and obvious way: by walking all of them, each time. The twin of
 // lib/reconcile/translation.ts, with which the tests compare it.
 
-import { GLOBAL_SCOPE, type GatewayConfig, type RuleConfig } from '../../../dataplane/index.ts';
+import {
+  GLOBAL_SCOPE,
+  type GatewayConfig,
+  groupOfScope,
+  groupScope,
+  type RuleConfig,
+} from '../../../dataplane/index.ts';
 import type { PeerConfig } from '../../../dataplane/index.ts';
 import type { RowChanges, RowSettings } from '../../../lib/reconcile/read.ts';
 import {
@@ -18,6 +24,7 @@ import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../../
 /** All rows, by id. */
 export interface Rows {
   readonly users: ReadonlyMap<string, ObeyedUser>;
+  readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly devices: ReadonlyMap<string, ObeyedDevice>;
   readonly rules: ReadonlyMap<string, ObeyedRule>;
   readonly settings: RowSettings;
@@ -38,12 +45,17 @@ export function slowTranslate(
   const problems: Problem[] = [];
   const duration = settings.vpnSessionDuration ?? rows.settings.vpnSessionDuration;
   const peers = new Map<string, PeerConfig>();
+  const groupIds: string[] = [];
+  const numberOf = (id: string): number =>
+    groupIds.includes(id) ? groupIds.indexOf(id) : groupIds.push(id) - 1;
   for (const device of rows.devices.values()) {
     const owner = rows.users.get(device.user_id);
     if (owner === undefined) continue;
     if (vpnSessionEnd(owner, duration, settings.requireSignIn) <= nowMs) continue;
     if (deviceEnd(device) <= nowMs) continue;
     const peer = translateDevice(device, settings);
+    const numbers = (rows.groups.get(owner.id) ?? []).map((id) => numberOf(id));
+    const groups = String.fromCharCode(...numbers.toSorted((a, b) => a - b));
     if ('message' in peer)
       problems.push({ table: 'devices', id: device.id, message: peer.message });
     else {
@@ -66,7 +78,7 @@ export function slowTranslate(
       const mtu = device.use_default_mtu
         ? { mtu: defaultMtu(rows.settings.defaultClientMtu, settings) }
         : {};
-      peers.set(peer.publicKey, { ...peer, ...mtu, ...limits });
+      peers.set(peer.publicKey, { ...peer, ...mtu, ...limits, groups });
     }
   }
   const rules = new Map<string, RuleConfig[]>();
@@ -77,7 +89,8 @@ export function slowTranslate(
       problems.push({ table: 'rules', id: row.id, message: translated.message });
     if (row.starts_at !== null && nowMs < row.starts_at.getTime()) continue;
     if (row.ends_at !== null && nowMs >= row.ends_at.getTime()) continue;
-    const scope = row.user_id ?? GLOBAL_SCOPE;
+    const ofGroup = row.group_id === null ? GLOBAL_SCOPE : groupScope(numberOf(row.group_id));
+    const scope = row.user_id ?? ofGroup;
     rules.set(scope, [...(rules.get(scope) ?? []), ...translated.rules]);
   }
   const defaultAction = settings.defaultAction ?? rows.settings.defaultAction;
@@ -91,4 +104,24 @@ function slowLimit(
 ): Pick<PeerConfig, 'limitDown' | 'limitUp'> {
   for (const limit of said) if (limit !== null) return { [name]: limit };
   return {};
+}
+
+/**
+ * A configuration in which groups have no numbers, which each side gives as it likes: each has the
+ * ids of its rules as its name, and the scope of a peer names the groups.
+ */
+export function withoutNumbers({ peers, rules }: GatewayConfig): GatewayConfig {
+  const nameOf = (scope: string): string => {
+    if (groupOfScope(scope) === null) return scope;
+    return ['group of', ...(rules.get(scope) ?? []).map(({ id }) => id).sort()].join(' ');
+  };
+  return {
+    peers: new Map(
+      [...peers].map(([key, { groups = '', ...peer }]) => {
+        const names = groups.split('').map((unit) => nameOf(groupScope(unit.charCodeAt(0))));
+        return [key, { ...peer, scope: [peer.scope, ...names.toSorted()].join(' ') }];
+      }),
+    ),
+    rules: new Map([...rules].map(([scope, ofScope]) => [nameOf(scope), ofScope])),
+  };
 }

@@ -1,6 +1,7 @@
 // Rules in the console: judged as the API judges them, shown with their hits and with what they meet.
 
 import test from 'ava';
+import { writeTransaction } from '../../../../models/index.ts';
 import { addRule } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
@@ -96,6 +97,27 @@ for (const kind of firstKind()) {
       t.true(answer.text.includes(message), message);
     judgeText(t, answer, 'the form');
     judgeText(t, await admin.get(`/rules/new?user=${encodeURIComponent(NASTY)}`), 'the query');
+  });
+
+  test(`${kind}: a rule for a group is typed by the name of the group, and shown with it`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const { result: group } = await writeTransaction(database, (transaction) =>
+      database.models.Group.create({ name: 'ops' }, { transaction }),
+    );
+    t.regex((await admin.get('/rules/new')).text, /list="field-group_id-list"[^]*"ops">/);
+    const typed = { action: 'drop', destination: '10.0.0.0/8', enabled: 'true', user_id: '' };
+    const unknown = await admin.post('/rules/new', { ...typed, group_id: 'opps' });
+    t.is(unknown.status, 422);
+    t.true(unknown.text.includes('No group has the name “opps”'));
+    await admin.post('/rules/new', { ...typed, group_id: 'ops' });
+    const [rule] = await database.models.Rule.findAll();
+    t.like(rule, { group_id: group.id, user_id: null });
+    t.true((await admin.get('/rules')).text.includes('group ops'));
+    t.true((await admin.get('/rules?state=one_group')).text.includes('10.0.0.0/8'));
+    const page = (await admin.get(`/rules/${rule?.id}`)).text;
+    t.regex(page, /name="group_id"[^>]*value="ops"|value="ops"[^>]*name="group_id"/);
+    await admin.post(`/rules/${rule?.id}`, { ...typed, group_id: 'ops', description: 'a' });
+    t.like(await rule?.reload(), { group_id: group.id, description: 'a' });
   });
 
   test(`${kind}: names and ports without a protocol are refused with what to do`, async (t) => {

@@ -1,0 +1,136 @@
+// Groups: what may be sent, what is shown, and what the operations do. docs/api.md#groups.
+
+import type { Request } from '@hapi/hapi';
+import {
+  type Database,
+  type Group,
+  groupFields,
+  type GroupWish,
+  readGroups,
+  removeGroup,
+  type SentOf,
+  type Transaction,
+} from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import { isUuid } from '../judge/fields.ts';
+import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
+import { columnDefaults, columnsSent, schemaOf } from '../judge/resource.ts';
+import { watchFailures } from '../policy/watch.ts';
+import { lockRecord, type RecordContext } from '../records/collection.ts';
+import { showerOf, type Shown } from '../records/shown.ts';
+import { refuseFaults, saveChanges } from '../records/writes.ts';
+
+/** The most groups; the packet path gives each a number. */
+export const GROUPS_MAX = 10_000;
+
+/** There is no room for another group. */
+export const TOO_MANY_GROUPS = `there are ${GROUPS_MAX} groups already, the most that there may be; remove some that are not needed`;
+
+/** The values of the fields of a group. */
+export type GroupValues = SentOf<typeof groupFields>;
+
+/** The schema that judges a group and describes it. */
+export const groupSchema = schemaOf(groupFields, {});
+
+/** Judges the fields of a group by themselves. */
+export const judgeGroup = judgeOf<GroupValues>(groupSchema);
+
+const shownGroup = showerOf(groupFields);
+
+/** A group as it is shown. */
+export function showGroup(group: Group): Shown {
+  return shownGroup(group, {});
+}
+
+/** The groups of one server. */
+export class Groups {
+  readonly #context: RecordContext;
+
+  constructor(context: RecordContext) {
+    this.#context = context;
+  }
+
+  /** A part of the list of groups. */
+  page(wanted: GroupWish): Promise<Group[]> {
+    return readGroups(this.#database, wanted);
+  }
+
+  async find(id: string): Promise<Group> {
+    const group = isUuid(id) ? await this.#database.models.Group.findByPk(id.toLowerCase()) : null;
+    if (group === null) throw new ApiError('not_found');
+    return group;
+  }
+
+  create(request: Request, input: Judged<GroupValues>): Promise<Group> {
+    return this.#context.writes.run(request, {
+      // All creations hold this scope, so that they cannot exceed the limit together.
+      scopes: { configuration: true },
+      judge: (transaction) => judgeNewGroup(this.#database, input, transaction),
+      write: (transaction, row) =>
+        this.#database.models.Group.create(row, { transaction, validate: false }),
+    });
+  }
+
+  update(request: Request, id: string, { values, faults }: Judged<GroupValues>): Promise<Group> {
+    return this.#context.writes.run(request, {
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const present = await lockRecord(this.#database.models.Group, id, transaction);
+        const row = columnsSent(groupFields, values);
+        const found = { ...faults };
+        await judgeName(this.#database, row, present.id, found, transaction);
+        refuseFaults(found);
+        return { present, row };
+      },
+      write: (transaction, { present, row }) => saveChanges(present, row, transaction),
+    });
+  }
+
+  /** Removes a group with its memberships and its rules. */
+  async remove(request: Request, id: string): Promise<void> {
+    await this.#context.writes.run(request, {
+      scopes: { configuration: true },
+      judge: (transaction) => lockRecord(this.#database.models.Group, id, transaction),
+      write: (transaction, group) =>
+        watchFailures(this.#context, transaction, () =>
+          removeGroup(this.#database, group, transaction),
+        ),
+    });
+  }
+
+  get #database(): Database {
+    return this.#context.services.database;
+  }
+}
+
+/** What is written of a new group. */
+type NewGroup = Pick<Group, 'name' | 'description'>;
+
+/** Judges a new group, and throws what refuses it; the configuration must be locked. */
+export async function judgeNewGroup(
+  database: Database,
+  { values, faults }: Judged<GroupValues>,
+  transaction: Transaction,
+): Promise<NewGroup> {
+  const row = { ...columnDefaults(groupFields), name: '', ...columnsSent(groupFields, values) };
+  const found = { ...faults };
+  await judgeName(database, row, null, found, transaction);
+  if ((await database.models.Group.count({ transaction })) >= GROUPS_MAX)
+    addFault(found, 'base', TOO_MANY_GROUPS);
+  refuseFaults(found);
+  return row;
+}
+
+/** Adds the fault of a name that another group has. */
+async function judgeName(
+  { models }: Database,
+  { name }: { readonly name?: string },
+  id: string | null,
+  faults: Faults,
+  transaction: Transaction,
+): Promise<void> {
+  if (name === undefined || faults['name'] !== undefined) return;
+  const other = await models.Group.findOne({ attributes: ['id'], where: { name }, transaction });
+  if (other !== null && other.id !== id) addFault(faults, 'name', messages.taken);
+}

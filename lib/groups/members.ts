@@ -1,0 +1,240 @@
+// Who is in a group. An administrator adds and removes members by id or e-mail, many at once; what
+// an identity provider says is its own. docs/api.md#members-of-a-group.
+
+import type { Request } from '@hapi/hapi';
+import {
+  type Database,
+  emailKey,
+  type Group,
+  type GroupMember,
+  type GroupPage,
+  MANUAL,
+  Op,
+  readGroupsOfUsers,
+  readMembers,
+  type Transaction,
+  type User,
+} from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import { isUuid, joi, resource } from '../judge/fields.ts';
+import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
+import { watchFailures } from '../policy/watch.ts';
+import { lockRecord, type RecordContext } from '../records/collection.ts';
+import type { Shown } from '../records/shown.ts';
+import { refuseFaults } from '../records/writes.ts';
+
+/** The most groups that a user is in: each may be asked for each packet that opens a flow. */
+export const GROUPS_OF_USER_MAX = 16;
+/** The most users whom one request adds or removes. */
+export const MEMBERS_AT_ONCE_MAX = 1_000;
+/** How many users one statement looks for. */
+const NAMES_PER_STATEMENT = 500;
+
+/** Users by id or e-mail. */
+export interface MembersSent {
+  readonly add?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+const names = (description: string) =>
+  joi.array().items(joi.string().min(1)).max(MEMBERS_AT_ONCE_MAX).description(description);
+
+/** The schema of members in bulk. */
+export const membersSchema = resource({
+  add: names('Ids or e-mails of users who become members; those who are stay so.'),
+  remove: names('Ids or e-mails of users who are no members any more.'),
+});
+
+/** Judges members in bulk by themselves. */
+export const judgeMembers = judgeOf<MembersSent>(membersSchema);
+
+/** What a change of members did. */
+export interface MembersChanged {
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** A change of members that may be written. */
+export interface MembersPlan {
+  readonly group: Group;
+  readonly add: readonly User[];
+  readonly remove: readonly User[];
+}
+
+/** The members of the groups of one server. */
+export class Members {
+  readonly #context: RecordContext;
+
+  constructor(context: RecordContext) {
+    this.#context = context;
+  }
+
+  /** A part of the members of a group. */
+  async page(groupId: string, wanted: GroupPage): Promise<GroupMember[]> {
+    if (!isUuid(groupId)) throw new ApiError('not_found');
+    const id = groupId.toLowerCase();
+    if ((await this.#database.models.Group.findByPk(id)) === null) throw new ApiError('not_found');
+    return readMembers(this.#database, id, wanted);
+  }
+
+  /** Adds a user; whether there is such a user the path says, so that it is 404 and no fault. */
+  async add(request: Request, groupId: string, name: string): Promise<GroupMember> {
+    const user = await this.#existing(name);
+    await this.change(request, groupId, { values: { add: [user.id] }, faults: {} });
+    const [member] = await readMembers(this.#database, groupId.toLowerCase(), {
+      userIds: [user.id],
+    });
+    if (member === undefined) throw new ApiError('not_found');
+    return member;
+  }
+
+  /** Removes a member. */
+  async remove(request: Request, groupId: string, name: string): Promise<void> {
+    const user = await this.#existing(name);
+    const sent = { values: { remove: [user.id] }, faults: {} };
+    const { removed } = await this.change(request, groupId, sent);
+    if (removed === 0) throw new ApiError('not_found');
+  }
+
+  /** Adds and removes members together: all of them, or none. */
+  change(
+    request: Request,
+    groupId: string,
+    { values, faults }: Judged<MembersSent>,
+  ): Promise<MembersChanged> {
+    return this.#context.writes.run(request, {
+      // All changes of members hold this scope, so that they cannot exceed the limit together.
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const group = await lockRecord(this.#database.models.Group, groupId, transaction);
+        return planMembers(this.#database, group, values, { ...faults }, transaction);
+      },
+      write: (transaction, plan) =>
+        watchFailures(this.#context, transaction, () =>
+          writeMembers(this.#database, plan, transaction),
+        ),
+    });
+  }
+
+  async #existing(name: string): Promise<User> {
+    const user = (await findUsers(this.#database, [name])).get(keyOf(name));
+    if (user === undefined) throw new ApiError('not_found');
+    return user;
+  }
+
+  get #database(): Database {
+    return this.#context.services.database;
+  }
+}
+
+/** Judges a change of members, and throws what refuses it; the configuration must be locked. */
+export async function planMembers(
+  database: Database,
+  group: Group,
+  { add = [], remove = [] }: MembersSent,
+  faults: Faults,
+  transaction: Transaction,
+): Promise<MembersPlan> {
+  refuseFaults(faults);
+  const users = await findUsers(database, [...add, ...remove], transaction);
+  const named = (field: 'add' | 'remove', sent: readonly string[]): User[] => {
+    const found = new Set<User>();
+    for (const name of sent) {
+      const user = users.get(keyOf(name));
+      if (user === undefined) addFault(faults, field, `${name} is no user`);
+      else found.add(user);
+    }
+    return [...found];
+  };
+  const plan = { group, add: named('add', add), remove: named('remove', remove) };
+  await judgePlan(database, plan, faults, transaction);
+  refuseFaults(faults);
+  return plan;
+}
+
+/** Adds the faults of users who are known. */
+async function judgePlan(
+  database: Database,
+  { group, add, remove }: MembersPlan,
+  faults: Faults,
+  transaction: Transaction,
+): Promise<void> {
+  const addedIds = add.map(({ id }) => id);
+  const groups = await readGroupsOfUsers(database, addedIds, transaction);
+  for (const user of add) {
+    const present = groups.get(user.id) ?? [];
+    if (present.length >= GROUPS_OF_USER_MAX && !present.includes(group.id))
+      addFault(faults, 'add', inTooMany(user.email));
+    if (remove.includes(user)) addFault(faults, 'remove', `${user.email} is also in add`);
+  }
+  const userIds = remove.map(({ id }) => id);
+  for (const { email, sources } of await readMembers(database, group.id, {
+    userIds,
+    transaction,
+  }))
+    for (const source of sources)
+      if (source !== MANUAL) addFault(faults, 'remove', ofProvider(email, source));
+}
+
+/** Writes what was judged. */
+export async function writeMembers(
+  database: Database,
+  { group, add, remove }: MembersPlan,
+  transaction: Transaction,
+): Promise<MembersChanged> {
+  const { GroupMembership } = database.models;
+  const where = { group_id: group.id, source: MANUAL };
+  const rows = await GroupMembership.findAll({
+    attributes: ['id', 'user_id'],
+    where: { ...where, user_id: [...add, ...remove].map(({ id }) => id) },
+    transaction,
+  });
+  const present = new Set(rows.map(({ user_id }) => user_id));
+  const fresh = add.filter(({ id }) => !present.has(id));
+  await GroupMembership.bulkCreate(
+    fresh.map(({ id }) => ({ ...where, user_id: id })),
+    { transaction, validate: false },
+  );
+  const removedIds = new Set(remove.map(({ id }) => id));
+  const gone = rows.filter(({ user_id }) => removedIds.has(user_id)).map(({ id }) => id);
+  await GroupMembership.destroy({ where: { id: gone }, transaction });
+  return { added: fresh.length, removed: gone.length };
+}
+
+/** A member as it is shown. */
+export function showMember({ id, email, sources }: GroupMember): Shown {
+  return { id, email, sources: [...sources] };
+}
+
+function inTooMany(email: string): string {
+  return `${email} is in ${GROUPS_OF_USER_MAX} groups already, the most that a user may be in; remove the user from another group first`;
+}
+
+function ofProvider(email: string, source: string): string {
+  return `${email} is a member because the identity provider "${source}" says so; change it there`;
+}
+
+/** By what a user is found. */
+function keyOf(name: string): string {
+  return isUuid(name) ? name.toLowerCase() : emailKey(name.trim());
+}
+
+/** Finds users by id or e-mail, by `keyOf` of each. */
+async function findUsers(
+  { models }: Database,
+  wanted: readonly string[],
+  transaction: Transaction | null = null,
+): Promise<Map<string, User>> {
+  const keys = [...new Set(wanted.map(keyOf))];
+  const found = new Map<string, User>();
+  for (let start = 0; start < keys.length; start += NAMES_PER_STATEMENT) {
+    const some = keys.slice(start, start + NAMES_PER_STATEMENT);
+    const users = await models.User.findAll({
+      attributes: ['id', 'email', 'email_key'],
+      where: { [Op.or]: [{ id: some.filter(isUuid) }, { email_key: some }] },
+      transaction,
+    });
+    for (const user of users) found.set(user.id, user).set(user.email_key, user);
+  }
+  return found;
+}

@@ -1,0 +1,71 @@
+// The form of a rule.
+
+import type { Section } from '../kit/form.ts';
+
+/** Its fields. */
+export const ruleForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'action',
+        label: 'Action',
+        kind: 'choice',
+        choices: [
+          ['accept', 'Accept'],
+          ['drop', 'Drop'],
+        ],
+      },
+      {
+        name: 'destination',
+        label: 'Destination',
+        help: 'An address or a network: 10.0.0.5, 10.0.0.0/8, fd00::/8.',
+        isRequired: true,
+      },
+      {
+        name: 'port_type',
+        label: 'Protocol',
+        kind: 'choice',
+        choices: [
+          ['', 'All traffic'],
+          ['tcp', 'TCP'],
+          ['udp', 'UDP'],
+        ],
+      },
+      {
+        name: 'port_range',
+        label: 'Ports',
+        help: 'With TCP or UDP: 443, or 8000 - 8100.',
+      },
+      {
+        name: 'user_id',
+        label: 'User',
+        kind: 'email',
+        help: 'The e-mail of the user whose devices it is for; empty: everyone.',
+      },
+      {
+        name: 'group_id',
+        label: 'Group',
+        help: 'In place of a user: the name of the group whose members it is for.',
+      },
+      { name: 'description', label: 'Description', help: 'What it is for.' },
+      {
+        name: 'enabled',
+        label: 'Enabled',
+        kind: 'box',
+        help: 'A rule that is disabled decides nothing.',
+      },
+      {
+        name: 'starts_at',
+        label: 'Starts at (in UTC)',
+        kind: 'time',
+        help: 'Before that it decides nothing. Empty: at once.',
+      },
+      {
+        name: 'ends_at',
+        label: 'Ends at (in UTC)',
+        kind: 'time',
+        help: 'From then on it decides nothing. Empty: never.',
+      },
+    ],
+  },
+];

@@ -1,0 +1,148 @@
+// Groups of users, page by page: who is in them, and in which a user is. docs/api.md#groups.
+
+import { Op, type Transaction } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { Binds } from '../storage/binds.ts';
+import { plainSelect } from '../storage/select.ts';
+import { BULK_ROWS_MAX } from '../storage/tracking.ts';
+import type { Group } from '../tables/group.ts';
+
+/** How many users one statement names; longer lists are read in parts. */
+const USERS_PER_STATEMENT = 500;
+
+/** A part of a list, in the order of ids. */
+export interface GroupPage {
+  /** It begins behind this id; null: at the beginning. */
+  readonly afterId?: string | null;
+  readonly limit?: number;
+  readonly transaction?: Transaction;
+}
+
+/** A member of a group. */
+export interface GroupMember {
+  /** The id of the user. */
+  readonly id: string;
+  readonly email: string;
+  /** Who says that the user is a member; at least one. */
+  readonly sources: readonly string[];
+}
+
+/** Which groups are read; all of them where nothing here filters them. */
+export interface GroupWish extends GroupPage {
+  /** Those that this user is in. */
+  readonly memberId?: string;
+  /** The one of exactly this name. */
+  readonly name?: string;
+}
+
+/** Reads groups. */
+export async function readGroups(
+  database: Database,
+  { memberId, name, afterId = null, limit, transaction }: GroupWish,
+): Promise<Group[]> {
+  const ofMember = memberId === undefined ? null : await readGroupsOfUsers(database, [memberId]);
+  return database.models.Group.findAll({
+    where: {
+      [Op.and]: [
+        ofMember === null ? {} : { id: ofMember.get(memberId ?? '') ?? [] },
+        afterId === null ? {} : { id: { [Op.gt]: afterId } },
+        name === undefined ? {} : { name },
+      ],
+    },
+    order: [['id', 'ASC']],
+    ...(limit === undefined ? {} : { limit }),
+    transaction: transaction ?? null,
+  });
+}
+
+/** Tells which of these groups exist, and locks them against their removal. */
+export async function readGroupIds(
+  { models }: Database,
+  ids: readonly string[],
+  transaction: Transaction,
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await models.Group.findAll({
+    attributes: ['id'],
+    where: { id: [...ids] },
+    order: [['id', 'ASC']],
+    lock: true,
+    transaction,
+  });
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Reads members of a group: all, or these. */
+export async function readMembers(
+  database: Database,
+  groupId: string,
+  { afterId = null, limit, userIds, transaction }: GroupPage & { readonly userIds?: string[] },
+): Promise<GroupMember[]> {
+  const conditions = [
+    'group_id = :groupId',
+    ...(afterId === null ? [] : ['user_id > :afterId']),
+    ...(userIds === undefined ? [] : ['user_id IN (:userIds)']),
+  ];
+  if (userIds?.length === 0) return [];
+  const atMost = limit === undefined ? '' : 'LIMIT :limit';
+  const rows = await database.sequelize.query<{ id: string; email: string }>(
+    `SELECT DISTINCT users.id AS id, users.email AS email
+     FROM group_memberships JOIN users ON users.id = group_memberships.user_id
+     WHERE ${conditions.join(' AND ')} ORDER BY users.id ${atMost}`,
+    { ...plainSelect(transaction), replacements: { groupId, afterId, userIds, limit } },
+  );
+  const memberships = await database.models.GroupMembership.findAll({
+    attributes: ['user_id', 'source'],
+    where: { group_id: groupId, user_id: rows.map(({ id }) => id) },
+    order: [['source', 'ASC']],
+    raw: true,
+    transaction: transaction ?? null,
+  });
+  const sources = Map.groupBy(memberships, ({ user_id }) => user_id);
+  return rows.map(({ id, email }) => ({
+    id,
+    email,
+    sources: (sources.get(id) ?? []).map(({ source }) => source),
+  }));
+}
+
+/** Reads the ids of the groups that each of these users is in; a user in none is left out. */
+export async function readGroupsOfUsers(
+  database: Database,
+  userIds: readonly string[],
+  transaction?: Transaction,
+): Promise<Map<string, string[]>> {
+  const groups = new Map<string, string[]>();
+  for (let start = 0; start < userIds.length; start += USERS_PER_STATEMENT) {
+    const binds = new Binds();
+    const ids = binds.list(userIds.slice(start, start + USERS_PER_STATEMENT));
+    const rows = await database.sequelize.query<{ user_id: string; group_id: string }>(
+      `SELECT DISTINCT user_id, group_id FROM group_memberships
+       WHERE user_id IN (${ids}) ORDER BY user_id, group_id`,
+      { ...plainSelect(transaction), bind: binds.values },
+    );
+    for (const { user_id, group_id } of rows) {
+      const ofUser = groups.get(user_id);
+      if (ofUser === undefined) groups.set(user_id, [group_id]);
+      else ofUser.push(group_id);
+    }
+  }
+  return groups;
+}
+
+/** Deletes a group with its memberships and its rules. */
+export async function removeGroup(
+  { models }: Database,
+  group: Group,
+  transaction: Transaction,
+): Promise<void> {
+  const where = { group_id: group.id };
+  for (const table of [models.Rule, models.GroupMembership] as (typeof models.Rule)[]) {
+    const rows = await table.findAll({ attributes: ['id'], where, transaction });
+    for (let start = 0; start < rows.length; start += BULK_ROWS_MAX) {
+      const id = rows.slice(start, start + BULK_ROWS_MAX).map((row) => row.id);
+      await table.destroy({ where: { id }, transaction });
+    }
+  }
+  await group.destroy({ transaction });
+}

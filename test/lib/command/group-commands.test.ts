@@ -1,0 +1,79 @@
+// The commands of groups: they make what the API makes, and say what is wrong as it does.
+
+import test from 'ava';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { groupCommands } from '../../../lib/command/group-commands.ts';
+import { ruleCommands } from '../../../lib/command/rule-commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
+import { configOf } from '../../../lib/testing/settings.ts';
+import type { Database } from '../../../models/index.ts';
+import { addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+
+async function runLine(database: Database, line: string): Promise<Outcome> {
+  const parsed = parseCommandLine(line.split(' '));
+  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
+  const run = groupCommands[parsed.command.words] ?? ruleCommands[parsed.command.words];
+  if (run === undefined) throw new Error(`no such command: ${line}`);
+  return run(configOf({}), database, parsed.command);
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a group is made, filled, listed, emptied and removed`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database, { email: 'ann@b.example' });
+    const bob = await addUser(database, { email: 'bob@b.example' });
+    const made = await runLine(database, 'group create --name ops --description servers');
+    t.like(made.data, { id: made.text, name: 'ops', description: 'servers' });
+    const added = await runLine(database, `group add ann@b.example ${bob.id} --group ops`);
+    t.deepEqual(added, { text: '2 added.', data: { added: 2, removed: 0 } });
+    const { text } = await runLine(database, `group members --group ${made.text}`);
+    t.regex(
+      text,
+      /^ID +E-MAIL +SOURCE *\n.* ann@b\.example +manual *\n.* bob@b\.example +manual *$/,
+    );
+    await runLine(database, 'group create --name sales');
+    t.regex((await runLine(database, 'group list')).text, / ops +servers *\n.* sales *$/);
+    const ofAnn = await runLine(database, 'group list --email ann@b.example');
+    t.like(ofAnn.data, [{ id: made.text }]);
+    const removed = await runLine(database, 'group remove bob@b.example --group ops');
+    t.deepEqual(removed, { text: '1 removed.', data: { added: 0, removed: 1 } });
+    const { data } = await runLine(database, 'group members --group ops');
+    t.deepEqual(data, [{ id: ann.id, email: 'ann@b.example', sources: ['manual'] }]);
+    const gone = await runLine(database, 'group delete --group ops');
+    t.deepEqual(gone, {
+      text: 'ops is removed, with its rules.',
+      data: { id: made.text, removed: true },
+    });
+  });
+
+  test(`${kind}: rules are made and listed for a group`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const group = await runLine(database, 'group create --name ops');
+    const rule = await runLine(database, 'rule create --destination 10.0.0.0/8 --group ops');
+    t.like(rule.data, { user_id: null, group_id: group.text });
+    await runLine(database, 'rule create --destination 10.0.0.0/8');
+    t.regex(
+      (await runLine(database, 'rule list')).text,
+      / group ops +enabled[^]* everyone +enabled/,
+    );
+    t.is(((await runLine(database, 'rule list --group ops')).data as unknown[]).length, 1);
+    const faults: [line: string, message: RegExp][] = [
+      ['rule create --destination 10.0.0.0/8 --group ops', /overlaps with an existing rule/],
+      [
+        'rule create --destination 10.0.0.0/8 --group x',
+        /^there is no group x; see: .* group list$/,
+      ],
+      ['group create --name ops', /^name has already been taken$/],
+      ['group add x@y --group ops', /^add x@y is no user$/],
+      ['group delete --group x', /^there is no group x/],
+    ];
+    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
+  });
+}
+
+test('a rule is of a user or of a group', (t) => {
+  const both = 'rule create --destination 10.0.0.1 --email a@b --group ops';
+  const parsed = parseCommandLine(both.split(' '));
+  t.regex('complaint' in parsed ? parsed.complaint : '', /^--email and --group exclude each other/);
+});
