@@ -59,6 +59,8 @@ export interface Config {
   historyRetention: 'off' | number;
   /** `off`, `log`, or `ipfix://HOST:PORT`. */
   flowLog: string;
+  smtpUrl: string | null;
+  mailFrom: string | null;
   metricsAccess: 'loopback' | 'token' | 'off';
   metricsToken: string | null;
   metricsPerDevice: boolean;

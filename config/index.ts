@@ -7,6 +7,7 @@ import process from 'node:process';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 import type { Config } from './config.ts';
 export { databaseHost } from './database-tls.ts';
+import { mailFaults } from './mail.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
 import { unknownNames } from './misspelt.ts';
 import { networkFaults } from './networks.ts';
@@ -193,6 +194,7 @@ const checks: readonly Check[] = [
     of: ['databaseTls', 'databaseTlsCa', 'databaseTlsCert', 'databaseTlsKey', 'databaseUrl'],
     faults: databaseTlsFaults,
   },
+  { of: ['smtpUrl', 'mailFrom'], faults: mailFaults },
   {
     of: ['databaseUrl', 'databaseHost'],
     faults: (config) =>

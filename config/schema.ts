@@ -22,6 +22,7 @@ import {
   text,
   token,
 } from './forms.ts';
+import { mailSettings } from './mail.ts';
 import { observationSettings } from './observation-settings.ts';
 
 /** One row of the settings table. */
@@ -436,6 +437,7 @@ export const settings = [
     sentence:
       'Whether a user who never signed in counts as expired when a session duration is set.',
   },
+  ...mailSettings,
   ...observationSettings,
 ] as const satisfies readonly Setting[];
 

@@ -7,6 +7,7 @@ import { type Gateway, releaseMemory } from '../dataplane/index.ts';
 import { type Database, isDatabaseReadOnly, readOrCreateConfiguration } from '../models/index.ts';
 import { askedGateway } from './asked-gateway.ts';
 import { letInCommand, readAdministration } from './auth/administrators.ts';
+import { forgetLinks } from './auth/one-time-links.ts';
 import { forgetRequests } from './auth/identity/request.ts';
 import { startRefreshing } from './auth/oidc/refresh.ts';
 import { refreshDueMetadata } from './auth/saml/refresh.ts';
@@ -19,6 +20,7 @@ import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
 import { followCertificate } from './http/tls.ts';
 import { makeFirstAdministrator } from './installation/first-administrator.ts';
 import { showCredentials } from './installation/first-credentials.ts';
+import { mailerOf } from './mail/mailer.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { Counters } from './process/counters.ts';
 import { startHourly } from './process/hourly.ts';
@@ -71,8 +73,11 @@ export async function serveRequests(
   const sampler = samplerOf({ database, gateway, gatewayId, log }, followers);
   const state = { isDraining: false };
   const shared = { config, database, log, counters: new Counters() };
+  const mails = mailerOf(config, shared);
+  if (mails !== null) undo.push(() => mails.stop());
   const server = createServer({
     ...shared,
+    ...(mails === null ? {} : { mails }),
     serverPublicKey: publicKey,
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs * patience),
     readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
@@ -134,7 +139,14 @@ function startChores(
     run: async () => refreshDueMetadata(context, (await settings()).saml_identity_providers),
   };
   const history = forgetHistory(database, config.historyRetention, log);
-  const chores = [entries, forgetSessions(database), forgetRequests(context), metadata, history];
+  const chores = [
+    entries,
+    forgetSessions(database),
+    forgetRequests(context),
+    forgetLinks(database),
+    metadata,
+    history,
+  ];
   const forgetting = startHourly(chores, log);
   return {
     stop: async () => {

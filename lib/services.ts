@@ -10,6 +10,7 @@ import type { ExplainingGateway } from './explain/explain.ts';
 import type { LiveGateway } from './live/gateway.ts';
 import type { HttpLimits } from './http/listener.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
+import type { Mails } from './mail/mailer.ts';
 import type { Shared } from './process/shared.ts';
 import type { WhenApplied } from './records/in-force.ts';
 
@@ -43,6 +44,8 @@ export interface Services extends Shared {
     /** What is wrong with the route of the host to an address; null: nothing. */
     readonly routeTo?: (address: string) => Promise<Finding | null>;
   };
+  /** Who sends mails; left out where the settings name no server. */
+  readonly mails?: Mails;
   /** Limits of the listener that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
   /** Limits for fetching documents of providers; by default those of documents.ts. */

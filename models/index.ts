@@ -266,6 +266,17 @@ export {
 } from './database/transaction.ts';
 export { TrustedProvider } from './tables/trusted-provider.ts';
 export { type Authority, isTrusted, markTrusted } from './queries/trust.ts';
+export {
+  findLinkOf,
+  findLiveLink,
+  noteMailOf,
+  type NewLink,
+  pruneLinks,
+  putLink,
+  revokeLink,
+  takeLink,
+} from './queries/one-time-links.ts';
+export { type LinkPurpose, OneTimeLink } from './tables/one-time-link.ts';
 export { PolicyTest } from './tables/policy-test.ts';
 export { readRulesByAddress, type AddressesOf } from './queries/rules-by-address.ts';
 export { UsedAssertion } from './tables/used-assertion.ts';

@@ -69,6 +69,11 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/identity-tokens.ts': 'test/models/queries/provider-tokens.test.ts',
   'models/tables/saml-test.ts': 'test/models/queries/saml-tests.test.ts',
   'models/tables/secret.ts': 'test/models/queries/secrets.test.ts',
+  'models/tables/one-time-link.ts': 'test/models/queries/one-time-links.test.ts',
+  'lib/auth/one-time-links.ts': 'test/lib/api/v0/enrolment.test.ts',
+  'lib/enrolment/enrolment.ts': 'test/lib/api/v0/enrolment.test.ts',
+  'lib/enrolment/mails.ts': 'test/lib/api/v0/enrolment.test.ts',
+  'lib/enrolment/forgotten.ts': 'test/lib/web/pages/forgotten-password.test.ts',
   'models/tables/policy-test.ts': 'test/lib/policy-tests/policy-tests.test.ts',
   'models/tables/sign-in-request.ts': 'test/models/queries/sign-in-requests.test.ts',
   'models/tables/trusted-provider.ts': 'test/models/queries/trust.test.ts',
@@ -142,7 +147,7 @@ test('only the packages of its floor are imported by a room', (t) => {
     config: /^(joi|ipaddr\.js|node:(fs|process))$/,
     models: /^(sequelize|sqlite3|mysql2|ipaddr\.js|node:.*)/,
     dataplane: /^(tweetnacl|@noble\/(hashes|ciphers)\/.*|node:.*)$/,
-    lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|joi|bcrypt|eta|openid-client|otpauth|pino|ipaddr\.js|tweetnacl|uqr|node:.*)$/,
+    lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|joi|bcrypt|eta|nodemailer|openid-client|otpauth|pino|ipaddr\.js|tweetnacl|uqr|node:.*)$/,
   };
   for (const path of scripts)
     for (const name of packageImports(path))

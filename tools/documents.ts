@@ -98,11 +98,17 @@ export function reasonsInSources(): ReadonlySet<string> {
 }
 
 /** The names of the counters' families, which stand beside the reasons. */
-const COUNTERS = ['requests_refused', 'connections_refused', 'sign_ins', 'metadata_refreshes'];
+const COUNTERS = [
+  'requests_refused',
+  'connections_refused',
+  'sign_ins',
+  'metadata_refreshes',
+  'mails',
+];
 
 /** Where the sources name a reason. */
 const REASONS = [
-  /\.add\(\s*'(?:requests_refused|connections_refused|sign_ins|metadata_refreshes)',[^;]*;/g,
+  /\.add\(\s*'(?:requests_refused|connections_refused|sign_ins|metadata_refreshes|mails)',[^;]*;/g,
   /\b(?:ApiError|PageError)\(\s*'[a-z_]+'/g,
   /\breason: '[a-z]+_[a-z_]+'/g,
   // The table of answers, and that of refusals of providers.

@@ -25,6 +25,8 @@ export const PERMISSIVE: ReadonlySet<string> = new Set([
   'CC0-1.0',
   'ISC',
   'MIT',
+  // MIT without its only condition.
+  'MIT-0',
   'Unlicense',
 ]);
 

@@ -43,6 +43,8 @@ export interface SignedIn {
   readonly atProvider?: SessionAtProvider | undefined;
   /** The page that was asked for before signing in; anything that is no local path is ignored. */
   readonly returnTo?: string | null;
+  /** What else is written in the transaction of the sign-in; what it throws refuses all of it. */
+  readonly also?: (user: User, transaction: Transaction) => Promise<void>;
 }
 
 /** Why a sign-in that was proven is refused all the same. */
@@ -86,7 +88,7 @@ export async function completeSignIn(
   context: SignInContext,
   request: Request,
   h: ResponseToolkit,
-  { userId, method, passwordHash, since, atProvider, returnTo = null }: SignedIn,
+  { userId, method, passwordHash, since, atProvider, returnTo = null, also }: SignedIn,
 ): Promise<ResponseObject> {
   const { database } = context.services;
   const { result, revision } = await writeTransaction(database, async (transaction) => {
@@ -95,6 +97,7 @@ export async function completeSignIn(
     if (passwordHash !== undefined && user.password_hash !== passwordHash)
       throw new SignInRefusal('unknown');
     actAs(transaction, { ...originOf(request), ...actorOf(user) });
+    await also?.(user, transaction);
     const isFactorWanted = await hasSecondFactor(database, user.id, transaction);
     const state = isFactorWanted ? 'second factor' : 'open';
     // A second factor is shown now, whenever the first was.

@@ -78,6 +78,7 @@ const TEXTS = [
   'size',
   'step',
   'expect',
+  'file',
 ] as const satisfies readonly OptionName[];
 
 function textsOf(values: Values): Pick<Options, (typeof TEXTS)[number] | 'portType' | 'portRange'> {
@@ -108,19 +109,14 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   if (both !== undefined)
     return { complaint: `--${both.join(' and --')} exclude each other; ${usage}` };
   if (rest.length > most) return { complaint: `"${rest[most]}" is too much; ${usage}` };
-  const days = values.days === undefined ? undefined : Number(values.days);
-  if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))
-    return { complaint: `--days takes a whole number from 1 to 365, not "${values.days}"` };
-  const limit = values.limit === undefined ? undefined : Number(values.limit);
-  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= 10_000))
-    return { complaint: `--limit takes a whole number from 1 to 10000, not "${values.limit}"` };
+  const numbers = numbersOf(values);
+  if ('complaint' in numbers) return numbers;
   const times = timesOf(values);
   if ('complaint' in times) return times;
   const options: Options = {
     ...textsOf(values),
-    ...(days === undefined ? {} : { days }),
+    ...numbers,
     ...times,
-    ...(limit === undefined ? {} : { limit }),
     json: values.json === true,
     noPassword: values['no-password'] === true,
     qr: values.qr === true,
@@ -138,6 +134,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     follow: values.follow === true,
     ended: values.ended === true,
     csv: values.csv === true,
+    mail: values.mail === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
 }
@@ -152,6 +149,24 @@ const EXCLUDING = [
 
 function isGiven(value: string | boolean | undefined): boolean {
   return value !== undefined && value !== false;
+}
+
+/** The options that take a whole number from 1, and the most that they take. */
+const NUMBER_OPTIONS = { days: 365, hours: 336, limit: 10_000 } as const;
+type NumberOption = keyof typeof NUMBER_OPTIONS;
+
+/** The numbers of options, or what is wrong with one. */
+function numbersOf(values: Values): Pick<Options, NumberOption> | { complaint: string } {
+  const numbers: { [Name in NumberOption]?: number } = {};
+  for (const [name, most] of Object.entries(NUMBER_OPTIONS) as [NumberOption, number][]) {
+    const text = values[name];
+    if (text === undefined) continue;
+    const value = Number(text);
+    if (!(Number.isInteger(value) && value >= 1 && value <= most))
+      return { complaint: `--${name} takes a whole number from 1 to ${most}, not "${text}"` };
+    numbers[name] = value;
+  }
+  return numbers;
 }
 
 /** The options that take a time, and what they are called where they were read. */

@@ -51,6 +51,13 @@ export const commands = {
     takes: ['email', 'role', 'password-stdin', 'no-password', 'json'],
     needs: ['email'],
   },
+  'user enrol': {
+    usage: '[EMAIL | --file F] [--create-user] [--hours N] [--mail] [--csv]',
+    sentence:
+      'Makes a one-time link by which a user chooses a password and adds a device, good for 1 to 336 hours, 72 by default, and prints it. With --create-user a user who is not there is made. With --file (- for standard input) for everybody in a list of e-mails, the first column of a CSV file; users who are not there are made. With --mail the links also go out by e-mail; ends with 1 when one did not.',
+    operands: [0, 1],
+    takes: ['file', 'create-user', 'hours', 'mail', 'csv', 'json'],
+  },
   'user list': {
     usage: '',
     sentence:

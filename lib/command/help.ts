@@ -59,6 +59,12 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   to: ['T', 'A date or a time, UTC where no zone is named; now without it.'],
   step: ['S', 'Seconds of one line: 600, 3600 or 86400; the shortest that is kept without it.'],
   csv: ['', 'Prints a file for spreadsheets.'],
+  file: [
+    'F',
+    'a list of e-mails, one in a line or the first column of a CSV file; - for standard input',
+  ],
+  mail: ['', 'sends each link to its person; needs SMTP_URL and MAIL_FROM'],
+  hours: ['N', 'for how many hours a link is good, 1 to 336'],
   size: ['N', 'Bytes of the packet with its headers, 20 to 65535.'],
 };
 

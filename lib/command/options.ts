@@ -55,6 +55,9 @@ export const optionTypes = {
   to: { type: 'string' },
   step: { type: 'string' },
   csv: { type: 'boolean' },
+  file: { type: 'string' },
+  hours: { type: 'string' },
+  mail: { type: 'boolean' },
 } as const;
 
 /** An option that some commands take. */

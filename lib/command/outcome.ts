@@ -9,6 +9,7 @@ import { configurationCommands } from './configuration-commands.ts';
 import { databaseCommands } from './commands.ts';
 import type { Command, Outcome } from './run.ts';
 import { deviceCommands } from './device-commands.ts';
+import { enrolmentCommands } from './enrolment-commands.ts';
 import { groupCommands } from './group-commands.ts';
 import { importCommands } from './import-commands.ts';
 import { policyTestCommands } from './policy-test-commands.ts';
@@ -28,7 +29,8 @@ export async function outcomeOf(command: Command, rotation: Rotation): Promise<O
     policyTestCommands[command.words] ??
     configurationCommands[command.words] ??
     backupCommands[command.words] ??
-    importCommands[command.words];
+    importCommands[command.words] ??
+    enrolmentCommands[command.words];
   if (withSettings !== undefined) return withSettings(config, database, command, readStdin);
   const ofDatabase = databaseCommands[command.words];
   if (ofDatabase === undefined) throw new Error(`nothing obeys "${command.words}"`);

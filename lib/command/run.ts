@@ -15,6 +15,9 @@ export interface Options {
   readonly scopes?: string;
   /** Of a device, with commas between. */
   readonly routes?: string;
+  readonly hours?: number;
+  /** A list that is read; `-` for standard input. */
+  readonly file?: string;
   /** From this time on. */
   readonly since?: Date;
   /** As many at most. */
@@ -83,6 +86,8 @@ export interface Options {
   readonly ended: boolean;
   /** Prints a file for spreadsheets. */
   readonly csv: boolean;
+  /** Sends what was made to its person. */
+  readonly mail: boolean;
 }
 
 /** What was asked for. */

@@ -8,6 +8,7 @@ const families = [
   'sign_ins',
   'refreshes',
   'metadata_refreshes',
+  'mails',
 ] as const;
 
 /** A family of counts, one for each reason. */
@@ -21,6 +22,7 @@ export class Counters {
     sign_ins: new Map(),
     refreshes: new Map(),
     metadata_refreshes: new Map(),
+    mails: new Map(),
   };
 
   /** Adds one or more; reasons are words of the code, never of a request, so there are few. */

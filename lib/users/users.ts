@@ -108,7 +108,7 @@ export class Users implements Collection<UserValues> {
   }
 
   async show(id: string): Promise<Shown> {
-    if (!isUuid(id)) return showUser(await this.#find(id));
+    if (!isUuid(id)) return showUser(await findUser(this.#database, id));
     const [user] = await readUsers(this.#database, { ids: [id.toLowerCase()] });
     if (user === undefined) throw new ApiError('not_found');
     return showUser(user);
@@ -133,7 +133,7 @@ export class Users implements Collection<UserValues> {
     const user = await this.#context.writes.run(request, {
       scopes: { configuration: changes.role !== undefined || input.values.enabled === false },
       judge: async (transaction) => {
-        const present = await this.#find(id, transaction);
+        const present = await findUser(this.#database, id, transaction);
         refuseFaults(await this.#judge(input, present, request, transaction));
         return present;
       },
@@ -152,7 +152,7 @@ export class Users implements Collection<UserValues> {
     await this.#context.writes.run(request, {
       scopes: { configuration: true },
       judge: async (transaction) => {
-        const present = await this.#find(id, transaction);
+        const present = await findUser(this.#database, id, transaction);
         const isNeeded = await isLastAdministrator(this.#database, present, transaction);
         refuseFaults(isNeeded ? { base: [messages.lastAdministratorRemains] } : {});
         return present.id;
@@ -163,17 +163,6 @@ export class Users implements Collection<UserValues> {
 
   get #database(): Database {
     return this.#context.services.database;
-  }
-
-  /** The user that the path names, by UUID or e-mail address; locked if in a transaction. */
-  async #find(id: string, transaction?: Transaction): Promise<User> {
-    const where = isUuid(id) ? { id: id.toLowerCase() } : { email_key: emailKey(id) };
-    const options = transaction === undefined ? {} : { transaction, lock: true };
-    const user = isReadableId(id)
-      ? await this.#database.models.User.findOne({ where, ...options })
-      : null;
-    if (user === null) throw new ApiError('not_found');
-    return user;
   }
 
   #changesOf(input: Judged<UserValues>): Promise<UserChanges> {
@@ -200,6 +189,19 @@ export class Users implements Collection<UserValues> {
       addFault(faults, 'role', messages.lastAdministratorStays);
     return faults;
   }
+}
+
+/** The user that a path names, by UUID or e-mail address; locked if in a transaction. */
+export async function findUser(
+  { models }: Database,
+  id: string,
+  transaction?: Transaction,
+): Promise<User> {
+  const where = isUuid(id) ? { id: id.toLowerCase() } : { email_key: emailKey(id) };
+  const options = transaction === undefined ? {} : { transaction, lock: true };
+  const user = isReadableId(id) ? await models.User.findOne({ where, ...options }) : null;
+  if (user === null) throw new ApiError('not_found');
+  return user;
 }
 
 /** What an administrator's switch writes; nothing where it is not sent. */

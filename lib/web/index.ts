@@ -17,9 +17,12 @@ import { capturePages } from './pages/capture.ts';
 import { dashboardPages } from './pages/dashboard.ts';
 import { deviceFilePages } from './pages/device-file.ts';
 import { devicePages } from './pages/devices.ts';
+import { enrolmentPages } from './pages/enrolment.ts';
 import { explainPages } from './pages/explain.ts';
+import { forgottenPasswordPages } from './pages/forgotten-password.ts';
 import { livePages } from './pages/live.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
+import { oneTimeLinkPages } from './pages/one-time-links.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
 import { policyTestPages } from './pages/policy-tests.ts';
 import { providerTestPages } from './pages/provider-tests.ts';
@@ -47,12 +50,15 @@ type PageRoutes = (web: Web) => ServerRoute[];
 /** All pages. */
 const pageRoutes: readonly PageRoutes[] = [
   signInPages,
+  oneTimeLinkPages,
+  forgottenPasswordPages,
   openidPages,
   samlPages,
   secondFactorPages,
   dashboardPages,
   usersPages,
   userPages,
+  enrolmentPages,
   devicePages,
   rulePages,
   explainPages,

@@ -43,6 +43,7 @@ const TABLES = [
   'sessions',
   'second_factors',
   'recovery_codes',
+  'one_time_links',
   'sign_in_attempts',
   'sign_in_requests',
   'used_assertions',

@@ -14,6 +14,7 @@ import { up as tokenScopes } from './0005-token-scopes.ts';
 import { up as routes } from './0006-routes.ts';
 import { up as limits } from './0007-limits.ts';
 import { up as groups } from './0008-groups.ts';
+import { up as enrolment } from './0009-enrolment.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -35,6 +36,7 @@ export const migrations: readonly Migration[] = [
   { name: '0006-routes', up: routes },
   { name: '0007-limits', up: limits },
   { name: '0008-groups', up: groups },
+  { name: '0009-enrolment', up: enrolment },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -57,6 +57,8 @@ CREATE INDEX `user_groups_inserted_at_id` ON `user_groups` (`inserted_at`, `id`)
 CREATE TABLE `group_memberships` (`id` CHAR(36) NOT NULL PRIMARY KEY, `group_id` CHAR(36) NOT NULL REFERENCES `user_groups` (`id`) ON DELETE RESTRICT, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `source` VARCHAR(64) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`group_id`, `user_id`, `source`));
 CREATE INDEX `group_memberships_user_id` ON `group_memberships` (`user_id`);
 CREATE INDEX `rules_group_id_action_family_range_start` ON `rules` (`group_id`, `action`, `family`, `range_start`);
+CREATE TABLE `one_time_links` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `purpose` VARCHAR(16) NOT NULL, `sha256` CHAR(64) NOT NULL, `created_by` CHAR(36), `expires_at` DATETIME NOT NULL, `used_at` DATETIME, `mailed_at` DATETIME, `mail_fault` VARCHAR(255), `inserted_at` DATETIME NOT NULL, UNIQUE (`sha256`), UNIQUE (`user_id`, `purpose`));
+CREATE INDEX `one_time_links_expires_at` ON `one_time_links` (`expires_at`);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-history', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -66,6 +68,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0005-token-scopes', strftime
 INSERT INTO migrations (name, executed_at) VALUES ('0006-routes', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0007-limits', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0008-groups', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0009-enrolment', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -14,7 +14,7 @@ export async function removeUser(
   transaction: Transaction,
 ): Promise<boolean> {
   const { User, Device, Rule, ApiToken, Session, SecondFactor, RecoveryCode } = database.models;
-  const { GroupMembership, PolicyTest } = database.models;
+  const { GroupMembership, OneTimeLink, PolicyTest } = database.models;
   await lockScopes(database, transaction, { userId });
   const user = await User.findByPk(userId, { transaction });
   if (user === null) return false;
@@ -31,7 +31,7 @@ export async function removeUser(
   await Rule.destroy({ where: { user_id: userId }, transaction });
   await GroupMembership.destroy({ where: { user_id: userId }, transaction });
   await ApiToken.destroy({ where: { user_id: userId }, transaction });
-  for (const table of [Session, SecondFactor, RecoveryCode] as (typeof Session)[])
+  for (const table of [Session, SecondFactor, RecoveryCode, OneTimeLink] as (typeof Session)[])
     await table.destroy({ where: { user_id: userId }, transaction });
   await removeIdentities(database, userId, transaction);
   await user.destroy({ transaction });

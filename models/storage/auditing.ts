@@ -30,6 +30,9 @@ export type AuditAction =
   | 'lock'
   | 'unlock'
   | 'test sign-in'
+  | 'make link'
+  | 'use link'
+  | 'revoke link'
   | 'begin capture'
   | 'end capture'
   | 'fail';

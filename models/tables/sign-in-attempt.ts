@@ -6,7 +6,7 @@ import { DataTypes, type InferAttributes, type InferCreationAttributes, Model } 
 import type { TableContext } from './columns.ts';
 
 /** By what attempts are counted. */
-export type AttemptKind = 'account' | 'address' | 'code';
+export type AttemptKind = 'account' | 'address' | 'code' | 'reset';
 
 /** The attempts of one account, from one address, or with the codes of one user. */
 export class SignInAttempt extends Model<

@@ -19,6 +19,8 @@ import type { ProviderAccount } from './identity.ts';
 export interface SignInSecrets {
   /** The page that was asked for before signing in. */
   returnTo?: string;
+  /** The one-time link that led to the provider; it admits its own user alone. */
+  linkId?: string;
   /** OpenID. */
   nonce?: string;
   /** OpenID, PKCE. */

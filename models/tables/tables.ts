@@ -17,6 +17,7 @@ import { type Gateway, initGateway } from './gateway.ts';
 import { type Group, type GroupMembership, initGroup, initGroupMembership } from './group.ts';
 import { type Identity, initIdentity } from './identity.ts';
 import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
+import { endLinksOfChangedUsers, initOneTimeLink, type OneTimeLink } from './one-time-link.ts';
 import { initPolicyTest, type PolicyTest } from './policy-test.ts';
 import { initRule, type Rule } from './rule.ts';
 import { initSamlTest, type SamlTest } from './saml-test.ts';
@@ -56,6 +57,7 @@ export interface Models {
   readonly Session: typeof Session;
   readonly SecondFactor: typeof SecondFactor;
   readonly RecoveryCode: typeof RecoveryCode;
+  readonly OneTimeLink: typeof OneTimeLink;
   readonly SignInAttempt: typeof SignInAttempt;
   readonly IdentityTokens: typeof IdentityTokens;
   readonly SignInRequest: typeof SignInRequest;
@@ -72,6 +74,7 @@ type Untracked =
   | 'Session'
   | 'SecondFactor'
   | 'RecoveryCode'
+  | 'OneTimeLink'
   | 'SignInAttempt'
   | 'IdentityTokens'
   | 'SignInRequest'
@@ -102,6 +105,7 @@ export function bindTables(context: TableContext): Models {
     Session: initSession(context),
     SecondFactor: initSecondFactor(context),
     RecoveryCode: initRecoveryCode(context),
+    OneTimeLink: initOneTimeLink(context),
     SignInAttempt: initSignInAttempt(context),
     IdentityTokens: initIdentityTokens(context),
     SignInRequest: initSignInRequest(context),
@@ -118,6 +122,7 @@ export function bindTables(context: TableContext): Models {
     auditTable(model, table);
   }
   endSessionsOfChangedUsers(models.User, models.Session);
+  endLinksOfChangedUsers(models.User, models.OneTimeLink);
   return models;
 }
 
@@ -133,6 +138,7 @@ function hideSecrets(models: Models): void {
   keepOutOfJson(Session, ['sha256']);
   keepOutOfJson(SecondFactor, ['secret']);
   keepOutOfJson(RecoveryCode, ['sha256']);
+  keepOutOfJson(models.OneTimeLink, ['sha256']);
   keepOutOfJson(models.IdentityTokens, ['tokens']);
   keepOutOfJson(models.SignInRequest, ['secrets']);
 }

@@ -48,6 +48,8 @@ function questionsAbout(id: string): [method: string, path: string, body?: objec
     ['GET', '/v0/groups'],
     ['GET', `/v0/groups/${crypto.randomUUID()}/members`],
     ['GET', '/v0/api_tokens'],
+    ['GET', '/v0/users/admin@example.com/enrolment'],
+    ['POST', '/v0/users/admin@example.com/enrolment', { enrolment: {} }],
     ['GET', '/v0/audit'],
     ['GET', '/v0/gateways'],
   ];

@@ -2,6 +2,7 @@
 // docs/api.md#api-tokens.
 
 import { BODY_BYTES_MAX } from '../body.ts';
+import { enrolmentFields, madeEnrolmentFields } from '../../enrolment/enrolment.ts';
 import { apiTokenFields, apiTokenParameters, madeTokenFields } from '../v0/api-tokens.ts';
 import { auditFields, auditParameters } from '../v0/audit.ts';
 import { gatewayFields, gatewayParameters } from '../v0/gateways.ts';
@@ -26,6 +27,9 @@ export const administrationSchemas: Json = {
   ApiToken: answerSchema(apiTokenFields),
   ApiTokenCreate: requestSchema(apiTokenFields, 'create'),
   MadeApiToken: answerSchema(madeTokenFields),
+  Enrolment: answerSchema(enrolmentFields),
+  EnrolmentCreate: requestSchema(enrolmentFields, 'create'),
+  MadeEnrolment: answerSchema(madeEnrolmentFields),
   AuditEntry: answerSchema(auditFields),
   Gateway: answerSchema(gatewayFields),
 };
@@ -72,6 +76,46 @@ function apiTokenPaths(described: Described): Json {
       }),
       delete: operation(described, 'deleteApiToken', {
         summary: 'Revoke an API token',
+        responses: answersOf(
+          { 204: { description: 'It is void.', headers: headerRefs(written) } },
+          [404, 408, 413, ...READ],
+        ),
+      }),
+    },
+  };
+}
+
+/** The paths of one-time links; `users`: tags and ids of users. */
+export function enrolmentPaths(users: Omit<Described, 'wrapper' | 'title' | 'fields'>): Json {
+  const described = { ...users, wrapper: 'enrolment', title: 'Enrolment', fields: enrolmentFields };
+  return {
+    '/v0/users/{id}/enrolment': {
+      parameters: [{ name: 'id', in: 'path', required: true, ...users.id }],
+      get: operation(described, 'showEnrolment', {
+        summary: 'Show the state of the one-time link of a user, but not the link itself',
+        responses: answersOf(
+          { 200: answer('What is known of it.', { data: schemaRef('Enrolment') }) },
+          [404, ...READ],
+        ),
+      }),
+      post: operation(described, 'createEnrolment', {
+        summary: 'Make a one-time link for a user',
+        description:
+          'By it the person chooses a password where one is needed, and adds a device. It takes the place of the link before. The link itself is in this answer only.',
+        ...body(described, 'create', BODY_BYTES_MAX),
+        responses: answersOf(
+          {
+            201: answer(
+              'The link.',
+              { data: schemaRef('MadeEnrolment') },
+              { Location: 'Location', ...written },
+            ),
+          },
+          [404, ...WRITE],
+        ),
+      }),
+      delete: operation(described, 'deleteEnrolment', {
+        summary: 'Revoke the one-time link of a user',
         responses: answersOf(
           { 204: { description: 'It is void.', headers: headerRefs(written) } },
           [404, 408, 413, ...READ],

@@ -25,7 +25,11 @@ import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
 import { version } from '../../process/version.ts';
 import { userSchema, userFilters } from '../../users/users.ts';
-import { administrationPaths, administrationSchemas } from './administration-operations.ts';
+import {
+  administrationPaths,
+  administrationSchemas,
+  enrolmentPaths,
+} from './administration-operations.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
   capturePaths,
@@ -153,6 +157,7 @@ export function openApiDocument(outside: string): Json {
       ...collectionPaths(devices),
       ...capturePaths(devices, wishFields),
       ...collectionPaths(users),
+      ...enrolmentPaths(users),
       ...collectionPaths(rules),
       ...ruleCounterPaths(rules),
       ...explainPaths(questions),

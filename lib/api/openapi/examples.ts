@@ -56,6 +56,7 @@ export const examples: Readonly<Record<string, { create?: object; update?: objec
   trusted_provider: { update: { trusted: true } },
   relink: { update: { everyone: true } },
   saml_metadata: { update: { refresh: true } },
+  enrolment: { create: { hours: 48 } },
   api_token: { create: { name: 'backup', days: 30 } },
   configuration: {
     update: { default_client_dns: ['9.9.9.9'], vpn_session_duration: 86_400 },

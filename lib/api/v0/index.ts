@@ -11,6 +11,7 @@ import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
 import { dryRunRoutes } from './dry-run.ts';
+import { enrolmentRoutes } from './enrolment.ts';
 import { explainRoutes } from './explain.ts';
 import { gatewayRoutes } from './gateways.ts';
 import { groupRoutes } from './groups.ts';
@@ -40,6 +41,7 @@ export const v0: Plugin<ApiContext> = {
     server.ext('onPreResponse', hideSecrets, { sandbox: 'plugin' });
     server.route(collectionRoutes(context, new Devices(context)));
     server.route(collectionRoutes(context, new Users(context)));
+    server.route(enrolmentRoutes(context));
     server.route(collectionRoutes(context, new Rules(context)));
     server.route(ruleCounterRoutes(context));
     server.route(groupRoutes(context));

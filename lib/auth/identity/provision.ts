@@ -42,6 +42,8 @@ export interface ProvisionRules {
   readonly autoCreateUsers: boolean;
   /** The provider to which the entry leads; a mark of trust names it. */
   readonly authority: string;
+  /** The only user who may come out of it: whose one-time link it is. */
+  readonly onlyUserId?: string | undefined;
 }
 
 /** The circumstances of a sign-in. */
@@ -84,6 +86,9 @@ async function provision(
   const bound = account.isBindable ? await findIdentity(database, account, transaction) : null;
   const userId =
     bound?.user_id ?? (await userByEmail(database, account, rules, context.now, transaction));
+  // What was made or linked until here is undone.
+  if (rules.onlyUserId !== undefined && userId !== rules.onlyUserId)
+    throw new ProviderRefusal('other_person');
   const identity =
     bound ?? (account.isBindable ? await bind(database, account, userId, transaction) : null);
   const { tokens, now } = context;

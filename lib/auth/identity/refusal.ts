@@ -65,6 +65,10 @@ const refusals = {
     'person',
     'Error signing in: the identity provider names you in another form (NameID format) than when you were linked to it. An administrator can let the provider send the former one, or let your next sign-in link you anew: “postern provider relink”, or in the console “Link anew” on your page. For an administrator the provider must be marked as trusted instead.',
   ],
+  other_person: [
+    'person',
+    'This link is for somebody else than the person whom the identity provider named. Sign in there with the account that has the e-mail of the link, or ask your administrator.',
+  ],
   user_unknown: [
     'person',
     'Error signing in: user not found and auto_create_users disabled. That means: nobody here has your e-mail address. Please ask an administrator to add you.',

@@ -33,6 +33,8 @@ export interface Beginner {
   readonly source?: SignInSource;
   /** The page that was asked for before; a path of this gateway. */
   readonly returnTo?: string | null;
+  /** The one-time link that led here. */
+  readonly linkId?: string | null;
   /** The session of the administrator who begins a test, which signs nobody in. */
   readonly testBy?: string;
 }
@@ -54,13 +56,14 @@ type KeptRequest = Omit<NewSignInRequest, 'now' | 'expiresAt' | keyof Beginner> 
 /** Keeps a sign-in that begins, for ten minutes. */
 export async function keepRequest(
   database: Database,
-  { returnTo = null, source = UNKNOWN, testBy, secrets, ...request }: KeptRequest,
+  { returnTo = null, linkId = null, source = UNKNOWN, testBy, secrets, ...request }: KeptRequest,
 ): Promise<void> {
   const now = new Date();
   const expiresAt = new Date(now.getTime() + SIGN_IN_MS);
   const kept = {
     ...secrets,
     ...(returnTo === null ? {} : { returnTo }),
+    ...(linkId === null ? {} : { linkId }),
     ...(testBy === undefined ? {} : { testBy }),
   };
   await beginSignInRequest(database, { ...request, source, secrets: kept, now, expiresAt });

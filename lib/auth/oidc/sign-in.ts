@@ -54,6 +54,8 @@ export interface OidcProof {
   readonly since: Date | undefined;
   /** The page that was asked for before. */
   readonly returnTo: string | null;
+  /** The one-time link that led to the provider. */
+  readonly linkId: string | null;
 }
 
 /** The address that a provider knows of us. */
@@ -116,6 +118,7 @@ export async function finishOidc(
     tokens: tokensOf(tokens.refresh_token, tokens.id_token),
     since: timeOf(idClaims.auth_time),
     returnTo: request.secrets.returnTo ?? null,
+    linkId: request.secrets.linkId ?? null,
   };
 }
 

@@ -128,6 +128,7 @@ export async function consumeSaml(
     userId: request.user_id,
     source: { network: request.network_sha256, scope: request.scope_sha256 },
     returnTo: request.secrets.returnTo ?? null,
+    linkId: request.secrets.linkId ?? null,
     secrets: { proven: provenBy(provider.id, assertion) },
   });
   return { kind: 'proven', ticket };
@@ -199,17 +200,27 @@ function provenBy(providerId: string, assertion: Assertion) {
   };
 }
 
+/** A sign-in that a SAML provider proved. */
+interface ProvenSaml {
+  readonly account: ProvenAccount;
+  readonly atProvider: SessionAtProvider;
+  readonly returnTo: string | null;
+  /** The one-time link that led to the provider. */
+  readonly linkId: string | null;
+}
+
 /** Ends a sign-in in the browser that began it. */
 export async function completeSaml(
   { database, provider }: Pick<SamlContext, 'database' | 'provider'>,
   ticket: string | null,
   browserSha256: string | null,
-): Promise<{ account: ProvenAccount; atProvider: SessionAtProvider; returnTo: string | null }> {
+): Promise<ProvenSaml> {
   const ending = { state: ticket, kind: 'saml', providerId: provider.id, browserSha256 } as const;
   const { secrets } = await takeRequest(database, ending);
   if (secrets.proven === undefined) throw new ProviderRefusal('request_unknown');
   const { sessionIndex, ...proven } = secrets.proven;
   const account = { ...proven, isEmailVerified: null };
   const atProvider = sessionAtProvider(account, sessionIndex ?? null);
-  return { account, atProvider, returnTo: secrets.returnTo ?? null };
+  const { returnTo = null, linkId = null } = secrets;
+  return { account, atProvider, returnTo, linkId };
 }

@@ -94,6 +94,12 @@ const counted: Readonly<Record<CounterFamily, Counted>> = {
     label: 'result',
     early: ['changed', 'same', 'unreachable', 'unfit', 'expired', 'other_entity'],
   },
+  mails: {
+    name: 'wg_gateway_mails_total',
+    help: 'Mails with one-time links, by what became of them.',
+    label: 'result',
+    early: ['sent', 'mail_server_away', 'mail_login_refused', 'mail_refused', 'too_many_mails'],
+  },
 };
 
 /** What metrics are made of. */

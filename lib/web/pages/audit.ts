@@ -42,6 +42,9 @@ const ACTIONS = [
   'lock',
   'unlock',
   'test sign-in',
+  'make link',
+  'use link',
+  'revoke link',
   'fail',
 ];
 /** Records that have a page. */

@@ -52,6 +52,7 @@ export function openidPages(web: Web): ServerRoute[] {
       tokens: { kept: proof.tokens, refreshAt: nextRefresh(new Date()) },
       since: proof.since,
       returnTo: proof.returnTo,
+      linkId: proof.linkId,
     });
   };
   const entry = '/settings/providers/oidc/{id}';

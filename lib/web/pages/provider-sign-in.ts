@@ -20,9 +20,16 @@ import { ProviderRefusal, type RefusalReason } from '../../auth/identity/refusal
 import { type Beginner, makeRoom, sourceOf } from '../../auth/identity/request.ts';
 import type { Tested } from '../../auth/identity/test-report.ts';
 import { localPath } from '../../auth/local-path.ts';
+import { findOpenLink, LINK_FIELD, openLink, useLink } from '../../auth/one-time-links.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
 import { originOf } from '../../records/audit.ts';
-import { noteAction, type ProviderKind, type SessionAtProvider } from '../../../models/index.ts';
+import {
+  noteAction,
+  type ProviderKind,
+  type SessionAtProvider,
+  type Transaction,
+  type User,
+} from '../../../models/index.ts';
 import { PageError } from '../../http/page-error.ts';
 import type { Web } from '../kit/web.ts';
 
@@ -111,12 +118,15 @@ export class ProviderSignIn {
     if (this.#began % ROOM_MADE_EVERY === 0) await makeRoom(this.#web.services);
     this.#began += 1;
     const session = await this.#web.sessions.find(request);
-    const wanted: unknown = request.query['return_to'];
+    const { return_to: wanted, [LINK_FIELD]: secret } = request.query as Record<string, unknown>;
+    const { database } = this.#web.services;
+    const linkId = typeof secret === 'string' ? (await openLink(database, secret)).link.id : null;
     return {
       browserSha256: this.binding.begin(request, h),
       userId: session?.state === 'open' ? session.user_id : null,
       source: sourceOf(request.app.address ?? ''),
       returnTo: localPath(wanted),
+      linkId,
     };
   }
 
@@ -153,16 +163,25 @@ export class ProviderSignIn {
       readonly since?: Date | undefined;
       readonly atProvider?: SessionAtProvider;
       readonly returnTo: string | null;
+      /** The one-time link that led to the provider. */
+      readonly linkId: string | null;
     },
   ): Promise<ResponseObject> {
-    const { account, rules, tokens, since, atProvider, returnTo } = proof;
-    const { userId } = await provisionUser(this.#web.services.database, account, rules, {
+    const { account, tokens, since, atProvider, returnTo, linkId } = proof;
+    const { database } = this.#web.services;
+    const link = linkId === null ? null : await findOpenLink(database, linkId);
+    const rules = { ...proof.rules, onlyUserId: link?.user_id };
+    const { userId } = await provisionUser(database, account, rules, {
       origin: originOf(request),
       now: new Date(),
       ...(tokens === undefined ? {} : { tokens }),
     });
     const method = methodOf(this.#kind, account.provider_id);
-    return completeSignIn(this.#web, request, h, { userId, method, since, atProvider, returnTo });
+    const also = async (_user: User, transaction: Transaction): Promise<void> => {
+      if (link !== null) await useLink(database, link, transaction);
+    };
+    const signedIn = { userId, method, since, atProvider, returnTo, also };
+    return completeSignIn(this.#web, request, h, signedIn);
   }
 
   #shown(request: Request, error: unknown): unknown {

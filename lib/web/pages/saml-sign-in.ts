@@ -123,7 +123,7 @@ class SamlPages {
     const context = await this.#contextOf(request);
     const { provider } = context;
     const ticket: unknown = request.query['ticket'];
-    const { account, atProvider, returnTo } = await completeSaml(
+    const { account, atProvider, returnTo, linkId } = await completeSaml(
       context,
       typeof ticket === 'string' ? ticket : null,
       this.#signIn.binding.of(request),
@@ -132,7 +132,7 @@ class SamlPages {
       autoCreateUsers: provider.auto_create_users,
       authority: (await samlAuthority(context.database, provider)).authority,
     };
-    return this.#signIn.complete(request, h, { account, rules, atProvider, returnTo });
+    return this.#signIn.complete(request, h, { account, rules, atProvider, returnTo, linkId });
   }
 
   async metadata(request: Request, h: ResponseToolkit): Promise<ResponseObject> {

@@ -135,6 +135,7 @@ async function signInPage(
   return web.pages.show(request, h, 'sign-in', {
     title: 'Sign in',
     isLocalOn: await isLocalOn(web),
+    canReset: web.services.mails !== undefined,
     providers: await providersOf(web, returnTo),
     email,
     fault,
@@ -188,7 +189,7 @@ function pageWithoutQuestion({ server }: Pick<Request, 'server'>, path: string):
 }
 
 /** Refuses a sign-in by password, in the words of the API. */
-async function answerLocalOff(
+export async function answerLocalOff(
   web: Web,
   request: Request,
   h: ResponseToolkit,

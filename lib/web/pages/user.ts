@@ -27,6 +27,7 @@ import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 import { askFirst, effectView } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
+import { linkView } from './enrolment.ts';
 import { linksOf } from './relink.ts';
 import { minutesUntil } from '../kit/words.ts';
 import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
@@ -130,6 +131,7 @@ async function showUser(
       rules: await database.models.Rule.count({ where }),
     },
     links: await linksOf(web, user),
+    link: await linkView(web, user),
     devices: devices.slice(0, DEVICES_SHOWN).map(deviceCells),
     hasMoreDevices: devices.length > DEVICES_SHOWN,
     form: formView(userForm, typed, {

@@ -26,6 +26,7 @@ test('nothing means serve', (t) => {
         online: false,
         createUser: false,
         csv: false,
+        mail: false,
         noPassword: false,
       },
     },

@@ -16,6 +16,7 @@ test('counts grow by reason, and what never happened is none', (t) => {
     sign_ins: {},
     refreshes: {},
     metadata_refreshes: {},
+    mails: {},
     connections_refused: { too_many: 1 },
   });
 });

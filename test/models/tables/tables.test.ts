@@ -13,6 +13,7 @@ const OBSERVED = new Set([
   'sessions',
   'second_factors',
   'recovery_codes',
+  'one_time_links',
   'sign_in_attempts',
   'identity_tokens',
   'sign_in_requests',

@@ -19,11 +19,15 @@ for (const kind of surfaces())
         EXAMPLE_ID,
         ids['users'] ?? '',
       );
-    const isOfOne = (path: string): boolean => path.includes('{');
-    const creates = operations.filter(({ method, path }) => method === 'POST' && !isOfOne(path));
-    // Devices have owners, so users are made first.
-    for (const { path, part } of creates.toSorted((a, b) => b.path.localeCompare(a.path))) {
-      const answer = await send('POST', path, { body: bodyOf(part) });
+    const isUpdate = ({ method, path }: { method: string; path: string }): boolean =>
+      method !== 'POST' || path.endsWith('/members');
+    const creates = operations.filter((operation) => !isUpdate(operation));
+    const isOf = ({ path }: { path: string }): number => Number(path.includes('{id}'));
+    // Devices have owners, so users are made first; then what belongs to one of them.
+    const ordered = creates.toSorted((a, b) => isOf(a) - isOf(b) || b.path.localeCompare(a.path));
+    for (const { path, part } of ordered) {
+      const place = path.replace('{id}', ids['users'] ?? '');
+      const answer = await send('POST', place, { body: bodyOf(part) });
       if (path === '/v0/explain' || path === '/v0/dry_run') continue;
       t.is(answer.status, 201, answer.text);
       ids[path.replace('/v0/', '')] = answer.body.data.id;
@@ -41,8 +45,7 @@ for (const kind of surfaces())
     ids['trusted_providers'] = 'okta';
     ids['saml_metadata'] = 'adfs';
     const updates = operations.filter(
-      ({ method, path, part }) =>
-        part.requestBody !== undefined && (method !== 'POST' || isOfOne(path)),
+      (operation) => operation.part.requestBody !== undefined && isUpdate(operation),
     );
     for (const { method, path, part } of updates) {
       const id = ids[path.split('/')[2] ?? ''] ?? '';
@@ -57,7 +60,7 @@ for (const kind of surfaces())
       const [sent] = Object.values(JSON.parse(bodyOf(part)) as Record<string, object>);
       t.like(answer.body.data, sent as Record<string, unknown>);
     }
-    t.is(creates.length + updates.length, 27);
+    t.is(creates.length + updates.length, 28);
   });
 
 test('every example is what its operation takes', (t) => {
@@ -71,6 +74,7 @@ test('every example is what its operation takes', (t) => {
     'configuration',
     'device',
     'dry_run',
+    'enrolment',
     'explain',
     'group',
     'members',

@@ -1,0 +1,108 @@
+// The command that lets people in: it makes one-time links as the API does, for one user or for a
+// list of e-mails.
+
+import { readFileSync } from 'node:fs';
+import process from 'node:process';
+import type { Config } from '../../config/index.ts';
+import { type Database, emailKey, writeTransaction } from '../../models/index.ts';
+import { noUser } from '../auth/accounts.ts';
+import { LINK_HOURS } from '../auth/one-time-links.ts';
+import { NO_MAIL } from '../enrolment/enrolment.ts';
+import { type Enrolled, enrolledFile, enrolMany, mailMany, readEmails } from '../enrolment/many.ts';
+import { servedConfig } from '../installation/running-gateway.ts';
+import { type Mailer, mailerOf } from '../mail/mailer.ts';
+import { Counters } from '../process/counters.ts';
+import { createLog } from '../process/log.ts';
+import { messageOf } from '../process/message.ts';
+import type { CommandName } from './grammar.ts';
+import type { Command, Outcome } from './run.ts';
+import { table } from './text-table.ts';
+
+type Obey = (
+  config: Config,
+  database: Database,
+  command: Command,
+  readStdin: () => Promise<string>,
+) => Promise<Outcome>;
+
+/** The commands. */
+export const enrolmentCommands: Partial<Record<CommandName, Obey>> = { 'user enrol': enrol };
+
+const ONCE =
+  'Each link works once, for whoever has it. Postern shows it only now; another one takes its place.';
+
+async function enrol(
+  config: Config,
+  database: Database,
+  command: Command,
+  readStdin: () => Promise<string>,
+): Promise<Outcome> {
+  const { operand, options } = command;
+  const { file, createUser, hours = LINK_HOURS.default } = options;
+  if ((operand === null) === (file === undefined))
+    throw new Error('give the e-mail of one user, or --file with a list of e-mails');
+  const mailer = options.mail ? mailerFor(config) : null;
+  const { emails, fault } = readEmails(operand ?? (await textOf(file ?? '', readStdin)));
+  if (fault !== null) throw new Error(operand === null ? `${file} ${fault}` : fault);
+  if (operand !== null && !createUser) await judgeThere(database, operand);
+  const { externalUrl } = await servedConfig(config, database);
+  const wish = { hours, createdBy: null, externalUrl };
+  const { result } = await writeTransaction(database, (transaction) =>
+    enrolMany(database, emails, wish, transaction),
+  );
+  const unsent = await sendAll(database, mailer, result);
+  const [only] = result;
+  if (operand !== null && only?.url === null)
+    throw new Error(`${only.email} is disabled, so a link of this user would not work`);
+  const data = operand === null ? result : only;
+  const notes = [ONCE, ...[...unsent].map(([email, why]) => `No mail went to ${email}. ${why}`)];
+  return {
+    text: textFor(result, command),
+    data,
+    note: notes.join('\n'),
+    ...(unsent.size === 0 ? {} : { isBad: true }),
+  };
+}
+
+/** The settings of this shell: those that a gateway shows to commands hold no secret. */
+function mailerFor(config: Config): Mailer {
+  const log = createLog(config, process.stderr);
+  const mailer = mailerOf(config, { counters: new Counters(), log });
+  if (mailer === null) throw new Error(`--mail ${NO_MAIL} in this shell`);
+  return mailer;
+}
+
+async function sendAll(
+  database: Database,
+  mailer: Mailer | null,
+  enrolled: readonly Enrolled[],
+): Promise<ReadonlyMap<string, string>> {
+  if (mailer === null) return new Map();
+  try {
+    return await mailMany(database, mailer, enrolled);
+  } finally {
+    await mailer.stop();
+  }
+}
+
+/** A slip of the pen must not make a user. */
+async function judgeThere({ models }: Database, email: string): Promise<void> {
+  const where = { email_key: emailKey(email.trim()) };
+  if ((await models.User.count({ where })) === 0) throw noUser(email);
+}
+
+function textFor(enrolled: readonly Enrolled[], { operand, options }: Command): string {
+  if (options.csv) return enrolledFile(enrolled).trimEnd();
+  if (operand !== null) return enrolled[0]?.url ?? '';
+  const rows = enrolled.map(({ email, url }) => [email, url ?? 'disabled: no link']);
+  return table(['e-mail', 'link'], rows);
+}
+
+async function textOf(file: string, readStdin: () => Promise<string>): Promise<string> {
+  if (file === '-') return readStdin();
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${file} cannot be read (${messageOf(error)})`, { cause: error });
+  }
+}

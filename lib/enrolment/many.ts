@@ -1,0 +1,128 @@
+// Many people at once: a list of e-mails becomes users, each with a one-time link.
+// docs/api.md#enrolment.
+
+import type { Database, Transaction, User } from '../../models/index.ts';
+import { emailKey } from '../../models/index.ts';
+import { isEmail } from '../auth/email.ts';
+import { LINK_HOURS, linkAddress, makeLink } from '../auth/one-time-links.ts';
+import type { Mails } from '../mail/mailer.ts';
+import { csvLine } from '../records/csv.ts';
+import { mailLink } from './mails.ts';
+
+/** People who get links at once: each costs some rows in one transaction. */
+export const ENROLLED_MAX = 500;
+const EMAIL_CHARACTERS_MAX = 255;
+const FAULTS_SHOWN = 5;
+
+/** What a list comes to: the e-mails without repetitions, or what is wrong with it. */
+export interface EmailList {
+  readonly emails: readonly string[];
+  readonly fault: string | null;
+}
+
+/** One person who was enrolled. */
+export interface Enrolled {
+  readonly user_id: string;
+  readonly email: string;
+  /** Whether there was such a user before. */
+  readonly was_there: boolean;
+  /** Null for somebody who is disabled. */
+  readonly url: string | null;
+  readonly expires_at: string | null;
+}
+
+/** What all links of a list have in common. */
+export interface EnrolWish {
+  readonly hours: number;
+  readonly createdBy: string | null;
+  readonly externalUrl: string;
+}
+
+/** Reads e-mails: the first column of a CSV file, with or without a heading, or one in a line. */
+export function readEmails(text: string): EmailList {
+  const found = new Map<string, string>();
+  const bad: string[] = [];
+  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
+  for (const [i, line] of lines.entries()) {
+    const [, quoted, plain = ''] = /^\s*(?:"([^"]*)"|([^,;\t]*))/.exec(line) ?? [];
+    const email = (quoted ?? plain).trim();
+    const isHeading = i === 0 && /^e-?mails?( address(es)?)?$/i.test(email);
+    if (email === '' || isHeading) continue;
+    if (isPossible(email)) found.set(emailKey(email), email);
+    else bad.push(`line ${i + 1}: “${email.slice(0, 60)}” is no e-mail address`);
+  }
+  return { emails: [...found.values()], fault: faultOf(bad, found.size) };
+}
+
+function isPossible(email: string): boolean {
+  return email.length <= EMAIL_CHARACTERS_MAX && email.isWellFormed() && isEmail(email);
+}
+
+function faultOf(bad: readonly string[], count: number): string | null {
+  const more = bad.length > FAULTS_SHOWN ? [`and ${bad.length - FAULTS_SHOWN} more`] : [];
+  if (bad.length > 0) return [...bad.slice(0, FAULTS_SHOWN), ...more].join('; ');
+  if (count === 0) return 'holds no e-mail address';
+  if (count > ENROLLED_MAX) return `holds ${count} e-mail addresses; ${ENROLLED_MAX} at most`;
+  return null;
+}
+
+/** What is wrong with a number of hours; null: nothing. */
+export function hoursFault(hours: number): string | null {
+  const { min, max } = LINK_HOURS;
+  const isGood = Number.isInteger(hours) && hours >= min && hours <= max;
+  return isGood ? null : `is a whole number of hours from ${min} to ${max}`;
+}
+
+/** Makes the users who are not there, and a link for everybody who is enabled. */
+export async function enrolMany(
+  database: Database,
+  emails: readonly string[],
+  wish: EnrolWish,
+  transaction: Transaction,
+): Promise<Enrolled[]> {
+  const enrolled: Enrolled[] = [];
+  for (const email of emails) {
+    const where = { email_key: emailKey(email) };
+    const present = await database.models.User.findOne({ where, transaction, lock: true });
+    const user =
+      present ??
+      (await database.models.User.create({ email, role: 'unprivileged' }, { transaction }));
+    const link = await linkOf(database, user, wish, transaction);
+    enrolled.push({ user_id: user.id, email: user.email, was_there: present !== null, ...link });
+  }
+  return enrolled;
+}
+
+async function linkOf(
+  database: Database,
+  user: User,
+  { hours, createdBy, externalUrl }: EnrolWish,
+  transaction: Transaction,
+): Promise<Pick<Enrolled, 'url' | 'expires_at'>> {
+  if ((user.disabled_at ?? null) !== null) return { url: null, expires_at: null };
+  const wanted = { purpose: 'enrolment', hours, createdBy } as const;
+  const { secret, link } = await makeLink(database, user, wanted, transaction);
+  return { url: linkAddress(externalUrl, secret), expires_at: link.expires_at.toISOString() };
+}
+
+/** Sends everybody their link; returns why not, by e-mail. Nobody waits for it but the caller. */
+export async function mailMany(
+  database: Database,
+  mails: Mails,
+  enrolled: readonly Enrolled[],
+): Promise<ReadonlyMap<string, string>> {
+  const faults = new Map<string, string>();
+  for (const { user_id: userId, email, url, expires_at: end } of enrolled) {
+    if (url === null || end === null) continue;
+    const link = { userId, email, purpose: 'enrolment', url, expiresAt: new Date(end) } as const;
+    const fault = await mailLink(database, mails, link);
+    if (fault !== null) faults.set(email, fault);
+  }
+  return faults;
+}
+
+/** The links as a file for spreadsheets and mail merges. */
+export function enrolledFile(enrolled: readonly Enrolled[]): string {
+  const rows = enrolled.map(({ email, url, expires_at: end }) => csvLine([email, url, end]));
+  return [csvLine(['email', 'link', 'expires_at']), ...rows].join('');
+}

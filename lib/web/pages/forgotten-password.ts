@@ -1,0 +1,56 @@
+// The page behind “Forgot password?”: asks for an e-mail and always answers the same. It is offered
+// where mails can be sent and passwords are in use. docs/api.md#forgotten-passwords.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { Buckets } from '../../auth/buckets.ts';
+import { sendReset } from '../../enrolment/forgotten.ts';
+import { addressScope } from '../../http/client-address.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { Mails } from '../../mail/mailer.ts';
+import { originOf } from '../../records/audit.ts';
+import { textOf } from '../kit/form-token.ts';
+import { openPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
+import { isLocalOn } from './sign-in.ts';
+
+const PATH = '/forgotten_password';
+/** Wishes of one address: an office may ask ten times at once, and once a minute. */
+const WISHES = { perSecond: 1 / 60, burst: 10 };
+
+/** The routes. */
+export function forgottenPasswordPages(web: Web): ServerRoute[] {
+  const buckets = web.services.config.apiRateLimit === 0 ? null : new Buckets(WISHES);
+  return [
+    openPage('GET', PATH, async (request, h) => {
+      await mailsOf(web);
+      return showPage(web, request, h, false);
+    }),
+    openPage('POST', PATH, async (request, h) => {
+      const mails = await mailsOf(web);
+      if (buckets?.take(addressScope(request.app.address ?? '')) === false)
+        throw new ApiError('too_many_requests', { reason: 'too_many_resets' });
+      const { database, config } = web.services;
+      const email = textOf(request, 'email');
+      const origin = originOf(request);
+      const context = { database, mails, externalUrl: config.externalUrl, origin };
+      // Not waited for: how long it takes would tell who has an account.
+      mails.later(() => sendReset(context, email));
+      return showPage(web, request, h, true);
+    }),
+  ];
+}
+
+async function mailsOf(web: Web): Promise<Mails> {
+  const { mails } = web.services;
+  if (mails === undefined || !(await isLocalOn(web))) throw new ApiError('not_found');
+  return mails;
+}
+
+function showPage(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  isAsked: boolean,
+): Promise<ResponseObject> {
+  return web.pages.show(request, h, 'forgotten-password', { title: 'Forgot password', isAsked });
+}

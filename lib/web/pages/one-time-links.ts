@@ -1,0 +1,133 @@
+// What is behind a one-time link: a password to choose, or the way to an identity provider. Looking
+// at it changes nothing, because scanners of mail open links; only the form, or the word of the
+// provider, uses the link. docs/api.md#enrolment.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { LinkPurpose, User } from '../../../models/index.ts';
+import { endWait } from '../../auth/accounts.ts';
+import { LOCAL_METHOD } from '../../auth/local.ts';
+import {
+  LINK_FIELD,
+  LINK_PATH,
+  LinkRefusal,
+  openLink,
+  useLink,
+} from '../../auth/one-time-links.ts';
+import { hashPassword } from '../../auth/passwords.ts';
+import { completeSignIn } from '../../auth/sign-in.ts';
+import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { messages } from '../../judge/messages.ts';
+import { saveChanges } from '../../records/writes.ts';
+import { judgePasswordFields } from '../../users/users.ts';
+import { textOf } from '../kit/form-token.ts';
+import { openPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
+import { answerLocalOff, isLocalOn, providersOf } from './sign-in.ts';
+import { OWN_DEVICES } from './user-devices.ts';
+
+const PATH = `${LINK_PATH}/{secret}`;
+
+/** The routes of a link. */
+export function oneTimeLinkPages(web: Web): ServerRoute[] {
+  return [
+    openPage(
+      'GET',
+      PATH,
+      counted(web, (request, h) => showLink(web, request, h, {})),
+    ),
+    openPage(
+      'POST',
+      PATH,
+      counted(web, (request, h) => choosePassword(web, request, h)),
+    ),
+  ];
+}
+
+type Handler = (request: Request, h: ResponseToolkit) => Promise<ResponseObject>;
+
+/** Counts links that are refused. */
+function counted({ services }: Web, handler: Handler): Handler {
+  return async (request, h) => {
+    try {
+      return await handler(request, h);
+    } catch (error) {
+      if (error instanceof LinkRefusal) services.counters.add('sign_ins', 'link_refused');
+      throw error;
+    }
+  };
+}
+
+async function showLink(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  faults: Faults,
+): Promise<ResponseObject> {
+  const secret = secretOf(request);
+  const { link, user } = await openLink(web.services.database, secret);
+  const isLocal = await isLocalOn(web);
+  const query = new URLSearchParams({
+    [LINK_FIELD]: secret,
+    return_to: await placeAfter(web, user, link.purpose),
+  }).toString();
+  return web.pages.show(request, h, 'one-time-link', {
+    title: link.purpose === 'enrolment' ? 'Welcome' : 'Choose another password',
+    email: user.email,
+    isEnrolment: link.purpose === 'enrolment',
+    isLocalOn: isLocal,
+    action: `${LINK_PATH}/${secret}`,
+    until: link.expires_at.toISOString(),
+    providers: (await providersOf(web, null)).map(({ label, path }) => ({
+      label,
+      path: `${path}?${query}`,
+    })),
+    faults,
+  });
+}
+
+async function choosePassword(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  if (!(await isLocalOn(web))) return answerLocalOff(web, request, h);
+  const { database, passwordCost, counters } = web.services;
+  const { link, user } = await openLink(database, secretOf(request));
+  const typed = textOf(request, 'password');
+  const { values, faults } = judgePasswordFields({
+    password: typed,
+    password_confirmation: textOf(request, 'password_confirmation'),
+  });
+  if (typed === '') faults['password'] = [messages.blank];
+  if (!isFaultless(faults)) return (await showLink(web, request, h, faults)).code(422);
+  const password_hash = await hashPassword(values.password ?? '', passwordCost);
+  const response = await completeSignIn(web, request, h, {
+    userId: user.id,
+    method: LOCAL_METHOD,
+    returnTo: await placeAfter(web, user, link.purpose),
+    also: async (present, transaction) => {
+      await useLink(database, link, transaction);
+      await endWait(database, present, transaction);
+      await saveChanges(present, { password_hash }, transaction);
+    },
+  });
+  counters.add('sign_ins', 'link_used');
+  return response;
+}
+
+/** Where the person goes on: to the form of a device, where they may add one. */
+async function placeAfter(
+  { recall }: Web,
+  { role }: Pick<User, 'role'>,
+  purpose: LinkPurpose,
+): Promise<string> {
+  await recall.refresh();
+  const { allow_unprivileged_device_management: management } = await recall.configuration();
+  const mayAdd = role === 'admin' || management;
+  if (purpose === 'password_reset') return '/';
+  return mayAdd ? `${OWN_DEVICES}/new` : OWN_DEVICES;
+}
+
+function secretOf(request: Request): string {
+  return String(request.params['secret']);
+}

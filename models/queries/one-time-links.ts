@@ -1,0 +1,94 @@
+// Makes, finds, takes and forgets one-time links: each can be taken once, and only in time.
+
+import { Op, type Transaction } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { rerunOnConflict } from '../storage/rerun.ts';
+import type { LinkPurpose, OneTimeLink } from '../tables/one-time-link.ts';
+
+/** A link as it is made. */
+export type NewLink = Pick<
+  OneTimeLink,
+  'user_id' | 'purpose' | 'sha256' | 'created_by' | 'expires_at'
+>;
+
+/** How long a link is remembered that is over. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** Makes a link in place of the one of its purpose; the caller has locked the user. */
+export async function putLink(
+  { models: { OneTimeLink: links } }: Database,
+  link: NewLink,
+  now: Date,
+  transaction: Transaction,
+): Promise<OneTimeLink> {
+  const { user_id, purpose } = link;
+  await links.destroy({ where: { user_id, purpose }, transaction });
+  return links.create({ ...link, inserted_at: now }, { transaction });
+}
+
+/** The link of a user for a purpose, whatever its state. */
+export function findLinkOf(
+  { models: { OneTimeLink: links } }: Database,
+  userId: string,
+  purpose: LinkPurpose,
+): Promise<OneTimeLink | null> {
+  return links.findOne({ where: { user_id: userId, purpose } });
+}
+
+/** The link with the hash of a secret, if it can still be taken. */
+export function findLiveLink(
+  { models: { OneTimeLink: links } }: Database,
+  sha256: string,
+  now: Date,
+): Promise<OneTimeLink | null> {
+  return links.findOne({ where: { sha256, ...live(now) } });
+}
+
+/** Takes a link; true for whoever takes it first, and only in time. */
+export async function takeLink(
+  { models: { OneTimeLink: links } }: Database,
+  id: string,
+  now: Date,
+  transaction: Transaction,
+): Promise<boolean> {
+  const [count] = await links.update(
+    { used_at: now },
+    { where: { id, ...live(now) }, transaction },
+  );
+  return count === 1;
+}
+
+/** Revokes the link of a user for a purpose; false where none is left to be taken. */
+export async function revokeLink(
+  { models: { OneTimeLink: links } }: Database,
+  { userId, purpose }: { userId: string; purpose: LinkPurpose },
+  now: Date,
+  transaction: Transaction,
+): Promise<boolean> {
+  const where = { user_id: userId, purpose, ...live(now) };
+  return (await links.destroy({ where, transaction })) > 0;
+}
+
+/** Notes what became of the mail with the link of a user. */
+export async function noteMailOf(
+  database: Database,
+  { userId, purpose }: { userId: string; purpose: LinkPurpose },
+  outcome: Pick<OneTimeLink, 'mailed_at' | 'mail_fault'>,
+): Promise<void> {
+  const { OneTimeLink: links } = database.models;
+  const where = { user_id: userId, purpose };
+  await rerunOnConflict(database, () => links.update(outcome, { where }));
+}
+
+/** Forgets links that have been over for long. */
+export async function pruneLinks(database: Database, now: Date): Promise<number> {
+  const { OneTimeLink: links } = database.models;
+  const before = new Date(now.getTime() - KEPT_MS);
+  return rerunOnConflict(database, () =>
+    links.destroy({ where: { expires_at: { [Op.lt]: before } } }),
+  );
+}
+
+function live(now: Date) {
+  return { used_at: null, expires_at: { [Op.gt]: now } };
+}

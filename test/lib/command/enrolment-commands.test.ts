@@ -1,0 +1,86 @@
+// The command that makes one-time links: for one user, and for a list.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { enrolmentCommands } from '../../../lib/command/enrolment-commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
+import { configOf } from '../../../lib/testing/settings.ts';
+import { type Database, readAuditEntries } from '../../../models/index.ts';
+import { addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+
+const URL_OF = /^https:\/\/vpn\.example\/one_time_links\/[\w-]{43}$/;
+
+async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+  const parsed = parseCommandLine(line.split(' '));
+  if (!('command' in parsed)) throw new Error(`not understood: ${JSON.stringify(parsed)}`);
+  const config = configOf({ EXTERNAL_URL: 'https://vpn.example/' });
+  const run = enrolmentCommands[parsed.command.words];
+  if (run === undefined) throw new Error(`no command of enrolment: ${line}`);
+  return run(config, database, parsed.command, async () => stdin);
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: one user gets a link; nobody is made by a slip of the pen`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database, { email: 'ann@example.com' });
+    const { text, data, note } = await runLine(database, 'user enrol ANN@example.com --hours 1');
+    t.regex(text, URL_OF);
+    t.like(data, { user_id: user.id, email: 'ann@example.com', was_there: true, url: text });
+    t.regex(note ?? '', /works once/);
+    const link = await database.models.OneTimeLink.findOne({ rejectOnEmpty: true });
+    t.is(link.expires_at.getTime() - link.inserted_at.getTime(), 3_600_000);
+    t.is(link.created_by, null);
+    const [entry] = await readAuditEntries(database, { limit: 1 });
+    t.like(entry, { action: 'make link', record_id: user.id });
+
+    await t.throwsAsync(runLine(database, 'user enrol bob@example.com'), {
+      message: /^there is no user bob@example\.com/,
+    });
+    t.regex((await runLine(database, 'user enrol bob@example.com --create-user')).text, URL_OF);
+    await t.throwsAsync(runLine(database, 'user enrol bob --create-user'), {
+      message: 'line 1: “bob” is no e-mail address',
+    });
+    for (const line of ['user enrol', 'user enrol a@example.com --file -'])
+      await t.throwsAsync(runLine(database, line), { message: /^give the e-mail of one user/ });
+    for (const hours of ['0', '337', 'x'])
+      await t.throwsAsync(runLine(database, `user enrol a@example.com --hours ${hours}`), {
+        message: /--hours takes a whole number from 1 to 336/,
+      });
+  });
+
+  test(`${kind}: a disabled user gets none, in words`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const values = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
+    await addUser(database, { email: 'ann@example.com', ...values });
+    await t.throwsAsync(runLine(database, 'user enrol ann@example.com'), {
+      message: /^ann@example\.com is disabled/,
+    });
+  });
+
+  test(`${kind}: a list becomes users and links, as a table, as CSV and as JSON`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const list = 'email,name\na@example.com,A\nb@example.com,B\n';
+    const { text, data } = await runLine(database, 'user enrol --file -', list);
+    t.regex(text, /^E-MAIL +LINK\n/);
+    t.is((data as { url: string }[]).length, 2);
+    t.regex((data as { url: string }[])[1]?.url ?? '', URL_OF);
+    const folder = mkdtempSync(join(tmpdir(), 'postern-enrol-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'people.csv');
+    writeFileSync(file, list);
+    const csv = await runLine(database, `user enrol --file ${file} --csv`);
+    t.regex(csv.text, /^email,link,expires_at\r\na@example\.com,https:/);
+    t.is(await database.models.User.count(), 2);
+    t.is(await database.models.OneTimeLink.count(), 2);
+    await t.throwsAsync(runLine(database, `user enrol --file ${file}x`), {
+      message: /cannot be read/,
+    });
+    await t.throwsAsync(runLine(database, 'user enrol --file -', 'nobody'), {
+      message: '- line 1: “nobody” is no e-mail address',
+    });
+  });
+}

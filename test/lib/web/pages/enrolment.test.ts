@@ -1,0 +1,76 @@
+// Letting people in from the console: links are shown once, and can be revoked.
+
+import test from 'ava';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addPerson, Visitor } from '../../../support/web/visitor.ts';
+
+const PATH = '/users/enrol';
+const LINK = /\/one_time_links\/[\w-]{43}/g;
+
+for (const kind of firstKind()) {
+  test(`${kind}: only administrators let people in`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { id } = console.plainUser;
+    await judgeGuard(t, console, { pages: [PATH], forms: [PATH, `/users/${id}/revoke_link`] });
+  });
+
+  test(`${kind}: a list of e-mails becomes users with links that work`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { admin, adminUser, database } = console;
+    await admin.get(PATH);
+    const emails = 'email;name\r\na@example.com;A\r\nuser@example.com;U\r\n';
+    const made = await admin.post(PATH, { emails, hours: '24' });
+    t.is(made.status, 200, made.text);
+    const [link = ''] = made.text.match(LINK) ?? [];
+    t.is(new Set(made.text.match(LINK)).size, 2);
+    const rows = await database.models.OneTimeLink.findAll();
+    t.deepEqual(
+      rows.map(({ created_by }) => created_by),
+      [adminUser.id, adminUser.id],
+    );
+    const person = new Visitor(console);
+    t.true((await person.get(link)).text.includes('a@example.com'));
+    t.is(made.headers['cache-control'], 'no-store');
+  });
+
+  test(`${kind}: one user's page leads to their link, and revokes it`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { admin, plainUser } = console;
+    const page = `/users/${plainUser.id}`;
+    const { text } = await admin.get(page);
+    t.true(text.includes('/users/enrol?email=user%40example.com'));
+    t.false(text.includes('revoke_link'));
+    const form = await admin.get(`${PATH}?email=user%40example.com`);
+    t.regex(form.text, /<textarea[^>]*>\s*user@example\.com/);
+    const made = await admin.post(PATH, { emails: 'user@example.com', hours: '1' });
+    const [link = ''] = made.text.match(LINK) ?? [];
+    t.true((await admin.get(page)).text.includes('open until'));
+    t.is((await admin.post(`${page}/revoke_link`)).location, page);
+    t.is((await new Visitor(console).get(link)).status, 404);
+    await admin.get(page);
+    t.is((await admin.post(`${page}/revoke_link`)).status, 404);
+  });
+
+  test(`${kind}: faults are shown with what was typed, and nobody is made`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { admin, database } = console;
+    await addPerson(database, 'c@example.com');
+    const before = await database.models.User.count();
+    await admin.get(PATH);
+    const rows: [Record<string, string>, RegExp][] = [
+      [{ emails: '', hours: '1' }, /no e-mail address/],
+      [{ emails: 'a@example.com\nbob', hours: '1' }, /line 2: “bob” is no e-mail address/],
+      [{ emails: 'a@example.com', hours: '337' }, /whole number of hours from 1 to 336/],
+      [{ emails: 'a@example.com', hours: '' }, /whole number of hours/],
+    ];
+    for (const [fields, words] of rows) {
+      const { status, text } = await admin.post(PATH, fields);
+      t.is(status, 422);
+      t.regex(text, words);
+    }
+    judgeText(t, await admin.post(PATH, { emails: NASTY, hours: NASTY }), PATH);
+    judgeText(t, await admin.get(`${PATH}?email=${encodeURIComponent(NASTY)}`), PATH);
+    t.is(await database.models.User.count(), before);
+  });
+}
