@@ -88,6 +88,7 @@ export { readOrCreateConfiguration } from './database/first-row.ts';
 export { Gateway } from './tables/gateway.ts';
 export { Group, GroupMembership } from './tables/group.ts';
 export {
+  countMembers,
   type GroupMember,
   type GroupPage,
   type GroupWish,

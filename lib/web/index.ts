@@ -20,6 +20,7 @@ import { devicePages } from './pages/devices.ts';
 import { enrolmentPages } from './pages/enrolment.ts';
 import { explainPages } from './pages/explain.ts';
 import { forgottenPasswordPages } from './pages/forgotten-password.ts';
+import { groupPages } from './pages/groups.ts';
 import { livePages } from './pages/live.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { oneTimeLinkPages } from './pages/one-time-links.ts';
@@ -59,6 +60,7 @@ const pageRoutes: readonly PageRoutes[] = [
   usersPages,
   userPages,
   enrolmentPages,
+  groupPages,
   devicePages,
   rulePages,
   explainPages,

@@ -106,6 +106,21 @@ export async function readMembers(
   }));
 }
 
+/** How many members groups have, by id of the group; one without members is left out. */
+export async function countMembers(
+  database: Database,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (groupIds.length === 0) return new Map();
+  const binds = new Binds();
+  const rows = await database.sequelize.query<{ group_id: string; members: number }>(
+    `SELECT group_id, COUNT(DISTINCT user_id) AS members FROM group_memberships
+     WHERE group_id IN (${binds.list(groupIds)}) GROUP BY group_id`,
+    { ...plainSelect(), bind: binds.values },
+  );
+  return new Map(rows.map(({ group_id, members }) => [group_id, Number(members)]));
+}
+
 /** Reads the ids of the groups that each of these users is in; a user in none is left out. */
 export async function readGroupsOfUsers(
   database: Database,

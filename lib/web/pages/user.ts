@@ -6,6 +6,7 @@ import {
   type Database,
   type DeviceRow,
   readDevices,
+  readGroups,
   readUsers,
   type User,
   type UserRow,
@@ -132,6 +133,7 @@ async function showUser(
     },
     links: await linksOf(web, user),
     link: await linkView(web, user),
+    groups: await readGroups(database, { memberId: user.id }),
     devices: devices.slice(0, DEVICES_SHOWN).map(deviceCells),
     hasMoreDevices: devices.length > DEVICES_SHOWN,
     form: formView(userForm, typed, {

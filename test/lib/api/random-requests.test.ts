@@ -40,11 +40,15 @@ async function openFull(
   const { result: policyTest } = await writeTransaction(database, (transaction) =>
     database.models.PolicyTest.create({ ...packet, user_id: user }, { transaction }),
   );
+  const { result: group } = await writeTransaction(database, (transaction) =>
+    database.models.Group.create({ name: 'ops' }, { transaction }),
+  );
   const ids = {
     users: [adminId, user],
     devices: [device.id],
     rules: rules.map(({ id }) => id),
     policy_tests: [policyTest.id],
+    groups: [group.id],
     trusted_providers: ['okta'],
     saml_metadata: ['adfs'],
   };
@@ -54,9 +58,10 @@ async function openFull(
 /** Everything that the tables of records hold. */
 async function contentOf({ models }: Database): Promise<string> {
   const { User, Device, Rule, PolicyTest, Configuration } = models;
+  const { Group, GroupMembership, OneTimeLink } = models;
   const rows = await Promise.all(
-    [User, Device, Rule, PolicyTest, Configuration].map((table) =>
-      (table as typeof User).findAll({ raw: true, order: ['id'] }),
+    [User, Device, Rule, PolicyTest, Configuration, Group, GroupMembership, OneTimeLink].map(
+      (table) => (table as typeof User).findAll({ raw: true, order: ['id'] }),
     ),
   );
   return JSON.stringify(rows);
@@ -156,6 +161,7 @@ for (const kind of databaseKinds()) {
       });
     });
     const good: Record<string, object> = {
+      group: { name: 'new' },
       user: { email: 'new@example.com' },
       device: { user_id: adminId, public_key: newKey() },
       rule: { destination: '192.0.2.1' },

@@ -1,0 +1,242 @@
+// Groups in the console: their list, a page for each with its members, and forms that add, change
+// and delete them. docs/api.md#groups.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import {
+  countMembers,
+  type Group,
+  MANUAL,
+  readGroups,
+  readMembers,
+} from '../../../models/index.ts';
+import { Groups, judgeGroup } from '../../groups/groups.ts';
+import { GROUPS_OF_USER_MAX, judgeMembers, Members } from '../../groups/members.ts';
+import { isUuid } from '../../judge/fields.ts';
+import type { Faults } from '../../judge/judge.ts';
+import { attempt, faultLine } from '../kit/attempt.ts';
+import {
+  formView,
+  inputOf,
+  membersOf,
+  type Section,
+  type Typed,
+  typedFrom,
+  typedIn,
+} from '../kit/form.ts';
+import { textOf } from '../kit/form-token.ts';
+import { adminPage } from '../kit/route.ts';
+import { queryText } from '../kit/searched.ts';
+import type { Web } from '../kit/web.ts';
+
+const GROUPS = '/users/groups';
+const ONE = `${GROUPS}/{id}`;
+const PAGE_RECORDS = 100;
+
+const groupForm: readonly Section[] = [
+  {
+    fields: [
+      { name: 'name', label: 'Name', help: 'For example: Engineering.', isRequired: true },
+      { name: 'description', label: 'Description', help: 'What it is for.' },
+    ],
+  },
+];
+
+const membersForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'add',
+        label: 'E-mails',
+        kind: 'area',
+        help: `Of users, with commas or line ends between; up to 1,000 at once. A user is in ${GROUPS_OF_USER_MAX} groups at most.`,
+      },
+    ],
+  },
+];
+
+/** The routes of groups. */
+export function groupPages(web: Web): ServerRoute[] {
+  const groups = new Groups(web);
+  const members = new Members(web);
+  return [
+    adminPage('GET', GROUPS, (request, h) => showGroups(web, request, h)),
+    adminPage('GET', `${GROUPS}/new`, (request, h) =>
+      showNew(web, request, h, typedFrom({}, groupForm)),
+    ),
+    adminPage('POST', `${GROUPS}/new`, (request, h) => create(web, groups, request, h)),
+    adminPage('GET', ONE, async (request, h) =>
+      showGroup(web, request, h, await groups.find(idOf(request))),
+    ),
+    adminPage('POST', ONE, (request, h) => change(web, groups, request, h)),
+    adminPage('POST', `${ONE}/members`, (request, h) =>
+      addMembers(web, groups, members, request, h),
+    ),
+    adminPage('POST', `${ONE}/remove_member`, async (request, h) => {
+      const removed = await attempt(() =>
+        members.remove(request, idOf(request), textOf(request, 'user')),
+      );
+      if (removed.faults === null) web.pages.flash(h, 'done', 'The user is no member any more.');
+      else web.pages.flash(h, 'failed', faultLine(removed.faults));
+      return web.pages.redirect(h, `${GROUPS}/${idOf(request)}`);
+    }),
+    adminPage('POST', `${ONE}/delete`, async (request, h) => {
+      await groups.remove(request, idOf(request));
+      web.pages.flash(h, 'done', 'The group is deleted, with its rules.');
+      return web.pages.redirect(h, GROUPS);
+    }),
+  ];
+}
+
+async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database } = web.services;
+  const { records, pages } = await onePage(request, GROUPS, (afterId, limit) =>
+    readGroups(database, { afterId, limit }),
+  );
+  const counts = await countMembers(
+    database,
+    records.map(({ id }) => id),
+  );
+  return web.pages.show(request, h, 'groups', {
+    title: 'Groups',
+    groups: records.map(({ id, name, description }) => [
+      { text: name, href: `${GROUPS}/${id}`, help: description },
+      String(counts.get(id) ?? 0),
+    ]),
+    pages,
+  });
+}
+
+/** What is shown of a group beside itself: what was typed and refused. */
+interface Refused {
+  readonly group?: { readonly typed: Typed; readonly faults: Faults };
+  readonly members?: { readonly typed: Typed; readonly faults: Faults };
+}
+
+async function showGroup(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  group: Group,
+  refused: Refused = {},
+): Promise<ResponseObject> {
+  const { database } = web.services;
+  const here = `${GROUPS}/${group.id}`;
+  const { records, pages } = await onePage(request, here, (afterId, limit) =>
+    readMembers(database, group.id, { afterId, limit }),
+  );
+  return web.pages.show(request, h, 'group', {
+    title: group.name,
+    group: { id: group.id, name: group.name, description: group.description },
+    rules: await database.models.Rule.count({ where: { group_id: group.id } }),
+    members: records.map(({ id, email, sources }) => ({
+      id,
+      email,
+      isManual: sources.every((source) => source === MANUAL),
+      source: sources.map((source) => (source === MANUAL ? 'an administrator' : source)).join(', '),
+    })),
+    pages,
+    addForm: formView(membersForm, refused.members?.typed ?? typedFrom({}, membersForm), {
+      action: `${here}/members`,
+      submit: 'Add members',
+      faults: refused.members?.faults ?? {},
+    }),
+    form: formView(groupForm, refused.group?.typed ?? typedFrom(group, groupForm), {
+      action: here,
+      submit: 'Save',
+      faults: refused.group?.faults ?? {},
+    }),
+  });
+}
+
+function showNew(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  typed: Typed,
+  faults: Faults = {},
+): Promise<ResponseObject> {
+  return web.pages.show(request, h, 'group-new', {
+    title: 'Add a group',
+    form: formView(groupForm, typed, {
+      action: `${GROUPS}/new`,
+      submit: 'Add the group',
+      cancel: GROUPS,
+      faults,
+    }),
+  });
+}
+
+async function create(
+  web: Web,
+  groups: Groups,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const typed = typedIn(request, groupForm);
+  const input = judgeGroup(inputOf(typed, groupForm), 'create');
+  const made = await attempt(() => groups.create(request, input));
+  if (made.faults !== null) return (await showNew(web, request, h, typed, made.faults)).code(422);
+  web.pages.flash(h, 'done', 'The group is added. Now add its members.');
+  return web.pages.redirect(h, `${GROUPS}/${made.result.id}`);
+}
+
+async function change(
+  web: Web,
+  groups: Groups,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const group = await groups.find(idOf(request));
+  const typed = typedIn(request, groupForm);
+  const input = judgeGroup(inputOf(typed, groupForm), 'update');
+  const { faults } = await attempt(() => groups.update(request, group.id, input));
+  if (faults !== null)
+    return (await showGroup(web, request, h, group, { group: { typed, faults } })).code(422);
+  web.pages.flash(h, 'done', 'The changes are saved.');
+  return web.pages.redirect(h, `${GROUPS}/${group.id}`);
+}
+
+async function addMembers(
+  web: Web,
+  groups: Groups,
+  members: Members,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const group = await groups.find(idOf(request));
+  const typed = typedIn(request, membersForm);
+  const input = judgeMembers({ add: membersOf(typed['add'] ?? '') }, 'update');
+  const added = await attempt(() => members.change(request, group.id, input));
+  if (added.faults !== null)
+    return (
+      await showGroup(web, request, h, group, { members: { typed, faults: added.faults } })
+    ).code(422);
+  const { added: count } = added.result;
+  const words = count === 1 ? 'One user is a new member.' : `${count} users are new members.`;
+  web.pages.flash(h, 'done', words);
+  return web.pages.redirect(h, `${GROUPS}/${group.id}`);
+}
+
+/** Some records in the order of their ids, and where the others are. */
+async function onePage<Row extends { id: string }>(
+  request: Request,
+  path: string,
+  read: (afterId: string | null, limit: number) => Promise<Row[]>,
+): Promise<{ records: Row[]; pages: { previous: string | null; next: string | null } }> {
+  const asked = queryText(request, 'after');
+  const after = isUuid(asked) ? asked.toLowerCase() : '';
+  const found = await read(after === '' ? null : after, PAGE_RECORDS + 1);
+  const records = found.slice(0, PAGE_RECORDS);
+  const last = found.length > PAGE_RECORDS ? records.at(-1) : undefined;
+  return {
+    records,
+    pages: {
+      previous: after === '' ? null : path,
+      next: last === undefined ? null : `${path}?after=${last.id}`,
+    },
+  };
+}
+
+function idOf(request: Request): string {
+  return String(request.params['id']);
+}
