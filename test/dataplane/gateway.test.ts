@@ -493,11 +493,12 @@ test.serial('the gateway has no address of a family that is switched off', async
 });
 
 test.serial(
-  'the door gives a gateway, captures, keys, addresses, rules to try, packets to ask about and names of reasons, and nothing of the inside',
+  'the door gives a gateway, captures, keys, addresses, groups, rules to try, packets to ask about and names of reasons, and nothing of the inside',
   (t) => {
     t.deepEqual(Object.keys(dataplane).sort(), [
       'FROM_DEVICE',
       'GLOBAL_SCOPE',
+      'GROUP_NUMBERS',
       'MAX_CAPTURES',
       'MAX_PEERS',
       'REFUSED',
@@ -510,6 +511,8 @@ test.serial(
       'endReasons',
       'formatAddress',
       'formatEndpoint',
+      'groupOfScope',
+      'groupScope',
       'inspectHost',
       'isLowOrder',
       'makePrivateKey',
