@@ -69,7 +69,7 @@ test.serial('tshark lists devices as interfaces, and captures from one', async (
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const running = async (): Promise<boolean> =>
     (await postern.metrics()).includes('\nwg_gateway_captures_running 1\n');
-  await until('the capture runs', running, 20_000);
+  await until('the capture runs', running);
   const { host } = alice.client;
   await host.run('ping', '-n', '-c', `${PINGS}`, '-i', '0.05', '-W', '2', LAN4);
   const pings = (): number =>

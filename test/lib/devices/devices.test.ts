@@ -51,6 +51,8 @@ for (const kind of allSurfaces()) {
       endpoint: '127.0.0.1:51820',
       mtu: 1280,
       persistent_keepalive: 25,
+      limit_down: null,
+      limit_up: null,
       routes: [],
       enabled: true,
       ends_at: null,
