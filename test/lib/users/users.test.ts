@@ -41,6 +41,8 @@ for (const kind of surfaces()) {
         role: 'unprivileged',
         enabled: true,
         disabled_at: null,
+        limit_down: null,
+        limit_up: null,
         last_signed_in_at: null,
         last_signed_in_method: null,
         inserted_at: '',

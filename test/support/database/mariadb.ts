@@ -24,6 +24,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2';
 import { freePort } from '../network/free-port.ts';
 
+/** Patience, and no bar: beside other tests a server takes its time. */
+const CONNECT_MS = 60_000;
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 
@@ -124,7 +126,8 @@ export async function stopMariadb({ pid, folder }: Pick<Mariadb, 'pid' | 'folder
 
 /** Runs statements on a server, outside any database. */
 export async function runOnServer(url: string, ...statements: string[]): Promise<void> {
-  const connection = mysql.createConnection(url.replace(/^mariadb:/, 'mysql:')).promise();
+  const uri = url.replace(/^mariadb:/, 'mysql:');
+  const connection = mysql.createConnection({ uri, connectTimeout: CONNECT_MS }).promise();
   try {
     for (const sql of statements) await connection.query(sql);
   } finally {
