@@ -25,7 +25,7 @@ import { bindTables } from '../tables/tables.ts';
 const POOL_SIZE = 10;
 /** How long a statement may wait for a free connection. */
 const ACQUIRE_TIMEOUT_MS = 30_000;
-/** How long a server may be silent while a statement waits for it. */
+/** How long a server may be silent while a connection or a statement waits for it. */
 const SILENCE_MS = 10_000;
 /** How long an unused connection to a server stays open. */
 const IDLE_MS = 60_000;
@@ -95,16 +95,21 @@ function openSqlite(path: string, options: DatabaseOptions, keyring: Keyring): D
 }
 
 function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): Database {
+  const silenceMs = options.silenceMs ?? SILENCE_MS;
   const sequelize = new Sequelize({
     dialect: 'mysql',
     ...server,
     timezone: '+00:00',
-    dialectOptions: { ...mysqlDialectOptions, ...tlsOptions(options.tls ?? null) },
+    dialectOptions: {
+      ...mysqlDialectOptions,
+      ...tlsOptions(options.tls ?? null),
+      connectTimeout: silenceMs,
+    },
     pool: { max: options.poolSize ?? POOL_SIZE, acquire: ACQUIRE_TIMEOUT_MS, idle: IDLE_MS },
     ...shared,
   });
   useMysqlQueries(sequelize);
-  const collation = useMysqlSessions(sequelize, options.silenceMs ?? SILENCE_MS);
+  const collation = useMysqlSessions(sequelize, silenceMs);
   return assemble({ kind: 'mysql', sequelize, options, keyring, collation });
 }
 

@@ -19,6 +19,9 @@ export type TestDatabaseKind = 'sqlite' | 'mariadb';
 /** The folder of SQLite files, in memory where there is one: no test waits for a disk. */
 const FILES = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
+/** No bar: a test that shares its processor with many others may itself be late to read an answer. */
+const PATIENCE_MS = 60_000;
+
 /** An empty place for a database, and the key for it. */
 export interface Place {
   url: string;
@@ -69,7 +72,7 @@ export async function openAt(
   place: Place,
   options: Partial<DatabaseOptions> = {},
 ): Promise<Database> {
-  const database = await connectDatabase({ ...place, ...options });
+  const database = await connectDatabase({ silenceMs: PATIENCE_MS, ...place, ...options });
   t.teardown(() => database.close());
   return database;
 }
