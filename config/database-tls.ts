@@ -3,6 +3,7 @@
 
 import ipaddr from 'ipaddr.js';
 import type { Config } from './config.ts';
+import { hostOf } from './forms.ts';
 
 /** Faults of the settings among themselves. */
 export function databaseTlsFaults(config: Config): string[] {
@@ -34,7 +35,7 @@ export function databaseTlsAdvice(config: Config): string[] {
 export function databaseHost({ databaseHost: host, databaseUrl }: Config): string | null {
   if (host !== null) return host;
   if (databaseUrl === null || databaseUrl.startsWith('sqlite:')) return null;
-  return new URL(databaseUrl).hostname.replace(/^\[(.*)\]$/, '$1');
+  return hostOf(databaseUrl);
 }
 
 /** A name may lead anywhere: nothing is said of it. */

@@ -4,6 +4,11 @@
 import ipaddr from 'ipaddr.js';
 import Joi from 'joi';
 
+/** The host of a URL; an IPv6 address without its brackets. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
 /** 32 bytes as standard base64: WireGuard keys and the database encryption key. */
 export const base64Key = Joi.string()
   .pattern(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/)

@@ -7,6 +7,8 @@ import process from 'node:process';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 import type { Config } from './config.ts';
 export { databaseHost } from './database-tls.ts';
+export { hostOf } from './forms.ts';
+export { refusedRanges } from './networks.ts';
 import { mailFaults } from './mail.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
 import { unknownNames } from './misspelt.ts';

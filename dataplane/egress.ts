@@ -48,8 +48,8 @@ export class Egress {
   }
 
   #masquerade(): Masquerade {
-    const { interfaceName, egressInterface } = this.#options;
-    const { ipv4, ipv6, masqueradeIpv4, masqueradeIpv6 } = this.#options;
+    const { interfaceName, egressInterface, ipv4, ipv6, masqueradeIpv4, masqueradeIpv6 } =
+      this.#options;
     const networks = [masqueradeIpv4 ? ipv4 : null, masqueradeIpv6 ? ipv6 : null].filter(
       (network) => network !== null,
     );

@@ -5,8 +5,7 @@
 import { messageOf } from './descriptors.ts';
 import type { Egress } from './egress.ts';
 import type { Addon } from './native/index.ts';
-import { formatAddress } from './wire/address.ts';
-import type { NetworkRange } from './wire/network.ts';
+import { formatNetwork, type NetworkRange } from './wire/network.ts';
 
 /** What routes are made with. */
 export interface HostRoutesOptions {
@@ -28,7 +27,7 @@ export class HostRoutes {
 
   /** Makes these the networks; a network that the kernel refused is tried again. */
   async set(networks: readonly NetworkRange[]): Promise<void> {
-    const wanted = new Map(networks.map((range) => [textOf(range), range]));
+    const wanted = new Map(networks.map((range) => [formatNetwork(range), range]));
     const before = this.#present;
     this.#present = new Map();
     for (const [text, range] of before)
@@ -64,8 +63,4 @@ export class HostRoutes {
       return false;
     }
   }
-}
-
-function textOf({ network, prefixBits }: NetworkRange): string {
-  return `${formatAddress(network)}/${prefixBits}`;
 }

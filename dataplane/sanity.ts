@@ -139,11 +139,7 @@ export class Sanity {
     if (this.#allowedIps.routes === 0) return false;
     if (packet.protocol !== PROTOCOL_UDP || packet.sourcePort !== this.#options.listenPort)
       return false;
-    const { source0, source1, source2, source3 } = packet;
-    return this.#localAddresses.some(
-      ([word0, word1, word2, word3]) =>
-        word0 === source0 && word1 === source1 && word2 === source2 && word3 === source3,
-    );
+    return this.#isLocal(packet.source0, packet.source1, packet.source2, packet.source3);
   }
 
   /** Whether a packet goes to the gateway's own socket: that would be a tunnel inside itself. */
@@ -151,12 +147,14 @@ export class Sanity {
     if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
       return false;
     const { destination0, destination1, destination2, destination3 } = packet;
+    return this.#isLocal(destination0, destination1, destination2, destination3);
+  }
+
+  /** Whether the gateway's own socket can be reached at an address. */
+  #isLocal(word0: number, word1: number, word2: number, word3: number): boolean {
     return this.#localAddresses.some(
-      ([word0, word1, word2, word3]) =>
-        word0 === destination0 &&
-        word1 === destination1 &&
-        word2 === destination2 &&
-        word3 === destination3,
+      (local) =>
+        local[0] === word0 && local[1] === word1 && local[2] === word2 && local[3] === word3,
     );
   }
 }

@@ -51,7 +51,7 @@ export class FilterTrial {
     this.#scopes = now.scopes.map((scope, slot) => {
       if (scope === undefined) return undefined;
       const after = peers.get(slot);
-      return after == null || after.scope === null
+      return after === undefined || after.scope === null
         ? scopeOf(scope.name, scope.groups)
         : scopeOf(after.scope, after.groups);
     });

@@ -4,8 +4,7 @@
 // decisions/2026-11-23-kernel-table.md.
 
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
-import { formatAddress } from '../wire/address.ts';
-import type { NetworkRange } from '../wire/network.ts';
+import { formatNetwork, type NetworkRange } from '../wire/network.ts';
 import { fixOfNft, runNft } from './nft.ts';
 
 /** Which networks are masqueraded, and on which interface. */
@@ -93,7 +92,7 @@ export function masqueradeRoutes(
   const table = tableName(interfaceName);
   const lines = familiesOf(networks).flatMap((length) => {
     const name = `inet ${table} ${routesName(length)}`;
-    const elements = routes.filter(({ network }) => network.length === length).map(cidrOf);
+    const elements = routes.filter(({ network }) => network.length === length).map(formatNetwork);
     return [
       `flush set ${name}`,
       ...(elements.length === 0 ? [] : [`add element ${name} { ${elements.join(', ')} }`]),
@@ -111,10 +110,6 @@ function routesName(length: number): string {
   return length === 4 ? 'routes4' : 'routes6';
 }
 
-function cidrOf({ network, prefixBits }: NetworkRange): string {
-  return `${formatAddress(network)}/${prefixBits}`;
-}
-
 type Limits = 'with limits' | 'without limits';
 
 function scriptOf(masquerade: Masquerade, limits: Limits): string {
@@ -124,7 +119,7 @@ function scriptOf(masquerade: Masquerade, limits: Limits): string {
     egressInterface === null ? `oifname != "${interfaceName}"` : `oifname "${egressInterface}"`;
   const families = familiesOf(networks);
   const from = [
-    ...networks.map((range) => `${nameOf(range.network.length)} saddr ${cidrOf(range)}`),
+    ...networks.map((range) => `${nameOf(range.network.length)} saddr ${formatNetwork(range)}`),
     ...families.map((length) => `${nameOf(length)} saddr @${routesName(length)}`),
   ];
   const sets = families.map(

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { PeerTotals } from '../totals.ts';
 import { formatAddress, formatEndpoint } from '../wire/address.ts';
+import { formatNetwork } from '../wire/network.ts';
 
 /** What is reported of an interface. */
 export interface UapiDevice {
@@ -178,8 +179,7 @@ function describePeer(peer: PeerTotals): string[] {
   );
   if (config.ipv4 !== null) lines.push(`allowed_ip=${formatAddress(config.ipv4)}/32`);
   if (config.ipv6 !== null) lines.push(`allowed_ip=${formatAddress(config.ipv6)}/128`);
-  for (const { network, prefixBits } of config.routes ?? [])
-    lines.push(`allowed_ip=${formatAddress(network)}/${prefixBits}`);
+  for (const range of config.routes ?? []) lines.push(`allowed_ip=${formatNetwork(range)}`);
   return lines;
 }
 

@@ -1,12 +1,18 @@
 // Networks as words: whether an address is in one. A tunnel network also knows whether an address
 // is the own one of the gateway.
 
+import { formatAddress } from './address.ts';
 import { sameBytes } from './bytes.ts';
 
 /** A network: the bytes of an address, 4 or 16, and a prefix length; host bits do not count. */
 export interface NetworkRange {
   readonly network: Uint8Array;
   readonly prefixBits: number;
+}
+
+/** The text of a network: 10.0.0.0/8. */
+export function formatNetwork({ network, prefixBits }: NetworkRange): string {
+  return `${formatAddress(network)}/${prefixBits}`;
 }
 
 /** Whether two lists have the same networks in the same order; no list is an empty one. */

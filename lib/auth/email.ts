@@ -17,3 +17,8 @@ export const EMAIL_PATTERN = new RegExp(`^[^@${FORBIDDEN}]+@[^@${FORBIDDEN}]+$`)
 export function isEmail(text: string): boolean {
   return EMAIL_PATTERN.test(text);
 }
+
+/** True for a text that an account can have as its e-mail address. */
+export function isPossibleEmail(text: string): boolean {
+  return text.length <= EMAIL_CHARACTERS_MAX && text.isWellFormed() && isEmail(text);
+}

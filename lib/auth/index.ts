@@ -1,9 +1,8 @@
 // Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
 // unauthenticated), it is somebody's who may sign in (else invalid_token), they administer (else
 // forbidden), and the token has the scope (else insufficient_scope). Before the last two, they must
-// not ask too often. All of that comes before the body
-// is read. A command on the gateway's host asks at a socket of its own and needs no token; it can
-// only read. docs/api.md#authentication.
+// not ask too often. All of that comes before the body is read. A command on the gateway's host
+// asks at a socket of its own and needs no token; it can only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { type Role, touchToken } from '../../models/index.ts';
@@ -13,7 +12,7 @@ import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { RateLimits } from './rate-limits.ts';
-import { requireScope, type Scope } from './scopes.ts';
+import { requireScope, type Scope, scopesFor } from './scopes.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
 
 declare module '@hapi/hapi' {
@@ -27,11 +26,6 @@ declare module '@hapi/hapi' {
     scopes?: readonly Scope[];
     sessionId?: string;
     role?: Role;
-  }
-
-  interface RouteOptionsApp {
-    /** True for a POST that changes nothing: it asks a question that has a body. */
-    readonly onlyAsks?: boolean;
   }
 }
 
@@ -146,9 +140,8 @@ function requireAdministrator(owner: TokenOwner): void {
 }
 
 /** A command writes by the database itself, so that the audit trail knows it as a command. */
-function requireReading({ method, route }: Request): void {
-  const reads = method === 'get' || method === 'head' || route.settings.app?.onlyAsks === true;
-  if (!reads) throw new ApiError('forbidden', { reason: 'local_write' });
+function requireReading(request: Request): void {
+  if (scopesFor(request).length === 0) throw new ApiError('forbidden', { reason: 'local_write' });
 }
 
 /** Notes in the database when tokens were used, once a minute for each. */

@@ -9,6 +9,7 @@ import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../
 import { originOf } from '../records/audit.ts';
 import type { Shared } from '../process/shared.ts';
 import { accountOf, forgiveAttempt, fromAddress, noteLocks, takeAttempt } from './attempts.ts';
+import { EMAIL_CHARACTERS_MAX } from './email.ts';
 import { KnownAddresses } from './known-addresses.ts';
 import { askerAt } from './password-queue.ts';
 import { DEFAULT_COST, standInHash, verifyPassword } from './passwords.ts';
@@ -16,9 +17,6 @@ import { maySignIn } from '../records/session-life.ts';
 
 /** The value of `last_signed_in_method` for a sign-in by password. */
 export const LOCAL_METHOD = 'email';
-
-/** The longest possible e-mail address of a user. */
-const EMAIL_CHARACTERS_MAX = 255;
 
 /** The user whose e-mail address and password are right. */
 export interface JudgedPassword {

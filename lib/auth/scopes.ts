@@ -91,10 +91,15 @@ export function isScope(word: unknown): word is Scope {
   return SCOPES.some((scope) => scope === word);
 }
 
+/** The scopes that open an operation beside `admin`; there are none for one that writes. */
+export function scopesFor({ route }: Pick<Request, 'route'>): readonly Scope[] {
+  return OPENED_BY[`${route.method.toUpperCase()} ${route.path}`] ?? [];
+}
+
 /** Throws `insufficient_scope` if a token with these scopes does not open what a request asks. */
-export function requireScope({ route }: Pick<Request, 'route'>, scopes: readonly Scope[]): void {
+export function requireScope(request: Pick<Request, 'route'>, scopes: readonly Scope[]): void {
   if (scopes.includes('admin')) return;
-  const opening = OPENED_BY[`${route.method.toUpperCase()} ${route.path}`] ?? [];
+  const opening = scopesFor(request);
   if (!opening.some((scope) => scopes.includes(scope)))
     throw new ApiError('insufficient_scope', {
       faults: { scopes: [`should be one of ${['admin', ...opening].join(', ')} for this`] },

@@ -9,7 +9,7 @@ import type { Faults } from '../judge/judge.ts';
 import { readAddress } from '../judge/network.ts';
 import { localSocketPath } from '../http/local-socket.ts';
 import { commandLine } from '../process/command-line.ts';
-import { faultsInWords, type Hints } from './fault-words.ts';
+import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
 
 /** A device, as the API shows it. */
 export interface ShownDevice {
@@ -95,8 +95,7 @@ export class LocalGateway {
   /** The device that a person named by its id, its address in the tunnel or its name. */
   async findDevice(word: string): Promise<ShownDevice> {
     const device = await this.findDeviceIfAny(word);
-    if (device === null)
-      throw new Error(`there is no device ${word}; see: ${commandLine('device list')}`);
+    if (device === null) throw noDevice(word);
     return device;
   }
 

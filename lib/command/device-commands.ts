@@ -27,7 +27,6 @@ import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { noUser } from '../auth/accounts.ts';
 import type { CommandName } from './grammar.ts';
-import { commandLine } from '../process/command-line.ts';
 import type { Command, Outcome } from './run.ts';
 import {
   type ClientConfig,
@@ -37,7 +36,7 @@ import {
   clientFileName,
 } from '../devices/client-config.ts';
 import { lockDevice } from '../devices/switches.ts';
-import { faultsInWords } from './fault-words.ts';
+import { faultsInWords, noDevice } from './fault-words.ts';
 import { table } from './text-table.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import { endpoint } from '../doctor/serving.ts';
@@ -187,10 +186,6 @@ async function findDevice(
   const defaults = defaultSettings(configuration, gateway.config);
   const client = clientConfigOf(row, defaults, { ...gateway, included });
   return { row, client };
-}
-
-function noDevice(id: string): Error {
-  return new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
 }
 
 /** Why a device with this file cannot reach the gateway, and how to fix it. */

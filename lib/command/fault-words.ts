@@ -2,6 +2,7 @@
 
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
+import { commandLine } from '../process/command-line.ts';
 
 /** By the names of fields what can be typed. */
 export type Hints = Readonly<Record<string, string>>;
@@ -13,6 +14,11 @@ const UNREADABLE: ReadonlySet<string> = new Set([
   messages.email,
   messages.badFormat,
 ]);
+
+/** Why a device that a command names is not found. */
+export function noDevice(named: string): Error {
+  return new Error(`there is no device ${named}; see: ${commandLine('device list')}`);
+}
 
 /** The messages of a refusal as one sentence: `name has already been taken`. */
 export function faultsInWords(faults: Faults, hints: Hints = {}): string {

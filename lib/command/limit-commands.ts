@@ -6,10 +6,9 @@ import { deviceSchema } from '../devices/devices.ts';
 import type { DeviceValues } from '../devices/judge.ts';
 import { lockDevice } from '../devices/switches.ts';
 import { type Faults, isFaultless, judgeOf } from '../judge/judge.ts';
-import { commandLine } from '../process/command-line.ts';
 import { judgeUser } from '../users/users.ts';
 import { type Database, type Device, type User, writeTransaction } from '../../models/index.ts';
-import { faultsInWords, type Hints } from './fault-words.ts';
+import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome, Run } from './run.ts';
 
@@ -36,8 +35,7 @@ async function limitDevice(database: Database, { options }: Command): Promise<Ou
   refuse(faults);
   const { result: device } = await writeTransaction(database, async (transaction) => {
     const found = await lockDevice(database, id, transaction);
-    if (found === null)
-      throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
+    if (found === null) throw noDevice(id);
     return found.update(values, { transaction });
   });
   return said(device, device.name, 'its owner or the settings say');

@@ -22,11 +22,10 @@ import {
 import { endWait, lockUserOf } from '../auth/accounts.ts';
 import { readWaits } from '../auth/attempts.ts';
 import type { CommandName } from './grammar.ts';
-import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { lockDevice } from '../devices/switches.ts';
-import { faultsInWords, type Hints } from './fault-words.ts';
+import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
 import { table } from './text-table.ts';
 
 /** What a command takes for the fields that are typed as options. */
@@ -156,8 +155,7 @@ async function deleteDevice(
 ): Promise<Outcome> {
   const { result: name } = await writeTransaction(database, async (transaction) => {
     const device = await lockDevice(database, id, transaction);
-    if (device === null)
-      throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
+    if (device === null) throw noDevice(id);
     await removeDevices(database, [device.id], transaction);
     return device.name;
   });

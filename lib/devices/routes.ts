@@ -5,7 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { getServers } from 'node:dns';
 import { networkInterfaces } from 'node:os';
-import { databaseHost } from '../../config/index.ts';
+import { databaseHost, hostOf, refusedRanges } from '../../config/index.ts';
 import {
   type AddressRange,
   type Database,
@@ -15,25 +15,21 @@ import {
   type RoutedDevice,
   type Transaction,
 } from '../../models/index.ts';
+import { inTime } from '../http/in-time.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
 import { messages, routeBelongs, routeHolds, routeMeets } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import type { Shared } from '../process/shared.ts';
 
 /** Networks that are never behind a device. */
-const RESERVED = [
-  '0.0.0.0/8',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '224.0.0.0/3',
+const RESERVED = namedRanges([
+  ...[...refusedRanges.IPV4, ...refusedRanges.IPV6].map(([range]) => range),
+  '240.0.0.0/4',
   '::/96',
-  '::ffff:0:0/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '2002::/16',
-  'fe80::/10',
-  'ff00::/8',
-];
+]);
 /** A device that made no handshake for this time has no session, so nothing is sent to it. */
 const SESSION_MS = 180_000;
 const LOOKUP_MS = 1_000;
@@ -58,14 +54,16 @@ export async function judgeRoutes(
   context: RouteContext,
 ): Promise<void> {
   const ranges = namedRanges(routes);
+  const theirs = others.flatMap(({ name, routes: behind }) =>
+    namedRanges(behind).map((range) => ({ ...range, name })),
+  );
   const fault = (message: string): void => addFault(faults, 'routes', message);
   for (const [i, range] of ranges.entries()) {
     if (range.name.endsWith('/0')) fault(messages.everywhere);
-    else if (namedRanges(RESERVED).some((other) => doMeet(range, other))) fault(messages.reserved);
+    else if (RESERVED.some((other) => doMeet(range, other))) fault(messages.reserved);
     if (ranges.slice(0, i).some((other) => doMeet(range, other))) fault(messages.duplicates);
-    for (const { name, routes: theirs } of others)
-      if (namedRanges(theirs).some((other) => doMeet(range, other)))
-        fault(routeBelongs(range.name, name));
+    for (const other of theirs)
+      if (doMeet(range, other)) fault(routeBelongs(range.name, other.name));
   }
   if (faults['routes'] !== undefined) return;
   const { config, database } = context.services;
@@ -74,18 +72,17 @@ export async function judgeRoutes(
     ...(config.wireguardIpv6Enabled ? [config.wireguardIpv6Network] : []),
     ...ownNetworks(config.wireguardInterface),
   ]);
+  const since = new Date(Date.now() - SESSION_MS);
+  const endpoints = await readEndpoints(database, since, context.transaction);
   const needed = [
     ...(await neededHosts(context)),
-    ...(await readEndpoints(database, new Date(Date.now() - SESSION_MS), context.transaction)).map(
-      (address) => [address, 'a device'] as const,
-    ),
-  ];
+    ...endpoints.map((address) => [address, 'a device'] as const),
+  ].flatMap(([address, what]) => namedRanges([address]).map((range) => ({ ...range, what })));
   for (const range of ranges) {
     const met = own.find((other) => doMeet(range, other));
     if (met !== undefined) fault(routeMeets(range.name, met.name));
-    for (const [address, what] of needed)
-      if (namedRanges([address]).some((other) => doMeet(range, other)))
-        fault(routeHolds(range.name, address, what));
+    for (const { what, ...other } of needed)
+      if (doMeet(range, other)) fault(routeHolds(range.name, other.name, what));
   }
 }
 
@@ -133,7 +130,9 @@ async function neededHosts({
   ];
   const hosts = [
     ...[databaseHost(config)].map((host) => [host, 'the database'] as const),
-    ...urls.map((url) => [hostOf(url), 'an identity provider'] as const),
+    ...urls
+      .filter((url) => URL.canParse(url))
+      .map((url) => [hostOf(url), 'an identity provider'] as const),
   ];
   const found = await Promise.all(
     hosts.map(async ([host, what]) =>
@@ -144,10 +143,6 @@ async function neededHosts({
   return [...resolvers, ...found.flat()];
 }
 
-function hostOf(url: string): string | null {
-  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : null;
-}
-
 /** `getServers` names a port where it is not 53. */
 function withoutPort(server: string): string {
   return server.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
@@ -155,12 +150,10 @@ function withoutPort(server: string): string {
 
 /** None where the name is not found in time: then it cannot be reached now either. */
 async function addressesOf(host: string): Promise<string[]> {
-  const late = new Promise<never[]>((resolve) => void setTimeout(resolve, LOOKUP_MS, []).unref());
-  const found = lookup(host, { all: true }).then(
+  return inTime(lookup(host, { all: true }), LOOKUP_MS).then(
     (all) => all.map(({ address }) => address),
     () => [],
   );
-  return Promise.race([found, late]);
 }
 
 /** The column that was sent; an empty list is kept as null. */

@@ -10,7 +10,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { type Counted, takeAttempt } from '../auth/attempts.ts';
-import { isEmail, EMAIL_CHARACTERS_MAX } from '../auth/email.ts';
+import { isPossibleEmail } from '../auth/email.ts';
 import { LOCAL_METHOD } from '../auth/local.ts';
 import { linkAddress, makeLink } from '../auth/one-time-links.ts';
 import type { Mails } from '../mail/mailer.ts';
@@ -34,8 +34,7 @@ export interface ResetContext {
 export async function sendReset(context: ResetContext, typed: string): Promise<void> {
   const { database, mails, externalUrl, origin } = context;
   const email = typed.trim();
-  const isPossible = email.length <= EMAIL_CHARACTERS_MAX && email.isWellFormed() && isEmail(email);
-  if (!isPossible) return;
+  if (!isPossibleEmail(email)) return;
   const counted: Counted = { kind: 'reset', subject: emailKey(email) };
   if ((await takeAttempt(database, [counted])).refusedBy !== null) return;
   const wish = { purpose: PURPOSE, hours: HOURS, createdBy: null } as const;

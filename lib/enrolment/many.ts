@@ -3,7 +3,7 @@
 
 import type { Database, Transaction, User } from '../../models/index.ts';
 import { emailKey } from '../../models/index.ts';
-import { isEmail } from '../auth/email.ts';
+import { isPossibleEmail } from '../auth/email.ts';
 import { LINK_HOURS, linkAddress, makeLink } from '../auth/one-time-links.ts';
 import type { Mails } from '../mail/mailer.ts';
 import { csvLine } from '../records/csv.ts';
@@ -11,7 +11,6 @@ import { mailLink } from './mails.ts';
 
 /** People who get links at once: each costs some rows in one transaction. */
 export const ENROLLED_MAX = 500;
-const EMAIL_CHARACTERS_MAX = 255;
 const FAULTS_SHOWN = 5;
 
 /** What a list comes to: the e-mails without repetitions, or what is wrong with it. */
@@ -48,14 +47,10 @@ export function readEmails(text: string): EmailList {
     const email = (quoted ?? plain).trim();
     const isHeading = i === 0 && /^e-?mails?( address(es)?)?$/i.test(email);
     if (email === '' || isHeading) continue;
-    if (isPossible(email)) found.set(emailKey(email), email);
+    if (isPossibleEmail(email)) found.set(emailKey(email), email);
     else bad.push(`line ${i + 1}: “${email.slice(0, 60)}” is no e-mail address`);
   }
   return { emails: [...found.values()], fault: faultOf(bad, found.size) };
-}
-
-function isPossible(email: string): boolean {
-  return email.length <= EMAIL_CHARACTERS_MAX && email.isWellFormed() && isEmail(email);
 }
 
 function faultOf(bad: readonly string[], count: number): string | null {

@@ -2,7 +2,7 @@
 // refuses costs nobody more than some seconds, and says why in one sentence.
 
 import { createTransport } from 'nodemailer';
-import type { Config } from '../../config/index.ts';
+import { type Config, hostOf } from '../../config/index.ts';
 import type { Counters } from '../process/counters.ts';
 import type { Log } from '../process/log.ts';
 
@@ -130,10 +130,10 @@ export class Mailer implements Mails {
 }
 
 function transportOf(smtpUrl: string) {
-  const { protocol, hostname, port, username, password } = new URL(smtpUrl);
+  const { protocol, port, username, password } = new URL(smtpUrl);
   const isSecure = protocol === 'smtps:';
   const user = decodeURIComponent(username);
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = hostOf(smtpUrl);
   const isHere = /^(localhost|127\.[\d.]+|::1)$/.test(host);
   return createTransport({
     pool: true,

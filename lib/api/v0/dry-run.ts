@@ -56,8 +56,7 @@ export const dryRunFields = resource({
 
 /** The route. */
 export function dryRunRoutes(context: ApiContext): ServerRoute[] {
-  const body = takesBody({ wrapper: 'dry_run', judge: judgeOperation, mode: 'create' });
-  const options = { ...body, app: { onlyAsks: true } };
+  const options = takesBody({ wrapper: 'dry_run', judge: judgeOperation, mode: 'create' });
   // A password that is not kept is hashed as fast as it can be.
   const services = { ...context.services, passwordCost: PASSWORD_COST_MIN };
   return [

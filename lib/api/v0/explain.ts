@@ -82,8 +82,7 @@ export const explanationFields = resource({
 
 /** The route. */
 export function explainRoutes({ services, recall }: ApiContext): ServerRoute[] {
-  const body = takesBody({ wrapper: 'explain', judge: judgeQuestion, mode: 'create' });
-  const options = { ...body, app: { onlyAsks: true } };
+  const options = takesBody({ wrapper: 'explain', judge: judgeQuestion, mode: 'create' });
   return [
     route('POST', '/v0/explain', options, async (request) => {
       const { asked, faults } = await readQuestion(
