@@ -11,7 +11,8 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   not_served: 'Look at the problems on the dashboard and in the log of this gateway.',
   database_away: 'Bring the database back. Then devices go on by themselves.',
   inner_source_reserved: 'Look at the network settings of the device.',
-  inner_source_not_allowed: 'Let the device send from its two tunnel addresses only.',
+  inner_source_not_allowed:
+    'Let the device send from its two tunnel addresses, or name the network behind it.',
   inner_destination_reserved: 'This address is never reached through the tunnel. Use another one.',
   inner_destination_metadata:
     'Set ALLOW_CLOUD_METADATA=true if the device really needs it: it opens credentials of the host.',
