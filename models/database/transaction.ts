@@ -170,8 +170,9 @@ async function writeOnce<T>(
     collector.sealed = true;
     const changes = [...collector.changes.values()];
     const changed = changes.length > 0;
-    const [, revision] = await Promise.all([
+    const [, , revision] = await Promise.all([
       // Before the revision, whose row is locked briefly.
+      Promise.all(collector.last.map((statement) => statement())),
       appendAuditEntries(database, audit, transaction),
       changed
         ? appendChanges(database, changes, transaction)

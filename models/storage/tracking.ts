@@ -33,6 +33,8 @@ export const NO_REVISION = 0 as Revision;
 /** The changes of one transaction, each row once. */
 export interface ChangeCollector {
   changes: Map<string, Change>;
+  /** Statements that go with the end of the transaction, so that they cost no round trip. */
+  readonly last: (() => Promise<unknown>)[];
   /** True once the changes are appended: nothing may follow. */
   sealed: boolean;
 }
@@ -58,7 +60,7 @@ const WRITES: ReadonlySet<string> = new Set([
 
 /** Begins to collect the changes of a transaction. */
 export function collectChanges(transaction: Transaction): ChangeCollector {
-  const collector = { changes: new Map<string, Change>(), sealed: false };
+  const collector = { changes: new Map<string, Change>(), last: [], sealed: false };
   collectors.set(transaction, collector);
   return collector;
 }
@@ -96,6 +98,15 @@ export function trackTable(
     decrement: async () => refuse(model, 'decrement'),
     truncate: async () => refuse(model, 'truncate'),
   });
+}
+
+/** Adds a statement about an untracked table to what a transaction asks for at its end. */
+export function addLast(
+  model: ModelStatic<Model>,
+  options: Options,
+  statement: () => Promise<unknown>,
+): void {
+  collectorOf(model, options).last.push(statement);
 }
 
 /** The second net: refuses writes of tracked tables that the hooks would not see. */

@@ -12,6 +12,7 @@ import {
   type InferCreationAttributes,
   Model,
 } from 'sequelize';
+import { addLast } from '../storage/tracking.ts';
 import { idColumn, nullable, type TableContext } from './columns.ts';
 import type { User } from './user.ts';
 
@@ -61,13 +62,14 @@ export function initOneTimeLink({ sequelize }: TableContext): typeof OneTimeLink
 
 /** Ends the links of users who are not who they were when the links were made. */
 export function endLinksOfChangedUsers(users: typeof User, links: typeof OneTimeLink): void {
-  users.addHook('afterUpdate', 'links end', async (user: User, { transaction }) => {
+  users.addHook('afterUpdate', 'links end', (user: User, options) => {
     const isShutOut = user.disabled_at !== null && user.previous('disabled_at') === null;
     const isOther = (['email_key', 'password_hash', 'role'] as const).some(
       (name) => user.previous(name) !== user[name],
     );
     if (!isShutOut && !isOther) return;
     const where = { user_id: user.id, used_at: null };
-    await links.destroy({ where, transaction: transaction ?? null });
+    const { transaction = null } = options;
+    addLast(users, options, () => links.destroy({ where, transaction }));
   });
 }

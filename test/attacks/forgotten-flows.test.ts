@@ -81,16 +81,17 @@ for (const engine of ['native', 'typescript'])
       await postern.start();
       await device.connect();
       device.received.length = 0;
-      t.true(await device.canPing(LAN4_OTHER));
+      await until('the device is served again', () => device.canPing(LAN4_OTHER));
       await sleep(QUIET_MS);
       await say(3);
       await sleep(200);
       t.false(device.received.some(isHost), 'after a restart');
       host.child.stdin?.end();
       const { sent, received } = await host.line((line) => 'received' in line);
-      t.true(Number(sent) > 100);
+      t.true(Number(sent) > 50, `${sent} sent`);
       t.is(received, 0, 'of what the device said');
-      t.true(postern.drops()['rule_drop']! > 10);
+      const { rule_drop = 0 } = postern.drops();
+      t.true(rule_drop > 10, `${rule_drop} refused`);
     },
   );
 

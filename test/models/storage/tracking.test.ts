@@ -11,7 +11,7 @@ import {
   UntrackedWriteError,
   writeTransaction,
 } from '../../../models/index.ts';
-import { BULK_ROWS_MAX } from '../../../models/storage/tracking.ts';
+import { addLast, BULK_ROWS_MAX } from '../../../models/storage/tracking.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, deviceValues, identityValues, tokenValues, userValues } from '../fixtures.ts';
 
@@ -131,6 +131,27 @@ for (const kind of databaseKinds()) {
         }),
       );
     }
+  });
+
+  test(`${kind}: a last statement goes with the commit, and not with a rollback`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { User, SignInAttempt } = database.models;
+    const user = await addUser(database);
+    let asked = 0;
+    const write = (fault: Error | null) =>
+      writeTransaction(database, async (transaction) => {
+        addLast(User, { transaction }, async () => {
+          asked += 1;
+          return SignInAttempt.destroy({ where: {}, transaction });
+        });
+        await user.update({ role: 'admin' }, { transaction });
+        t.is(asked, 0);
+        if (fault !== null) throw fault;
+      });
+    await t.throwsAsync(write(new Error('no')), { message: 'no' });
+    t.is(asked, 0);
+    await write(null);
+    t.is(asked, 1);
   });
 
   test(`${kind}: several writes make one revision that names each row once`, async (t) => {

@@ -2,7 +2,9 @@
 // configured with `wg` from keys that it makes itself.
 
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -57,15 +59,20 @@ export class WireguardClient {
   async start(): Promise<void> {
     const { addresses, routes, mtu = 1280 } = this.#options;
     const program = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
+    const socket = `/run/wireguard/${this.interfaceName}.sock`;
+    rmSync(socket, { force: true });
     this.#process = this.host.start(program, ['-f', this.interfaceName], {
       env: { ...process.env, WG_PROCESS_FOREGROUND: '1', LOG_LEVEL: 'error' },
     });
     let output = '';
-    this.#process.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    for (let i = 0; !(await this.host.succeeds('wg', 'show', this.interfaceName)); i++) {
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    for (let i = 0; !(await isListening(socket)); i++) {
       const { exitCode } = this.#process;
-      if (i === 400 || exitCode !== null)
+      if (i === 400 || exitCode !== null) {
+        await sleep(100);
         throw new Error(`wireguard-go did not start (exit code ${exitCode}): ${output}`);
+      }
       await sleep(50);
     }
     await this.#configure();
@@ -155,6 +162,22 @@ export class WireguardClient {
   async stop(): Promise<void> {
     if (this.#process !== null) await stop(this.#process);
     this.#process = null;
+  }
+}
+
+/**
+ * Whether a control socket takes connections. `wg show` must not ask this: it removes a socket that
+ * is bound but does not listen yet, and wireguard-go then ends.
+ */
+async function isListening(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
   }
 }
 
