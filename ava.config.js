@@ -14,5 +14,5 @@ export default {
     ...withoutAlone,
   ],
   concurrency: 2,
-  timeout: '60s',
+  timeout: '3m',
 };

@@ -80,6 +80,9 @@ export const GROUP_NUMBERS = 0x1_0000;
 
 const GROUP_MARK = '#';
 
+/** Name of the rules of all groups, where they are compiled together. */
+export const GROUPS_SCOPE = GROUP_MARK;
+
 /** Name of the scope of the rules of a group. */
 export function groupScope(number: number): string {
   return `${GROUP_MARK}${number}`;

@@ -2,7 +2,16 @@
 // kept here, so an amendment costs what it names and not what there is. A whole configuration
 // becomes an amendment that also names everything that must go.
 
-import type { Amendment, GatewayConfig, PeerConfig, PlacedPeer, RuleConfig } from './contract.ts';
+import {
+  type Amendment,
+  type GatewayConfig,
+  groupOfScope,
+  groupScope,
+  GROUPS_SCOPE,
+  type PeerConfig,
+  type PlacedPeer,
+  type RuleConfig,
+} from './contract.ts';
 import type { CompiledScope } from './filter/compile.ts';
 import { type RuleStep, ScopeRules } from './filter/scope-rules.ts';
 import { type Place, Places } from './places.ts';
@@ -55,7 +64,7 @@ export class ConfigInForce {
   /** By public key: the place of each peer. */
   readonly #placeOf = new Map<string, Place>();
   readonly #places = new Places();
-  /** By name; those that have rules. */
+  /** By name; those that have rules. GROUPS_SCOPE has those of all groups. */
   readonly #scopes = new Map<string, ScopeRules>();
   #isClosed = false;
   /**
@@ -101,11 +110,13 @@ export class ConfigInForce {
     const namedRules = new Map<string, Map<string, RuleConfig[]>>();
     for (const [name, ofScope] of rules)
       namedRules.set(name, new Map(Map.groupBy(ofScope, (rule) => rule.id)));
-    for (const [name, scope] of this.#scopes) {
-      const named = namedRules.get(name) ?? new Map<string, RuleConfig[]>();
-      for (const id of scope.ids) if (!named.has(id)) named.set(id, []);
-      namedRules.set(name, named);
-    }
+    for (const [place, scope] of this.#scopes)
+      for (const { rule, group } of scope.rules()) {
+        const name = place === GROUPS_SCOPE ? groupScope(group) : place;
+        const named = namedRules.get(name) ?? new Map<string, RuleConfig[]>();
+        if (!named.has(rule.id)) named.set(rule.id, []);
+        namedRules.set(name, named);
+      }
     return { peers: namedPeers, rules: namedRules };
   }
 
@@ -214,11 +225,17 @@ export class ConfigInForce {
 
   /** Takes the steps of a change of rules; `drafts` has what is taken also where this throws. */
   #takeSteps(rules: Amendment['rules'], drafts: Draft[]): void {
+    let ofGroups: Draft | null = null;
     for (const [name, ofScope] of rules) {
-      const draft = this.#draft(name);
-      drafts.push(draft);
+      const group = groupOfScope(name);
+      let draft: Draft | null = group === null ? null : ofGroups;
+      if (draft === null) {
+        draft = this.#draft(group === null ? name : GROUPS_SCOPE);
+        drafts.push(draft);
+      }
+      if (group !== null) ofGroups = draft;
       for (const [id, ofId] of ofScope) {
-        const step = draft.scope.set(id, ofId);
+        const step = draft.scope.set(id, ofId, group ?? 0);
         if (step !== null) draft.steps.push(step);
       }
     }
@@ -241,7 +258,9 @@ export class ConfigInForce {
   }
 
   #draft(name: string): Draft {
-    return { name, scope: this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax), steps: [] };
+    const isOfGroups = name === GROUPS_SCOPE;
+    const scope = this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax, isOfGroups);
+    return { name, scope, steps: [] };
   }
 
   /** Compiles all drafts, which may fail. Only after that are they counted as handed over. */

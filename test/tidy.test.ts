@@ -19,6 +19,7 @@ const LINE_COLUMNS_MAX = 100;
 const TESTED_ELSEWHERE: Record<string, string> = {
   'config/observation-settings.ts': 'test/config/index.test.ts',
   'dataplane/filter/flow-sink.ts': 'test/dataplane/flow-log-ring.test.ts',
+  'dataplane/filter/match.ts': 'test/dataplane/filter/filter-groups.test.ts',
   'config/config.ts': 'test/config/index.test.ts',
   'config/forms.ts': 'test/config/index.test.ts',
   'config/schema.ts': 'test/config/index.test.ts',

@@ -6,11 +6,19 @@
 // intervals; each interval has one longest prefix. A decision is a binary search for the interval,
 // and then a walk from its prefix to the shorter ones around it that have port rules. The cost
 // grows with the logarithm of the number of rules and with the depth of nesting.
+//
+// The rules of all groups are in one table. There each prefix has an entry for each group that has
+// rules for it, and a decision walks all prefixes around the address. So it hardly matters how many
+// groups there are and in how many a user is.
 
 import { KINDS } from './ports.ts';
-import { type Bound, portsOf, type Prefix } from './prefixes.ts';
+import { type Bound, type Part, partsOf, type Prefix } from './prefixes.ts';
 
-/** The table of one piece of one address family of one scope. All arrays are in one buffer. */
+/**
+ * The table of one piece of one address family of one scope. All arrays are in one buffer. Node: a
+ * prefix. In a table of groups `accepts`, `drops` and `rangeStarts` are by entry, and say what that
+ * prefix alone decides.
+ */
 export interface CompiledTable {
   /** First address of each interval, ascending, `words` numbers each. */
   readonly starts: Uint32Array;
@@ -24,6 +32,10 @@ export interface CompiledTable {
   readonly portNodes: Int32Array;
   /** By node: the next shorter prefix that contains it, -1 for none. */
   readonly parents: Int32Array;
+  /** By node: where its entries begin, one more marks the end; empty in a table without groups. */
+  readonly entryStarts: Int32Array;
+  /** By entry: the number of its group, ascending within a node. */
+  readonly groups: Uint16Array;
   /** By node and kind: where its ranges begin; one more entry marks the end. */
   readonly rangeStarts: Int32Array;
   /** First port of each range. Within a node and kind, ranges are ascending and disjoint. */
@@ -54,11 +66,39 @@ export interface CompiledScope {
 }
 
 /** Compiles prefixes of `words` words; a prefix must come before those that it contains. */
-export function layOut(prefixes: readonly Prefix[], words: 1 | 4): CompiledTable {
+export type LayOut = (prefixes: readonly Prefix[], words: 1 | 4) => CompiledTable;
+
+/** Compiles the prefixes of a scope that is not of groups. */
+export const layOut: LayOut = (prefixes, words) => {
   const intervals = layOutIntervals(prefixes, words);
   const nodes = layOutNodes(prefixes, intervals.parents);
-  return inOneBuffer({ ...intervals, ...nodes, ...layOutPorts(prefixes) });
-}
+  const ports = layOutPorts(prefixes.flatMap((prefix) => partsOf(prefix)));
+  return inOneBuffer({ ...intervals, ...nodes, ...ports, ...NO_ENTRIES });
+};
+
+const NO_ENTRIES = { entryStarts: new Int32Array(0), groups: new Uint16Array(0) };
+
+/** Compiles the prefixes of the rules of all groups. */
+export const layOutGroups: LayOut = (prefixes, words) => {
+  const parts = prefixes.flatMap((prefix) => partsOf(prefix));
+  const entryStarts = new Int32Array(prefixes.length + 1);
+  for (const [i, prefix] of prefixes.entries())
+    entryStarts[i + 1] = entryStarts[i]! + partsOf(prefix).length;
+  const accepts = new Int32Array(parts.length).fill(-1);
+  const drops = new Int32Array(parts.length).fill(-1);
+  for (const [i, { rules }] of parts.entries())
+    for (const { rule, number } of rules)
+      if (rule.portType === null) (rule.action === 'accept' ? accepts : drops)[i] = number;
+  return inOneBuffer({
+    ...layOutIntervals(prefixes, words),
+    accepts,
+    drops,
+    portNodes: new Int32Array(0),
+    entryStarts,
+    groups: Uint16Array.from(parts, ({ group }) => group),
+    ...layOutPorts(parts),
+  });
+};
 
 type TableArray = Uint32Array | Int32Array | Uint16Array;
 
@@ -88,6 +128,8 @@ function inOneBuffer(table: CompiledTable): CompiledTable {
     drops: move(table.drops),
     portNodes: move(table.portNodes),
     parents: move(table.parents),
+    entryStarts: move(table.entryStarts),
+    groups: move(table.groups),
     rangeStarts: move(table.rangeStarts),
     portFirsts: move(table.portFirsts),
     portLasts: move(table.portLasts),
@@ -159,16 +201,16 @@ function layOutNodes(
   return { accepts, drops, portNodes };
 }
 
-/** Compiles the port ranges of all prefixes, one after the other. */
+/** Compiles port ranges, one part after the other. */
 function layOutPorts(
-  prefixes: readonly Prefix[],
+  parts: readonly Part[],
 ): Pick<CompiledTable, 'rangeStarts' | 'portFirsts' | 'portLasts' | 'portRules'> {
-  const rangeStarts = new Int32Array(prefixes.length * KINDS + 1);
+  const rangeStarts = new Int32Array(parts.length * KINDS + 1);
   const portFirsts: number[] = [];
   const portLasts: number[] = [];
   const portRules: number[] = [];
-  for (let i = 0; i < prefixes.length; i++) {
-    const { ends, ranges } = portsOf(prefixes[i]!);
+  for (let i = 0; i < parts.length; i++) {
+    const { ends, ranges } = parts[i]!.ports;
     for (let kind = 0; kind < KINDS; kind++)
       rangeStarts[i * KINDS + kind + 1] = portRules.length + ends[kind]!;
     for (const { first, last, rule } of ranges) {

@@ -5,7 +5,7 @@
 // A piece also compiles the shorter prefixes that begin before it and reach into it. So its table
 // is complete for every address from its first one to the next piece.
 
-import { type CompiledFamily, type CompiledTable, layOut } from './compile.ts';
+import type { CompiledFamily, CompiledTable, LayOut } from './compile.ts';
 import type { NumberedRule } from './ports.ts';
 import { type Bound, orderOf, type Prefix, prefixOf } from './prefixes.ts';
 
@@ -37,6 +37,7 @@ interface Piece {
 export class Pieces {
   readonly #words: 1 | 4;
   readonly #max: number;
+  readonly #layOut: LayOut;
   /** The first address of the family. */
   readonly #zero: Bound;
   readonly #prefixes = new Map<string, Prefix>();
@@ -44,9 +45,10 @@ export class Pieces {
   /** How many pieces there were at the last hand-over. */
   #handedOver = 0;
 
-  constructor(words: 1 | 4, max: number) {
+  constructor(words: 1 | 4, max: number, layOut: LayOut) {
     this.#words = words;
     this.#max = max;
+    this.#layOut = layOut;
     this.#zero = { hex: ''.padStart(words * 8, '0'), words: words === 1 ? [0] : [0, 0, 0, 0] };
   }
 
@@ -67,12 +69,12 @@ export class Pieces {
   /** Compiles what changed since the last hand-over; null where nothing did. */
   compile(): CompiledFamily | null {
     if (!this.#hasChanged()) return null;
-    return this.#family((piece) => (piece.place === CHANGED ? this.#layOut(piece) : piece.place));
+    return this.#family((piece) => (piece.place === CHANGED ? this.#tableOf(piece) : piece.place));
   }
 
   /** Compiles all pieces, for a worker that has none of them; null where there are none. */
   compileAll(): CompiledFamily | null {
-    return this.#pieces.length === 0 ? null : this.#family((piece) => this.#layOut(piece));
+    return this.#pieces.length === 0 ? null : this.#family((piece) => this.#tableOf(piece));
   }
 
   /** Notes that what was compiled is handed over. */
@@ -99,12 +101,12 @@ export class Pieces {
     return { words: this.#words, firsts, pieces: this.#pieces.map(tableOf) };
   }
 
-  #layOut({ open, own }: Piece): CompiledTable {
-    return layOut([...open, ...own], this.#words);
+  #tableOf({ open, own }: Piece): CompiledTable {
+    return this.#layOut([...open, ...own], this.#words);
   }
 
   #touch(prefix: Prefix): void {
-    prefix.ports = null;
+    prefix.parts = null;
     for (const piece of this.#piecesOf(prefix)) piece.place = CHANGED;
   }
 

@@ -14,6 +14,8 @@ export const KINDS = 4;
 export interface NumberedRule {
   readonly rule: RuleConfig;
   readonly number: number;
+  /** The number of its group; 0 in a scope that is not of groups. */
+  readonly group: number;
 }
 
 /** A range of ports that one rule decides. */

@@ -19,8 +19,15 @@ export interface Prefix {
   /** The address after the last one; null at the end of the address space. */
   readonly next: Bound | null;
   readonly rules: NumberedRule[];
-  /** Its ports as compiled; null when its rules have changed since. */
-  ports: Ports | null;
+  /** Its rules as compiled; null when they have changed since. */
+  parts: readonly Part[] | null;
+}
+
+/** The rules of one group for exactly one prefix. */
+export interface Part {
+  readonly group: number;
+  readonly rules: readonly NumberedRule[];
+  readonly ports: Ports;
 }
 
 /** The sort key of the prefix of a rule. */
@@ -38,14 +45,28 @@ export function prefixOf({ address, prefixBits }: RuleConfig, order: string): Pr
     lastHex: hexOf(last),
     next: next === null ? null : boundOf(next),
     rules: [],
-    ports: null,
+    parts: null,
   };
 }
 
-/** The ports of a prefix, computed once until its rules change. */
-export function portsOf(prefix: Prefix): Ports {
-  prefix.ports ??= rangesOf(prefix.rules);
-  return prefix.ports;
+/**
+ * The rules of a prefix by group, ascending, with the ports of each; computed once until its rules
+ * change.
+ */
+export function partsOf(prefix: Prefix): readonly Part[] {
+  if (prefix.parts === null) {
+    const { rules } = prefix;
+    const isOfOne = rules.every(({ group }) => group === rules[0]!.group);
+    const byGroup = isOfOne ? [rules] : [...Map.groupBy(rules, ({ group }) => group).values()];
+    prefix.parts = byGroup
+      .map((ofGroup) => ({
+        group: ofGroup[0]!.group,
+        rules: ofGroup,
+        ports: rangesOf(ofGroup),
+      }))
+      .sort((a, b) => a.group - b.group);
+  }
+  return prefix.parts;
 }
 
 /** An address with all its host bits 0, or all 1. */

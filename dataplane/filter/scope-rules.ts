@@ -1,10 +1,10 @@
-// The rules of one scope on the main thread. They are numbered and compiled in pieces, so that a
-// change costs little more than itself. A rule keeps its number for as long as it exists, whatever
-// happens to others; the worker counts hits by that number.
+// The rules of one scope on the main thread, or those of all groups. They are numbered and compiled
+// in pieces, so that a change costs little more than itself. A rule keeps its number for as long as
+// it exists, whatever happens to others; the worker counts hits by that number.
 
 import type { RuleConfig } from '../contract.ts';
 import { type Comparison, sameBytes, sameParts } from '../wire/bytes.ts';
-import type { CompiledScope } from './compile.ts';
+import { type CompiledScope, layOut, layOutGroups } from './compile.ts';
 import { PIECE_MAX, Pieces } from './pieces.ts';
 import type { NumberedRule } from './ports.ts';
 
@@ -13,29 +13,31 @@ const NO_RULES: readonly NumberedRule[] = [];
 /** One change by `set`, which can be undone. */
 export interface RuleStep {
   readonly id: string;
+  readonly group: number;
   readonly number: number;
   readonly before: readonly NumberedRule[];
   /** Whether the id has no rule after the change. */
   readonly isGone: boolean;
 }
 
-/** The rules of one scope. */
+/** The rules of one scope, or those of all groups. */
 export class ScopeRules {
-  /** By id: its rules, at least one, all with one number. */
+  /** By group and id: its rules, at least one, all with one number. */
   readonly #rules = new Map<string, readonly NumberedRule[]>();
   readonly #ipv4: Pieces;
   readonly #ipv6: Pieces;
   /** Numbers that were given to rules and are free again. */
   readonly #free: number[] = [];
 
-  constructor(pieceMax = PIECE_MAX) {
-    this.#ipv4 = new Pieces(1, pieceMax);
-    this.#ipv6 = new Pieces(4, pieceMax);
+  constructor(pieceMax = PIECE_MAX, isOfGroups = false) {
+    const compile = isOfGroups ? layOutGroups : layOut;
+    this.#ipv4 = new Pieces(1, pieceMax, compile);
+    this.#ipv6 = new Pieces(4, pieceMax, compile);
   }
 
-  /** Ids of the rules. */
-  get ids(): Iterable<string> {
-    return this.#rules.keys();
+  /** The rules, one for each id. */
+  *rules(): Generator<NumberedRule> {
+    for (const [first] of this.#rules.values()) yield first!;
   }
 
   get isEmpty(): boolean {
@@ -43,21 +45,22 @@ export class ScopeRules {
   }
 
   /** Sets the rules of an id: none, one or several. Null where they are the ones that it has. */
-  set(id: string, rules: readonly RuleConfig[]): RuleStep | null {
-    const before = this.#rules.get(id) ?? NO_RULES;
+  set(id: string, rules: readonly RuleConfig[], group = 0): RuleStep | null {
+    const before = this.#rules.get(keyOf(id, group)) ?? NO_RULES;
     if (sameRules(before, rules)) return null;
     const number = before[0]?.number ?? this.#free.pop() ?? this.#rules.size;
-    const after = rules.map((rule) => ({ rule, number }));
-    this.#put(id, number, before, after);
-    return { id, number, before, isGone: rules.length === 0 };
+    const after = rules.map((rule) => ({ rule, number, group }));
+    this.#put(keyOf(id, group), number, before, after);
+    return { id, group, number, before, isGone: rules.length === 0 };
   }
 
   /** Undoes steps; they must be the last ones that were taken. */
   undo(steps: readonly RuleStep[]): void {
-    for (const { id, number, before } of steps.toReversed()) {
-      const after = this.#rules.get(id) ?? NO_RULES;
+    for (const { id, group, number, before } of steps.toReversed()) {
+      const key = keyOf(id, group);
+      const after = this.#rules.get(key) ?? NO_RULES;
       if (after.length === 0) this.#free.pop();
-      this.#put(id, number, after, before);
+      this.#put(key, number, after, before);
     }
   }
 
@@ -73,8 +76,9 @@ export class ScopeRules {
 
   /** Compiles all rules, for a worker that has none of them. */
   compileAll(): CompiledScope {
-    const numbers = [...this.#rules.values()].map(([first]) => first!.number);
-    const ids = [...this.#rules.keys()];
+    const all = [...this.rules()];
+    const numbers = all.map(({ number }) => number);
+    const ids = all.map(({ rule }) => rule.id);
     return { ipv4: this.#ipv4.compileAll(), ipv6: this.#ipv6.compileAll(), numbers, ids };
   }
 
@@ -91,7 +95,7 @@ export class ScopeRules {
   }
 
   #put(
-    id: string,
+    key: string,
     number: number,
     before: readonly NumberedRule[],
     after: readonly NumberedRule[],
@@ -99,16 +103,21 @@ export class ScopeRules {
     for (const one of before) this.#familyOf(one).remove(one);
     for (const one of after) this.#familyOf(one).add(one);
     if (after.length > 0) {
-      this.#rules.set(id, after);
+      this.#rules.set(key, after);
       return;
     }
-    this.#rules.delete(id);
+    this.#rules.delete(key);
     this.#free.push(number);
   }
 
   #familyOf({ rule }: NumberedRule): Pieces {
     return rule.address.length === 4 ? this.#ipv4 : this.#ipv6;
   }
+}
+
+/** One rule can leave a group and come to another in one change. */
+function keyOf(id: string, group: number): string {
+  return `${group} ${id}`;
 }
 
 function sameRules(a: readonly NumberedRule[], b: readonly RuleConfig[]): boolean {

@@ -88,7 +88,7 @@ for (const engine of ['native', 'typescript'])
       t.false(device.received.some(isHost), 'after a restart');
       host.child.stdin?.end();
       const { sent, received } = await host.line((line) => 'received' in line);
-      t.true(Number(sent) > 50, `${sent} sent`);
+      t.true(Number(sent) > 50, `${String(sent)} sent`);
       t.is(received, 0, 'of what the device said');
       const { rule_drop = 0 } = postern.drops();
       t.true(rule_drop > 10, `${rule_drop} refused`);

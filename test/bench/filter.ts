@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { arch, cpus } from 'node:os';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
-import { GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/contract.ts';
+import { GLOBAL_SCOPE, groupScope, type RuleConfig } from '../../dataplane/contract.ts';
 import { rulesFor } from '../support/dataplane/whole-configs.ts';
 import { Filter } from '../../dataplane/filter/filter.ts';
 import { Tracker } from '../../dataplane/filter/tracker.ts';
@@ -87,6 +87,30 @@ function byRulesAlone(rules: readonly RuleConfig[]): number {
   });
 }
 
+const GROUPS = 20;
+/** A user is in so many of them. */
+const MEMBERSHIPS = 16;
+
+/** To so many destinations in turn that have rules of their own: the rules of everyone, or groups. */
+function towardsRules(rules: readonly RuleConfig[], areOfGroups: boolean): number {
+  const filter = new Filter('accept');
+  const say = rulesFor(filter);
+  const each = Math.ceil(rules.length / GROUPS);
+  if (!areOfGroups) say(GLOBAL_SCOPE, rules);
+  for (let i = 0; areOfGroups && i < GROUPS; i++)
+    say(groupScope(i + 1), rules.slice(i * each, (i + 1) * each));
+  const scope = filter.hold('owner');
+  const groups = Array.from({ length: MEMBERSHIPS }, (_, i) => i + 1);
+  filter.join(scope, String.fromCharCode(...groups));
+  const views = Array.from({ length: 256 }, (_, i) =>
+    viewOf(tcp({ source: '10.0.0.2', destination: `10.${i % 39}.${(i * 7) & 255}.1` })),
+  );
+  return measure((i) => {
+    parseInner(views[i & 255]!, 0, views[i & 255]!.byteLength, packet);
+    filter.decide(packet, scope);
+  });
+}
+
 /** Packets of so many flows in turn, as far apart in memory as they come. */
 function inManyFlows(count: number): number {
   const { tracker } = trackerWith([]);
@@ -127,6 +151,8 @@ const figures: [name: string, ns: number][] = [
   ['by the rules alone, none', byRulesAlone([])],
   ['by the rules alone, 10', byRulesAlone(few)],
   ['by the rules alone, 10,000', byRulesAlone(many)],
+  ['towards 10,000 rules of everyone', towardsRules(many, false)],
+  ['towards 10,000 rules of 20 groups', towardsRules(many, true)],
   ['in one flow, no rules', inOneFlow([])],
   ['in one flow, 10 rules', inOneFlow(few)],
   ['in one flow, 10,000 rules', inOneFlow(many)],

@@ -243,7 +243,8 @@ for (const engine of engines) {
     let refused = 0;
     for (let tries = 0; tries < 100 && refused < 20; tries++)
       refused += (await bench.drops())?.['malformed_message'] ?? 0;
-    t.is(refused, 20);
+    // Other tests on this machine may send to a port that was theirs before.
+    t.true(refused >= 20, `${refused}`);
   });
 }
 

@@ -33,7 +33,7 @@ const files = readdirSync(FOLDER).map((name) => {
 // One after the other: a recording of limits stops the clock of the whole process.
 for (const kind of databaseKinds())
   test.serial(`${kind}: every answer is as it was recorded`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(300_000);
     const world = await openWorld(t, kind);
     const differences: string[] = [];
     for (const { name, recording } of files)

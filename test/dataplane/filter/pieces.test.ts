@@ -2,18 +2,18 @@
 // changed is shown against the slow twin in filter.test.ts.
 
 import test from 'ava';
-import type { CompiledTable } from '../../../dataplane/filter/compile.ts';
+import { type CompiledTable, layOut } from '../../../dataplane/filter/compile.ts';
 import { Pieces } from '../../../dataplane/filter/pieces.ts';
 import type { NumberedRule } from '../../../dataplane/filter/ports.ts';
 import { rule } from '../../support/dataplane/simulation.ts';
 
 function drop(destination: string, number: number): NumberedRule {
-  return { rule: rule('1', 'drop', destination), number };
+  return { rule: rule('1', 'drop', destination), number, group: 0 };
 }
 
 /** Eight networks, 10.0.0.0/24 to 10.7.0.0/24, in pieces of two. */
 function eight(): { pieces: Pieces; rules: NumberedRule[] } {
-  const pieces = new Pieces(1, 3);
+  const pieces = new Pieces(1, 3, layOut);
   const rules = Array.from({ length: 8 }, (_, i) => drop(`10.${i}.0.0/24`, i));
   for (const one of rules) pieces.add(one);
   return { pieces, rules };
@@ -36,7 +36,7 @@ function firsts(pieces: Pieces): string[] {
 }
 
 test('nothing is compiled where nothing is, nor twice', (t) => {
-  t.is(changed(new Pieces(4, 3)), null);
+  t.is(changed(new Pieces(4, 3, layOut)), null);
   const { pieces } = eight();
   t.not(changed(pieces), null);
   t.is(changed(pieces), null);
@@ -98,7 +98,7 @@ test('a prefix that reaches over several pieces lays out those, and no others', 
 });
 
 test('a prefix whose last address is the first one of a piece reaches into it', (t) => {
-  const pieces = new Pieces(1, 1);
+  const pieces = new Pieces(1, 1, layOut);
   pieces.add(drop('10.0.0.0/31', 0));
   pieces.add(drop('10.0.0.1', 1));
   t.deepEqual(changed(pieces), [[0], [0, 1]]);
@@ -130,7 +130,7 @@ test('the first piece stays the first, whatever goes', (t) => {
 });
 
 test('what many rules leave behind when they go is not many pieces', (t) => {
-  const pieces = new Pieces(1, 8);
+  const pieces = new Pieces(1, 8, layOut);
   const rules = Array.from({ length: 4_096 }, (_, i) => drop(`10.0.${i >> 8}.${i & 255}`, i));
   for (const one of rules) pieces.add(one);
   t.true(changed(pieces)!.length >= 512);
@@ -156,7 +156,7 @@ test('a worker that has none gets all of them, and the next change is one from t
   t.is(changed(pieces), null);
   pieces.remove(rules[7]!);
   t.deepEqual(changed(pieces), [0, 1, 2, [6]]);
-  t.is(new Pieces(1, 3).compileAll(), null);
+  t.is(new Pieces(1, 3, layOut).compileAll(), null);
 });
 
 test('where workers have different pieces, the next change brings all of them', (t) => {

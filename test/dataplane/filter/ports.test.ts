@@ -16,7 +16,7 @@ import {
 import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
 
 function numbered(...rules: RuleConfig[]): NumberedRule[] {
-  return rules.map((one, i) => ({ rule: one, number: 10 + i }));
+  return rules.map((one, i) => ({ rule: one, number: 10 + i, group: 0 }));
 }
 
 function ranges({ ranges: list }: Ports): [first: number, last: number, rule: number][] {

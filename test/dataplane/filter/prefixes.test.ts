@@ -3,7 +3,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { RuleConfig } from '../../../dataplane/contract.ts';
-import { orderOf, portsOf, type Prefix, prefixOf } from '../../../dataplane/filter/prefixes.ts';
+import { orderOf, partsOf, type Prefix, prefixOf } from '../../../dataplane/filter/prefixes.ts';
 import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
 import { addressValue } from '../../support/filter/slow-filter.ts';
 
@@ -62,15 +62,19 @@ test('they sort by first address, then wider before narrower', (t) => {
   t.deepEqual(orders.toSorted(), orders);
 });
 
-test('ports are worked out once, until the rules change', (t) => {
+test('rules are put together by group once, until they change', (t) => {
   const one = prefix(rule('1', 'drop', '10.0.0.0/8'));
-  one.rules.push({
-    rule: rule('1', 'drop', '10.0.0.0/8', { type: 'tcp', first: 80 }),
-    number: 7,
-  });
-  const ports = portsOf(one);
-  t.deepEqual(ports.ranges, [{ first: 80, last: 80, rule: 7 }]);
-  t.is(portsOf(one), ports);
-  one.ports = null;
-  t.not(portsOf(one), ports);
+  const web = rule('1', 'drop', '10.0.0.0/8', { type: 'tcp', first: 80 });
+  for (const [number, group] of [9, 2, 9].entries()) one.rules.push({ rule: web, number, group });
+  const parts = partsOf(one);
+  t.deepEqual(
+    parts.map(({ group, rules, ports }) => [group, rules.length, ports.ranges]),
+    [
+      [2, 1, [{ first: 80, last: 80, rule: 1 }]],
+      [9, 2, [{ first: 80, last: 80, rule: 0 }]],
+    ],
+  );
+  t.is(partsOf(one), parts);
+  one.parts = null;
+  t.not(partsOf(one), parts);
 });

@@ -14,9 +14,16 @@ class Scope {
 
   /** Returns whether that is a change. */
   set(id: string, rules: readonly RuleConfig[]): boolean {
-    const step = this.rules.set(id, rules);
+    const step = this.rules.set(
+      id,
+      rules.map((one) => ({ ...one, id })),
+    );
     if (step !== null) this.#steps.push(step);
     return step !== null;
+  }
+
+  ids(): string[] {
+    return [...this.rules.rules()].map(({ rule: one }) => one.id).toSorted();
   }
 
   handOver(): CompiledScope {
@@ -49,7 +56,7 @@ test('what is said again is no change', (t) => {
   t.false(scope.set('1', [{ ...drop, address: drop.address.slice() }, six]));
   t.true(scope.set('1', [six, drop]));
   t.true(scope.set('1', [drop]));
-  t.deepEqual([...scope.rules.ids], ['1']);
+  t.deepEqual(scope.ids(), ['1']);
   t.true(scope.set('1', []));
   t.true(scope.rules.isEmpty);
 });
@@ -114,7 +121,7 @@ test('steps that are undone leave rules and numbers as they were', (t) => {
   scope.set('b', [drop]);
   scope.set('d', []);
   scope.undo();
-  t.deepEqual([...scope.rules.ids].toSorted(), ['a', 'b']);
+  t.deepEqual(scope.ids(), ['a', 'b']);
   const after = scope.rules.compileAll();
   t.deepEqual([after.ipv4, after.ipv6], [before.ipv4, before.ipv6]);
   const byId = ({ numbers, ids }: CompiledScope) =>
@@ -124,6 +131,28 @@ test('steps that are undone leave rules and numbers as they were', (t) => {
   const { numbers, ids } = scope.handOver();
   t.is(ids[0], 'g');
   t.false(before.numbers.includes(numbers[0]!), 'it is the number of nobody else');
+});
+
+test('one rule may leave a group and come to another in one change, in any order', (t) => {
+  const rules = new ScopeRules(8, true);
+  const steps = [rules.set('1', [drop], 5)!];
+  rules.compile(steps);
+  rules.handOver();
+  const moved = [rules.set('1', [drop], 6)!, rules.set('1', [], 5)!];
+  t.deepEqual(
+    [...rules.rules()].map(({ rule: one, group }) => [one.id, group]),
+    [['1', 6]],
+  );
+  const { ipv4, numbers, ids } = rules.compile(moved);
+  const [piece] = ipv4!.pieces as [CompiledTable];
+  t.deepEqual([...piece.groups], [6]);
+  t.deepEqual(new Set(ids), new Set(['1', null]));
+  t.is(new Set(numbers).size, 2);
+  rules.undo(moved);
+  t.deepEqual(
+    [...rules.rules()].map(({ group }) => group),
+    [5],
+  );
 });
 
 test('two ids may share one rule', (t) => {

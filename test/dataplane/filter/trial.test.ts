@@ -1,7 +1,7 @@
 // Verdicts after a change that is only tried. In random courses: ../path/effect.test.ts.
 
 import test from 'ava';
-import { groupScope, type RuleConfig } from '../../../dataplane/contract.ts';
+import { groupScope, GROUPS_SCOPE, type RuleConfig } from '../../../dataplane/contract.ts';
 import type { FilterTrial, TriedByFilter, TriedSlot } from '../../../dataplane/filter/trial.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { tcp, udp, viewOf } from '../../support/dataplane/packets.ts';
@@ -85,10 +85,10 @@ test('a device whose owner gets other groups is judged by the rules of those', (
     peers: new Map([[0, { ...STAYS, scope: '0', groups }]]),
   }));
   t.deepEqual([ends({}), ends(none!), ends(third!)], [false, false, true]);
-  t.false(ends({ ...third, ...rulesOf(groupScope(3)) }), 'the group loses its rule');
+  t.false(ends({ ...third, ...rulesOf(GROUPS_SCOPE) }), 'the group loses its rule');
   bench.tracker.join(0, '\u0003');
   t.deepEqual([ends({}), ends(none!), ends(third!)], [true, false, true]);
-  t.false(ends(rulesOf(groupScope(3))));
+  t.false(ends(rulesOf(GROUPS_SCOPE)));
   t.true(trialOf(bench, none!).lets(read(ofZero), 0));
 });
 

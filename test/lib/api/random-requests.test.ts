@@ -87,7 +87,7 @@ function faultsOf({ log }: TestServer): object[] {
 
 for (const kind of databaseKinds()) {
   test(`${kind}: what the document allows makes no 5xx`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(300_000);
     const server = await openFull(t, kind);
     const { send, ids, adminId } = server;
     const request = fc.constantFrom(...operations).chain((operation) => {
@@ -133,7 +133,7 @@ for (const kind of databaseKinds()) {
   });
 
   test(`${kind}: what the document cannot allow is refused by name and changes nothing`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(300_000);
     const server = await openFull(t, kind);
     const { send, ids, database, adminId } = server;
     const before = await contentOf(database);
@@ -191,7 +191,7 @@ for (const kind of databaseKinds()) {
   });
 
   test(`${kind}: bytes, paths and tokens of any kind are refused and change nothing`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(300_000);
     const server = await openFull(t, kind);
     const { send, ids, database } = server;
     const before = await contentOf(database);

@@ -1,0 +1,204 @@
+// Finds the rule that decides about a packet in compiled tables: in those of one scope, or in those
+// of all groups, of which only the groups of the sender count. Never allocates.
+
+import { type InnerPacket, LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
+import type { CompiledTable } from './compile.ts';
+import { KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT, UDP_DROP } from './ports.ts';
+
+/** The rules in force of one address family, in pieces that follow each other. */
+export interface Family {
+  readonly words: 1 | 4;
+  /** First address of each piece; the first one is zero. */
+  readonly firsts: Uint32Array;
+  readonly pieces: readonly CompiledTable[];
+}
+
+/** In place of a match: no rule decides. */
+export const NO_MATCH = -1;
+
+/** In place of a match: a later fragment with unknown ports, to a destination with port rules. */
+export const UNSAFE_FRAGMENT = -2;
+
+/** The classes of rules, in the order in which they are asked; those that drop are odd. */
+const ACCEPT_PORT = 0;
+const DROP_PORT = 1;
+const ACCEPT = 2;
+const DROP = 3;
+const CLASS_BITS = 2;
+const CLASS_MASK = (1 << CLASS_BITS) - 1;
+
+/** The number of the rule of a match. */
+export function ruleOf(match: number): number {
+  return match >> CLASS_BITS;
+}
+
+/** Whether the rule of a match drops. */
+export function dropsBy(match: number): boolean {
+  return (match & 1) !== 0;
+}
+
+/** The number of the rule that decides, then its class; or NO_MATCH or UNSAFE_FRAGMENT. */
+export function decideIn(family: Family, packet: InnerPacket): number {
+  const table = family.pieces[find(family.firsts, family.words, packet)]!;
+  const interval = find(table.starts, family.words, packet);
+  const node = table.nodes[interval]!;
+  if (node === -1) return NO_MATCH;
+  const { protocol } = packet;
+  if (table.portNodes[node] !== -1 && mayHavePorts(packet)) {
+    if (packet.fragment === LATER_FRAGMENT) return UNSAFE_FRAGMENT;
+    const isTcp = protocol === PROTOCOL_TCP;
+    const port = packet.destinationPort;
+    const accepted = findPort(table, node, isTcp ? TCP_ACCEPT : UDP_ACCEPT, port);
+    if (accepted !== NO_MATCH) return (accepted << CLASS_BITS) | ACCEPT_PORT;
+    const dropped = findPort(table, node, isTcp ? TCP_DROP : UDP_DROP, port);
+    if (dropped !== NO_MATCH) return (dropped << CLASS_BITS) | DROP_PORT;
+  }
+  const accepted = table.accepts[node]!;
+  if (accepted !== -1) return (accepted << CLASS_BITS) | ACCEPT;
+  const dropped = table.drops[node]!;
+  return dropped !== -1 ? (dropped << CLASS_BITS) | DROP : NO_MATCH;
+}
+
+/**
+ * Finds the rule that decides among those of the groups of a user, whose numbers, ascending, are
+ * the code units of `groups`. They are one scope: the lowest class decides, of whichever group.
+ */
+export function decideInGroups(family: Family, packet: InnerPacket, groups: string): number {
+  const table = family.pieces[find(family.firsts, family.words, packet)]!;
+  let best = NO_MATCH;
+  let node = table.nodes[find(table.starts, family.words, packet)]!;
+  for (; node !== -1; node = table.parents[node]!) {
+    const begin = table.entryStarts[node]!;
+    const end = table.entryStarts[node + 1]!;
+    // The fewer of both are looked up among the others.
+    const areGroupsFewer = groups.length < end - begin;
+    const count = areGroupsFewer ? groups.length : end - begin;
+    for (let i = 0; i < count; i++) {
+      let entry = begin + i;
+      if (areGroupsFewer) entry = findEntry(table.groups, begin, end, groups.charCodeAt(i));
+      else if (!isAmong(groups, table.groups[entry]!)) continue;
+      if (entry === -1) continue;
+      const match = matchOf(table, entry, packet);
+      if (match === UNSAFE_FRAGMENT) return UNSAFE_FRAGMENT;
+      if (match === NO_MATCH) continue;
+      if (best === NO_MATCH || (match & CLASS_MASK) < (best & CLASS_MASK)) best = match;
+    }
+    if (best !== NO_MATCH && (best & CLASS_MASK) === ACCEPT_PORT) break;
+  }
+  return best;
+}
+
+/** What one entry of a table of groups decides. */
+function matchOf(table: CompiledTable, entry: number, packet: InnerPacket): number {
+  const { rangeStarts, accepts, drops } = table;
+  const hasPorts = rangeStarts[entry * KINDS]! < rangeStarts[(entry + 1) * KINDS]!;
+  if (hasPorts && mayHavePorts(packet)) {
+    if (packet.fragment === LATER_FRAGMENT) return UNSAFE_FRAGMENT;
+    const isTcp = packet.protocol === PROTOCOL_TCP;
+    const port = packet.destinationPort;
+    const accepted = findRange(table, entry * KINDS + (isTcp ? TCP_ACCEPT : UDP_ACCEPT), port);
+    if (accepted !== NO_MATCH) return (accepted << CLASS_BITS) | ACCEPT_PORT;
+    const dropped = findRange(table, entry * KINDS + (isTcp ? TCP_DROP : UDP_DROP), port);
+    if (dropped !== NO_MATCH) return (dropped << CLASS_BITS) | DROP_PORT;
+  }
+  if (accepts[entry] !== -1) return (accepts[entry]! << CLASS_BITS) | ACCEPT;
+  return drops[entry] === -1 ? NO_MATCH : (drops[entry]! << CLASS_BITS) | DROP;
+}
+
+/** The entry of a group between two others, or -1. */
+function findEntry(groups: Uint16Array, begin: number, end: number, group: number): number {
+  let low = begin;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (groups[middle]! < group) low = middle + 1;
+    else high = middle;
+  }
+  return low < end && groups[low] === group ? low : -1;
+}
+
+/** Whether a group is among those of a user. */
+function isAmong(groups: string, group: number): boolean {
+  let low = 0;
+  let high = groups.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const one = groups.charCodeAt(middle);
+    if (one === group) return true;
+    if (one < group) low = middle + 1;
+    else high = middle;
+  }
+  return false;
+}
+
+/**
+ * Whether a packet can have ports. A later IPv6 fragment does not reliably say its protocol (RFC
+ * 8200, 4.5).
+ */
+function mayHavePorts({ protocol, version, fragment }: InnerPacket): boolean {
+  if (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP) return true;
+  return version === 6 && fragment === LATER_FRAGMENT;
+}
+
+/** The rule of one kind whose ports contain `port`, in a node or in those around it. */
+function findPort(table: CompiledTable, from: number, kind: number, port: number): number {
+  let node = table.portNodes[from]!;
+  while (node !== -1) {
+    const rule = findRange(table, node * KINDS + kind, port);
+    if (rule !== NO_MATCH) return rule;
+    const parent = table.parents[node]!;
+    node = parent === -1 ? -1 : table.portNodes[parent]!;
+  }
+  return NO_MATCH;
+}
+
+/** The rule whose ports contain `port`, among the ranges of one kind of a node or an entry. */
+function findRange(table: CompiledTable, place: number, port: number): number {
+  let low = table.rangeStarts[place]!;
+  const end = table.rangeStarts[place + 1]!;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (table.portLasts[middle]! < port) low = middle + 1;
+    else high = middle;
+  }
+  return low < end && table.portFirsts[low]! <= port ? table.portRules[low]! : NO_MATCH;
+}
+
+/** The last of some ascending addresses that is not after the destination of a packet. */
+function find(addresses: Uint32Array, words: 1 | 4, packet: InnerPacket): number {
+  return words === 1 ? find4(addresses, packet.destination0) : find6(addresses, packet);
+}
+
+function find4(addresses: Uint32Array, address: number): number {
+  const wanted = address >>> 0;
+  let low = 0;
+  let high = addresses.length;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (addresses[middle]! <= wanted) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function find6(addresses: Uint32Array, packet: InnerPacket): number {
+  let low = 0;
+  let high = addresses.length >>> 2;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (isAtOrBefore(addresses, middle << 2, packet)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function isAtOrBefore(addresses: Uint32Array, at: number, packet: InnerPacket): boolean {
+  const word0 = packet.destination0 >>> 0;
+  if (addresses[at]! !== word0) return addresses[at]! < word0;
+  const word1 = packet.destination1 >>> 0;
+  if (addresses[at + 1]! !== word1) return addresses[at + 1]! < word1;
+  const word2 = packet.destination2 >>> 0;
+  if (addresses[at + 2]! !== word2) return addresses[at + 2]! < word2;
+  return addresses[at + 3]! <= packet.destination3 >>> 0;
+}
