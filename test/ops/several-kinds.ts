@@ -29,6 +29,9 @@ export async function everyKindIsInForceElsewhere(
   const { postern } = sites.sites[0]!;
   const { client, device, user } = people[2]!;
   let rule = '';
+  const group = await postern.create('group', { name: 'elsewhere' });
+  await postern.create('rule', { action: 'drop', destination: LAN_OTHER, group_id: group.id });
+  const membership = `/v0/groups/${group.id}/members/${user.id}`;
   const kinds: Kind[] = [
     {
       name: 'a rule of the owner',
@@ -37,6 +40,11 @@ export async function everyKindIsInForceElsewhere(
         ({ id: rule } = await postern.create('rule', fields));
       },
       restore: () => postern.remove('rule', rule),
+    },
+    {
+      name: 'a group with a rule',
+      cut: () => postern.call('PUT', membership),
+      restore: () => postern.call('DELETE', membership),
     },
     {
       name: 'another address',

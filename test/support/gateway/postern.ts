@@ -25,6 +25,9 @@ export interface Answer {
   readonly at: number;
 }
 
+/** Kinds of records. */
+type Kind = 'user' | 'device' | 'rule' | 'group';
+
 /** A gateway process. */
 export class Postern {
   readonly host: Host;
@@ -149,19 +152,19 @@ export class Postern {
   }
 
   /** Creates a record; throws when the API refuses. */
-  async create(kind: 'user' | 'device' | 'rule', fields: object): Promise<Data> {
+  async create(kind: Kind, fields: object): Promise<Data> {
     return dataOf(await this.call('POST', `/v0/${kind}s`, { [kind]: fields }), 201);
   }
 
-  async update(kind: 'user' | 'device' | 'rule', id: string, fields: object): Promise<Data> {
+  async update(kind: Kind, id: string, fields: object): Promise<Data> {
     return dataOf(await this.call('PATCH', `/v0/${kind}s/${id}`, { [kind]: fields }), 200);
   }
 
-  async read(kind: 'user' | 'device' | 'rule', id: string): Promise<Data> {
+  async read(kind: Kind, id: string): Promise<Data> {
     return dataOf(await this.call('GET', `/v0/${kind}s/${id}`), 200);
   }
 
-  async remove(kind: 'user' | 'device' | 'rule', id: string): Promise<Answer> {
+  async remove(kind: Kind, id: string): Promise<Answer> {
     const answer = await this.call('DELETE', `/v0/${kind}s/${id}`);
     if (answer.status !== 204) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
     return answer;
