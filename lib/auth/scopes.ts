@@ -42,6 +42,7 @@ export const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
   'PATCH /v0/groups/{id}': [],
   'PUT /v0/groups/{id}': [],
   'DELETE /v0/groups/{id}': [],
+  'GET /v0/groups/{id}/traffic': ['read'],
   'GET /v0/groups/{id}/members': ['read'],
   'POST /v0/groups/{id}/members': [],
   'PUT /v0/groups/{id}/members/{user}': [],

@@ -417,10 +417,11 @@ export const commands = {
     takes: ['device', 'user', 'reason', 'limit', 'follow', 'json'],
   },
   traffic: {
-    usage: '[DEVICE | --user E | --rule ID | --reason R] [--from T] [--to T] [--step S] [--csv]',
+    usage:
+      '[DEVICE | --user E | --group G | --rule ID | --reason R] [--from T] [--to T] [--step S] [--csv]',
     sentence:
-      'Shows what was carried over time, all gateways added up: of a device, of the devices of a user, by a rule, or of all devices, with what was refused (for one reason, if it is named). The last day, or from a time to a time (2026-11-21, 2026-11-21T08:00:00Z), in steps of 600, 3600 or 86400 seconds. A device is named by its id, its address or its name.',
-    takes: ['user', 'rule', 'reason', 'from', 'to', 'step', 'json', 'csv'],
+      'Shows what was carried over time, all gateways added up: of a device, of the devices of a user or of the members of a group, by a rule, or of all devices, with what was refused (for one reason, if it is named). The last day, or from a time to a time (2026-11-21, 2026-11-21T08:00:00Z), in steps of 600, 3600 or 86400 seconds. A device is named by its id, its address or its name.',
+    takes: ['user', 'group', 'rule', 'reason', 'from', 'to', 'step', 'json', 'csv'],
     operands: [0, 1],
   },
   backup: {

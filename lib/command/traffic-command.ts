@@ -34,10 +34,14 @@ export async function showTraffic(gateway: LocalGateway, command: Command): Prom
 }
 
 async function pathOf(gateway: LocalGateway, { operand, options }: Command): Promise<string> {
-  const { user, rule, reason, from, to, step, csv } = options;
-  const named = [operand ?? undefined, user, rule, reason].filter((word) => word !== undefined);
+  const { user, group, rule, reason, from, to, step, csv } = options;
+  const named = [operand ?? undefined, user, group, rule, reason].filter(
+    (word) => word !== undefined,
+  );
   if (named.length > 1)
-    throw new Error('name one of these: a device, --user, --rule, or --reason of all traffic');
+    throw new Error(
+      'name one of these: a device, --user, --group, --rule, or --reason of all traffic',
+    );
   const query = new URLSearchParams({ format: csv ? 'csv' : 'json' });
   if (from !== undefined) query.set('from', from.toISOString());
   if (to !== undefined) query.set('to', to.toISOString());
@@ -49,10 +53,11 @@ async function pathOf(gateway: LocalGateway, { operand, options }: Command): Pro
 async function whoseOf(
   gateway: LocalGateway,
   device: string | null,
-  { user, rule }: Command['options'],
+  { user, group, rule }: Command['options'],
 ): Promise<string> {
   if (device !== null) return `devices/${(await gateway.findDevice(device)).id}/`;
   if (user !== undefined) return `users/${await gateway.findUser(user)}/`;
+  if (group !== undefined) return `groups/${await gateway.findGroup(group)}/`;
   return rule === undefined ? '' : `rules/${encodeURIComponent(rule)}/`;
 }
 

@@ -10,6 +10,7 @@ import { type Span, startsOf } from './span.ts';
 export const COUNTS = {
   device: ['rx_bytes', 'tx_bytes'],
   user: ['rx_bytes', 'tx_bytes'],
+  group: ['rx_bytes', 'tx_bytes'],
   rule: ['packets', 'bytes'],
   all: ['rx_bytes', 'tx_bytes', 'refused_packets'],
 } as const;
@@ -32,7 +33,7 @@ export interface Traffic {
   readonly refusals?: readonly { readonly reason: string; readonly packets: number }[];
 }
 
-/** Reads the history of a device, of a user's devices, or of a rule, over all gateways. */
+/** Reads the history of a device, of the devices of a user or a group, or of a rule. */
 export async function readTraffic(
   database: Database,
   of: Exclude<TrafficOf, 'all'>,
@@ -40,8 +41,8 @@ export async function readTraffic(
   span: Span,
 ): Promise<Traffic> {
   const kind: HistoryKind = of === 'rule' ? 'rule' : 'device';
-  const whose = of === 'user' ? { userId: id } : { subject: id };
-  const sums = await readHistory(database, { kind, ...whose, ...span });
+  const whose = { device: 'subject', user: 'userId', group: 'groupId', rule: 'subject' }[of];
+  const sums = await readHistory(database, { kind, [whose]: id, ...span });
   return trafficOf(COUNTS[of], span, (at) => sums.get(at) ?? []);
 }
 

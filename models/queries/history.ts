@@ -146,6 +146,8 @@ export interface HistoryWish {
   readonly subject?: string;
   /** Only of the devices of this user. */
   readonly userId?: string;
+  /** Only of the devices of the members of this group. */
+  readonly groupId?: string;
   readonly from: number;
   readonly to: number;
   readonly step: Step;
@@ -186,13 +188,17 @@ export async function readRefusals(
   return new Map(rows.map(({ reason, packets }) => [reason, Number(packets)]));
 }
 
-function whereOf({ kind, subject, userId }: Omit<HistoryWish, 'step'>): string {
+const DEVICES_OF_GROUP = `SELECT devices.id FROM devices JOIN group_memberships
+  ON group_memberships.user_id = devices.user_id WHERE group_memberships.group_id = :groupId`;
+
+function whereOf({ kind, subject, userId, groupId }: Omit<HistoryWish, 'step'>): string {
   const { subject: column } = SERIES[kind];
   const conditions = [
     ...(subject === undefined ? [] : [`${column} = :subject`]),
     ...(userId === undefined
       ? []
       : [`${column} IN (SELECT id FROM devices WHERE user_id = :userId)`]),
+    ...(groupId === undefined ? [] : [`${column} IN (${DEVICES_OF_GROUP})`]),
     // All there are: so the key leads to the times.
     `step IN (${STEPS.join(', ')})`,
     'start >= :from AND start < :to',

@@ -179,8 +179,8 @@ function diagnosingOf(id: string): DiagnosingGateway {
 
 /** Deletes every record; rows that others refer to go last. */
 async function empty({ models, sequelize }: Database): Promise<void> {
-  const { User, Device, Identity, ...others } = models;
-  for (const table of [...Object.values(others), Identity, Device, User])
+  const { User, Device, Identity, Group, ...others } = models;
+  for (const table of [...Object.values(others), Group, Identity, Device, User])
     await sequelize.query(`DELETE FROM ${table.tableName}`);
   // That of devices and rules goes with them.
   for (const table of ['gateway_traffic', 'refused_traffic'])

@@ -24,6 +24,7 @@ import { relinkFields } from '../v0/relinking.ts';
 import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
 import { version } from '../../process/version.ts';
+import { groupSchema } from '../../groups/groups.ts';
 import { userSchema, userFilters } from '../../users/users.ts';
 import {
   administrationPaths,
@@ -68,6 +69,14 @@ const users: Described = {
   fields: userSchema,
   filters: userFilters,
   id: uuidOrEmail,
+};
+const groups: Described = {
+  name: 'groups',
+  wrapper: 'group',
+  title: 'Group',
+  fields: groupSchema,
+  filters: {},
+  id: uuid,
 };
 const rules: Described = {
   name: 'rules',
@@ -164,7 +173,7 @@ export function openApiDocument(outside: string): Json {
       ...dryRunPaths(operations),
       ...diagnosisPaths(devices),
       ...livePaths(rules),
-      ...historyPaths(devices, users, rules),
+      ...historyPaths(devices, users, groups, rules),
       ...collectionPaths(policyTests),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),

@@ -17,8 +17,13 @@ interface Subject {
 }
 
 /** The paths of the history. */
-export function historyPaths(devices: Described, users: Described, rules: Described): Json {
-  const subjects = subjectsOf(devices, users, rules);
+export function historyPaths(
+  devices: Described,
+  users: Described,
+  groups: Described,
+  rules: Described,
+): Json {
+  const subjects = subjectsOf(devices, users, groups, rules);
   const description =
     'All gateways on the database added up. Bytes are those inside the tunnel, without handshakes and keepalives.';
   const get = (described: Described, id: string, summary: string, rest: Json): Json =>
@@ -80,7 +85,12 @@ function orCsv(json: Json): Json {
   return { ...json, content };
 }
 
-function subjectsOf(devices: Described, users: Described, rules: Described): Subject[] {
+function subjectsOf(
+  devices: Described,
+  users: Described,
+  groups: Described,
+  rules: Described,
+): Subject[] {
   return [
     {
       described: devices,
@@ -92,6 +102,12 @@ function subjectsOf(devices: Described, users: Described, rules: Described): Sub
       described: users,
       id: 'showUserTraffic',
       summary: "Show what a user's devices carried over time",
+      schema: 'Traffic',
+    },
+    {
+      described: groups,
+      id: 'showGroupTraffic',
+      summary: 'Show what the devices of the members of a group carried over time',
       schema: 'Traffic',
     },
     {

@@ -1,6 +1,6 @@
 // The history: `GET /v0/traffic`, `/v0/devices/{id}/traffic`, `/v0/users/{id}/traffic`,
-// `/v0/rules/{id}/traffic` and `/v0/devices/{id}/connections`. They are our own additions to the
-// API. All gateways on the database add up. docs/api.md#history.
+// `/v0/groups/{id}/traffic`, `/v0/rules/{id}/traffic` and `/v0/devices/{id}/connections`. They are
+// our own additions to the API. All gateways on the database add up. docs/api.md#history.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
@@ -24,6 +24,7 @@ import {
   trafficCsv,
   type TrafficOf,
 } from '../../history/traffic.ts';
+import { Groups } from '../../groups/groups.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
   choice,
@@ -100,6 +101,7 @@ export function historyRoutes(context: ApiContext): ServerRoute[] {
   const { database } = context.services;
   const devices = new Devices(context);
   const users = new Users(context);
+  const groups = new Groups(context);
   const traffic = (of: Exclude<TrafficOf, 'all'>, idOf: (id: string) => Promise<string>) =>
     route('GET', `/v0/${of}s/{id}/traffic`, {}, async (request, h) => {
       const { span, isCsv } = asked(request, judgeSpan);
@@ -111,6 +113,7 @@ export function historyRoutes(context: ApiContext): ServerRoute[] {
   return [
     traffic('device', (id) => shownId(devices.show(id))),
     traffic('user', (id) => shownId(users.show(id))),
+    traffic('group', async (id) => (await groups.find(id)).id),
     traffic('rule', async (sent) => {
       const ids = isUuid(sent) ? [sent.toLowerCase()] : [];
       const [rule] = ids.length === 0 ? [] : await readRules(database, { ids });

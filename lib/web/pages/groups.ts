@@ -27,6 +27,7 @@ import { textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
+import { historyView } from '../parts/history-view.ts';
 
 const GROUPS = '/users/groups';
 const ONE = `${GROUPS}/{id}`;
@@ -126,6 +127,8 @@ async function showGroup(
   );
   return web.pages.show(request, h, 'group', {
     title: group.name,
+    scripts: ['history.js'],
+    history: await historyView(web, request, here, { kind: 'group', id: group.id }),
     group: { id: group.id, name: group.name, description: group.description },
     rules: await database.models.Rule.count({ where: { group_id: group.id } }),
     members: records.map(({ id, email, sources }) => ({

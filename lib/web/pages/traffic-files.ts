@@ -1,5 +1,5 @@
 // What was carried over time as files for spreadsheets, for administrators: the charts of the
-// dashboard and of devices, users and rules offer them. docs/api.md#history.
+// dashboard and of devices, users, groups and rules offer them. docs/api.md#history.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type TrafficOf, trafficCsv } from '../../history/traffic.ts';
@@ -11,7 +11,7 @@ import { chosenTraffic, TRAFFIC_FILE } from '../parts/history-view.ts';
 
 /** The routes of the files. */
 export function trafficFilePages(web: Web): ServerRoute[] {
-  const { Device, User, Rule } = web.services.database.models;
+  const { Device, User, Group, Rule } = web.services.database.models;
   const ofOne = (
     path: string,
     kind: Exclude<TrafficOf, 'all'>,
@@ -28,6 +28,7 @@ export function trafficFilePages(web: Web): ServerRoute[] {
     ),
     ofOne('/devices', 'device', (id) => Device.findByPk(id)),
     ofOne('/users', 'user', (id) => User.findByPk(id)),
+    ofOne('/users/groups', 'group', (id) => Group.findByPk(id)),
     ofOne('/rules', 'rule', (id) => Rule.findByPk(id)),
   ];
 }

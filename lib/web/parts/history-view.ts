@@ -33,6 +33,10 @@ const COLUMNS: Readonly<Record<TrafficOf, readonly (readonly [name: string, word
     ['tx_bytes', 'Downloaded'],
     ['rx_bytes', 'Uploaded'],
   ],
+  group: [
+    ['tx_bytes', 'Downloaded'],
+    ['rx_bytes', 'Uploaded'],
+  ],
   rule: [
     ['bytes', 'Bytes'],
     ['packets', 'Packets'],

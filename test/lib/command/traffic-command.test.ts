@@ -27,9 +27,17 @@ async function open(t: Parameters<typeof openLocally>[0]) {
   return { ...opened, device, rule, start, at, time };
 }
 
-test('of a device, a user, a rule and all, as a table of what was counted', async (t) => {
-  const { run, device, rule, start, time } = await open(t);
-  for (const words of [['laptop'], ['100.64.9.9'], [device.id], ['--user', 'Alice@example.com']]) {
+test('of a device, a user, a group, a rule and all, as a table of what was counted', async (t) => {
+  const { run, send, device, rule, start, time } = await open(t);
+  const made = await send('POST', '/v0/groups', { body: { group: { name: 'carriers' } } });
+  await send('PUT', `/v0/groups/${made.body.data.id}/members/alice@example.com`);
+  for (const words of [
+    ['laptop'],
+    ['100.64.9.9'],
+    [device.id],
+    ['--user', 'Alice@example.com'],
+    ['--group', 'carriers'],
+  ]) {
     const outcome = await run('traffic', ...words);
     const [span, ...lines] = String(outcome?.text).split('\n');
     t.regex(String(span), /^\S+Z to \S+Z, steps of 600 s$/);
@@ -80,8 +88,9 @@ test('what cannot be asked is refused in words', async (t) => {
   for (const [words, message] of [
     [['phone'], /^there is no device phone/],
     [['--user', 'bob@example.com'], /^there is no user bob/],
+    [['--group', 'staff'], /^there is no group staff/],
     [['--rule', '../users'], /^there is nothing of that name/],
-    [['laptop', '--rule', 'x'], /^name one of these: a device, --user, --rule/],
+    [['laptop', '--rule', 'x'], /^name one of these: a device, --user, --group, --rule/],
     [['--user', 'alice@example.com', '--reason', 'rule_drop'], /^name one of these/],
     [['--step', '60'], /^step must be 600, 3600 or 86400$/],
     [['--reason', 'none'], /^reason is invalid; give a reason, such as rule_drop/],

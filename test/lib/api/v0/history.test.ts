@@ -70,6 +70,12 @@ for (const kind of databaseKinds()) {
       rx_bytes: 210,
       tx_bytes: 32,
     });
+    const made = await send('POST', '/v0/groups', { body: { group: { name: 'carriers' } } });
+    const { id: groupId } = made.body.data;
+    const ofGroup = `/v0/groups/${groupId}/traffic`;
+    t.deepEqual((await send('GET', ofGroup)).body.data.totals, { rx_bytes: 0, tx_bytes: 0 });
+    await send('PUT', `/v0/groups/${groupId}/members/${user.id}`);
+    t.deepEqual((await read(ofGroup))['totals'], { rx_bytes: 210, tx_bytes: 32 });
     t.deepEqual((await read(`/v0/rules/${rule.id}/traffic`))['totals'], {
       packets: 14,
       bytes: 1600,

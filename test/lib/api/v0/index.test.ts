@@ -25,6 +25,7 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       'put /v0/groups/{id}',
       'delete /v0/groups/{id}',
       'get /v0/groups/{id}/members',
+      'get /v0/groups/{id}/traffic',
       'post /v0/groups/{id}/members',
       'put /v0/groups/{id}/members/{user}',
       'delete /v0/groups/{id}/members/{user}',

@@ -14,6 +14,10 @@ for (const kind of firstKind()) {
     const { admin, database, plainUser, send } = await openConsole(t, kind);
     const device = await addDevice(database, plainUser.id);
     const rule = await addRule(database, { destination: '10.0.0.0/8' });
+    const { data: group } = (
+      await send('POST', '/v0/groups', { body: { group: { name: 'carriers' } } })
+    ).body;
+    await send('PUT', `/v0/groups/${group.id}/members/${plainUser.id}`);
     const start = Math.floor(Date.now() / 600_000) * 600 - 3_600;
     const report = { start, counts: [1_500, 2_000_000] };
     await recordHistory(database, GATEWAY, 'device', [{ ...report, subject: device.id }]);
@@ -22,6 +26,7 @@ for (const kind of firstKind()) {
     for (const [page, path] of [
       [`/devices/${device.id}`, `/v0/devices/${device.id}`],
       [`/users/${plainUser.id}`, `/v0/users/${plainUser.id}`],
+      [`/users/groups/${group.id}`, `/v0/groups/${group.id}`],
       [`/rules/${rule.id.toUpperCase()}`, `/v0/rules/${rule.id}`],
       ['/dashboard', '/v0'],
     ]) {
@@ -48,7 +53,7 @@ for (const kind of firstKind()) {
         `/users/${plainUser.id}/traffic.csv`,
       ],
     });
-    for (const page of ['devices', 'users', 'rules'])
+    for (const page of ['devices', 'users', 'users/groups', 'rules'])
       for (const absent of [ABSENT, 'x', '..'])
         t.is((await admin.get(`/${page}/${absent}/traffic.csv`)).status, 404, `${page} ${absent}`);
     const without = await openConsole(t, kind, { HISTORY_RETENTION: 'off' });
