@@ -75,6 +75,7 @@ const TEXTS = [
   'snaplen',
   'duration',
   'bytes',
+  'source',
   'size',
   'step',
   'expect',

@@ -8,7 +8,7 @@ import type { Hints } from './fault-words.ts';
 import type { Command, Outcome } from './run.ts';
 
 const HINTS: Hints = {
-  source: 'the address of a host behind the gateway',
+  source: 'the address of a host behind the gateway or, with --source, behind the device',
   destination: 'an address, or the id or the name of a device',
   protocol: 'tcp/443, udp/53 or icmp',
   port: 'tcp/443 or udp/53',
@@ -18,13 +18,14 @@ const HINTS: Hints = {
 /** Explains what becomes of a packet between a device and an address, or two devices. */
 export async function explainPacket(
   gateway: LocalGateway,
-  { operands, options: { size } }: Command,
+  { operands, options: { source, size } }: Command,
 ): Promise<Outcome> {
   const [sender = '', destination = '', service = 'icmp'] = operands;
   const explain = {
-    ...(await senderOf(gateway, sender)),
+    ...(await senderOf(gateway, sender, source)),
     destination: await destinationOf(gateway, destination),
     ...protocolOf(service),
+    ...(source === undefined ? {} : { source }),
     ...(size === undefined ? {} : { size: numberOf(size) }),
   };
   const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
@@ -32,12 +33,14 @@ export async function explainPacket(
   return { text: textOf(data), data };
 }
 
-/** An address that no device has is that of a host behind the gateway. */
+/** An address that no device has is that of a host behind the gateway, which has none behind it. */
 async function senderOf(
   gateway: LocalGateway,
   word: string,
+  behind: string | undefined,
 ): Promise<{ device_id: string } | { source: string }> {
-  if (readAddress(word) === null) return { device_id: (await gateway.findDevice(word)).id };
+  if (readAddress(word) === null || behind !== undefined)
+    return { device_id: (await gateway.findDevice(word)).id };
   const device = await gateway.findDeviceIfAny(word);
   return device === null ? { source: word } : { device_id: device.id };
 }

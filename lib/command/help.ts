@@ -65,6 +65,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   ],
   mail: ['', 'sends each link to its person; needs SMTP_URL and MAIL_FROM'],
   hours: ['N', 'for how many hours a link is good, 1 to 336'],
+  source: ['A', 'The address of a host behind the device, which sends the packet.'],
   size: ['N', 'Bytes of the packet with its headers, 20 to 65535.'],
 };
 

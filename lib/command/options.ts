@@ -50,6 +50,7 @@ export const optionTypes = {
   reason: { type: 'string' },
   follow: { type: 'boolean' },
   ended: { type: 'boolean' },
+  source: { type: 'string' },
   size: { type: 'string' },
   from: { type: 'string' },
   to: { type: 'string' },

@@ -66,6 +66,7 @@ export interface Options {
   readonly snaplen?: string;
   readonly duration?: string;
   readonly bytes?: string;
+  readonly source?: string;
   readonly size?: string;
   /** Whole packets. */
   readonly payload: boolean;

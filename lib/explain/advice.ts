@@ -26,7 +26,8 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   rate_limit: 'Wait for a moment, or raise the limit of the device.',
   peer_no_endpoint: 'Let the device connect first: this gateway does not know where it is.',
   peer_elsewhere: 'Ask the gateway to which the device is connected.',
-  packet_source_forged: 'Ask with the address of a host that is no device.',
+  packet_source_forged:
+    'Ask with the address of a host that is no device and behind none; or name the device that sends.',
 };
 
 /** What to look at first; null: the reason says all. */

@@ -3,7 +3,7 @@
 
 import { randomInt } from 'node:crypto';
 import { askedPacket } from '../../dataplane/index.ts';
-import { type Database, type Device } from '../../models/index.ts';
+import { type Database, type Device, parseRange, readRoutedDevices } from '../../models/index.ts';
 import { choice, flag, integer, isUuid, reference, resource, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
@@ -17,9 +17,11 @@ const DYNAMIC_PORTS = [49_152, PORT_MAX] as const;
 
 /** What is sent. */
 export const questionFields = resource({
-  device_id: reference('The device that sends the packet; either this or `source`.').allow(null),
+  device_id: reference('The device that sends the packet; this or `source` is required.').allow(
+    null,
+  ),
   source: trimmed(
-    'The address of a host behind the gateway that sends the packet; then `destination` is a device.',
+    'The address that the packet comes from. With `device_id`: that of a host behind the device; left out: its own. Without: that of a host behind the gateway; then `destination` is a device.',
   )
     .atMost(64)
     .allow(null),
@@ -98,7 +100,6 @@ function judgeTogether(values: QuestionValues, faults: Faults): void {
   const { device_id: id = null, source = null, protocol, port = null } = values;
   if (id === null && source === null && faults['device_id'] === undefined)
     addFault(faults, 'device_id', messages.blank);
-  if (id !== null && source !== null) addFault(faults, 'source', messages.notPresent);
   if (protocol === 'icmp') {
     if (port !== null) addFault(faults, 'port', messages.notPresent);
     if ((values.source_port ?? null) !== null) addFault(faults, 'source_port', messages.notPresent);
@@ -122,11 +123,13 @@ async function senderOf(
   { device_id: id = null, source = null }: QuestionValues,
   faults: Faults,
 ): Promise<End | null> {
-  if (id !== null) return deviceEnd(database, { id }, faults, 'device_id', messages.absent);
-  if (source === null) return null;
-  const address = readAddress(source);
-  if (address === null) addFault(faults, 'source', messages.invalid);
-  return address === null ? null : addressEnd(address);
+  const address = source === null ? null : readAddress(source);
+  if (source !== null && address === null) addFault(faults, 'source', messages.invalid);
+  const end = address === null ? null : addressEnd(address);
+  if (id === null) return end;
+  const sender = await deviceEnd(database, { id }, faults, 'device_id', messages.absent);
+  // Whether the device may send from there is for the packet path to say.
+  return sender === null || end === null ? sender : { ...end, device: sender.device };
 }
 
 async function receiverOf(
@@ -144,9 +147,24 @@ async function receiverOf(
   if (address === null) return null;
   const end = addressEnd(address);
   if (sender !== null || source === null) return end;
-  const where = end.ipv4 === null ? { ipv6: end.ipv6 } : { ipv4: end.ipv4 };
+  const behind = await deviceBefore(database, address.text);
+  const own = end.ipv4 === null ? { ipv6: end.ipv6 } : { ipv4: end.ipv4 };
+  const where = behind === null ? own : { id: behind };
   const found = await deviceEnd(database, where, faults, 'destination', NO_DEVICE);
   return found === null ? null : { ...end, device: found.device };
+}
+
+/** The id of the device that has a network with an address behind it; null: none has. */
+async function deviceBefore(database: Database, address: string): Promise<string | null> {
+  const asked = parseRange(address);
+  if (asked === null) return null;
+  const holds = (route: string): boolean => {
+    const range = parseRange(route);
+    if (range === null || range.family !== asked.family) return false;
+    return range.start <= asked.start && asked.start <= range.end;
+  };
+  const devices = await readRoutedDevices(database);
+  return devices.find(({ routes }) => routes.some(holds))?.id ?? null;
 }
 
 async function deviceEnd(

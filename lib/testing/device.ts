@@ -89,17 +89,18 @@ export class TestDevice extends MemoryDevice {
 
   /**
    * Explains what becomes of a packet of this device, and sends none: `explain('10.0.0.6',
-   * 'tcp/443')`, `explain(phone.id, 'icmp')`; with a size, of so many bytes, headers included.
+   * 'tcp/443')`, `explain(phone.id, 'icmp')`; with a size, of so many bytes, headers included; with
+   * a source, of a host behind the device.
    */
   async explain(
     destination: string,
     service: string,
-    options: { readonly size?: number } = {},
+    options: { readonly size?: number; readonly source?: string } = {},
   ): Promise<Answer> {
-    refuseUnknownOptions('explain', options, ['size']);
-    const { size } = options;
+    refuseUnknownOptions('explain', options, ['size', 'source']);
+    const { size, source } = options;
     const [protocol, port] = service.split('/');
-    const explain = { device_id: this.id, destination, protocol, port, size };
+    const explain = { device_id: this.id, source, destination, protocol, port, size };
     return this.#api.post('/v0/explain', { explain });
   }
 

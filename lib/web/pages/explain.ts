@@ -18,6 +18,7 @@ import { serviceFields } from '../parts/service-fields.ts';
 import { ruleLink } from '../parts/rule-words.ts';
 
 const EXPLAIN = '/explain';
+const NO_DEVICE = 'Only a device has hosts behind it. “From” is no device.';
 
 const questionForm: readonly Section[] = [
   {
@@ -27,6 +28,11 @@ const questionForm: readonly Section[] = [
         label: 'From',
         help: 'A device: its name, its address in the tunnel or its id. Or the address of a host behind the gateway; then “To” is a device.',
         isRequired: true,
+      },
+      {
+        name: 'source',
+        label: 'Host behind the device',
+        help: 'Its address, where a host in a network behind the device sends the packet. Leave it empty for the device itself.',
       },
       {
         name: 'destination',
@@ -71,8 +77,10 @@ async function typedBy(database: Database, request: Request): Promise<Typed> {
   const [from, id, source] = ['from', 'device_id', 'source'].map((name) =>
     queryText(request, name),
   ) as [string, string, string];
+  const sender = from || (await wordForDevice(database, id));
   return {
-    from: from || (await wordForDevice(database, id)) || source,
+    from: sender || source,
+    source: sender === '' || sender === source ? '' : source,
     destination: queryText(request, 'destination'),
     protocol: queryText(request, 'protocol') || 'tcp',
     port: queryText(request, 'port'),
@@ -86,27 +94,32 @@ interface Asking {
 }
 
 async function questionOf(database: Database, typed: Typed): Promise<Asking> {
-  const { from = '', destination = '', protocol = '', port = '', size = '' } = typed;
+  const { from = '', source = '', destination = '', protocol = '', port = '', size = '' } = typed;
   const [sender, receiver] = [
     await namedDevice(database, from),
     await namedDevice(database, destination),
   ];
+  const isBehindHost = sender.id === null && sender.fault === null && source !== '';
   const fault = {
     ...(sender.fault === null ? {} : { from: [sender.fault] }),
+    ...(isBehindHost ? { source: [NO_DEVICE] } : {}),
     ...(receiver.fault === null ? {} : { destination: [receiver.fault] }),
   };
   if (Object.keys(fault).length > 0) return { asked: null, faults: fault };
   const input = {
     ...(sender.id === null ? { source: from } : { device_id: sender.id }),
+    ...(source === '' ? {} : { source }),
     destination: receiver.isAddress ? destination : (receiver.id ?? destination),
     protocol,
     ...(port === '' ? {} : { port }),
     ...(size === '' ? {} : { size }),
   };
   const { asked, faults } = await readQuestion(database, judgeQuestion(input, 'create'));
-  const { device_id: ofDevice = [], source: ofSource = [], ...others } = faults;
-  const ofSender = [...ofDevice, ...ofSource] as string[];
-  return { asked, faults: { ...others, ...(ofSender.length > 0 ? { from: ofSender } : {}) } };
+  const ofSender = sender.id === null ? ['device_id', 'source'] : ['device_id'];
+  const named = Object.entries(faults).map(
+    ([name, texts]) => [ofSender.includes(name) ? 'from' : name, texts] as const,
+  );
+  return { asked, faults: Object.fromEntries(named) };
 }
 
 // ---- what is shown -----------------------------------------------------------------------------

@@ -37,7 +37,8 @@ export function explainHref(refusal: ShownRefusal): string | null {
   if (device === null || source === null || destination === null || protocol === null) return null;
   if (!EXPLAINED.includes(protocol) || (protocol !== 'icmp' && port === null)) return null;
   const query = new URLSearchParams({
-    ...(direction === 'from_device' ? { device_id: device } : { source }),
+    ...(direction === 'from_device' ? { device_id: device } : {}),
+    source,
     destination,
     protocol,
     ...(port === null ? {} : { port: String(port) }),

@@ -53,6 +53,31 @@ test('the size of the packet is asked with it', async (t) => {
     });
 });
 
+test('a host behind the device is named by its address', async (t) => {
+  const senders: (string | null)[] = [];
+  const { database, run } = await openLocally(t, {
+    explaining: fakeExplaining(async ({ from, packet }) => {
+      senders.push(from, packet.subarray(12, 16).join('.'));
+      return null;
+    }),
+  });
+  const user = await addUser(database);
+  const fields = { name: 'router', ipv4: '100.64.9.9', routes: ['192.168.7.0/24'] };
+  const device = await addDevice(database, user.id, fields);
+  for (const word of ['router', '100.64.9.9', device.id]) {
+    await run('explain', word, '192.0.2.1', 'tcp/443', '--source', '192.168.7.4');
+    t.deepEqual(senders.splice(0), [device.public_key, '192.168.7.4'], word);
+  }
+  for (const [words, fault] of [
+    [['router', '--source', 'x'], /^source is invalid; give the address of a host behind/],
+    [['192.0.2.9', '--source', '192.168.7.4'], /^there is no device 192\.0\.2\.9/],
+  ] as const) {
+    const [sender, ...options] = words;
+    const asked = run('explain', sender, '192.0.2.1', 'icmp', ...options);
+    await t.throwsAsync(asked, { message: fault });
+  }
+});
+
 test('what the gateway refuses is said in its words, with what can be typed', async (t) => {
   const { database, run } = await openLocally(t, { explaining });
   const user = await addUser(database);

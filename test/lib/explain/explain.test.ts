@@ -148,6 +148,29 @@ test('a refusal of the packet path is at its gate, and what comes later is not r
   t.is(String(await laptop.udp(phone.ipv4, 9, 'x')), 'x');
 });
 
+test('a host behind a device is asked about as it then sends, and as it is sent to', async (t) => {
+  await using gateway = await createGateway();
+  const router = await gateway.addDevice({ user: 'alice@example.com', routes: ['192.168.7.0/24'] });
+  const phone = await gateway.addDevice({ user: 'bob@example.com' });
+  gateway.host('10.0.0.5');
+  const inside = await router.explain('10.0.0.5', 'tcp/443', { source: '192.168.7.4' });
+  t.like(inside, { verdict: 'accept', flow: 'opens', opener_id: router.id });
+  const outside = await router.explain('10.0.0.5', 'tcp/443', { source: '192.168.8.4' });
+  t.like(outside, { verdict: 'drop', reason: 'inner_source_not_allowed' });
+  t.is(lettersOf(outside), 'ppppppr' + 'n'.repeat(gateNames.length - 7));
+  t.regex(String(outside.advice), /or name the network behind it/);
+  const foreign = await phone.explain('10.0.0.5', 'tcp/443', { source: '192.168.7.4' });
+  t.is(foreign.reason, 'inner_source_not_allowed');
+  const rule = { action: 'drop', destination: '10.0.0.5', user_id: router.userId };
+  const { id } = await gateway.api.post('/v0/rules', { rule });
+  const ruled = await router.explain('10.0.0.5', 'tcp/443', { source: '192.168.7.4' });
+  t.like(ruled, { reason: 'rule_drop', rule_id: String(id) });
+  const back = { source: '10.0.0.5', destination: '192.168.7.4', protocol: 'icmp' };
+  t.like(await ask(t, gateway, back), { verdict: 'accept', flow: 'opens', opener_id: null });
+  const across = await phone.explain('192.168.7.4', 'udp/53');
+  t.like(across, { verdict: 'accept', opener_id: phone.id });
+});
+
 test('a packet that is too big for its device, and one that just fits', async (t) => {
   await using gateway = await createGateway({ settings: { WIREGUARD_MTU: '1420' } });
   const laptop = await gateway.addDevice({ user: 'alice@example.com' });

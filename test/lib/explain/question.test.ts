@@ -21,6 +21,8 @@ for (const kind of databaseKinds())
     const { id: user } = await addUser(database);
     const laptop = await addDevice(database, user, { ipv4: '100.64.0.2', ipv6: 'fd00::2' });
     const phone = await addDevice(database, user, { ipv4: null, ipv6: 'fd00::3' });
+    const routes = ['192.168.7.0/24', '2001:db8:7::/48'];
+    const router = await addDevice(database, user, { ipv4: '100.64.0.4', routes });
     const read = async (values: object): ReturnType<typeof readQuestion> =>
       readQuestion(database, judgeQuestion({ destination: '192.0.2.1', ...values }, 'create'));
     const from = { device_id: laptop.id, protocol: 'tcp', port: 443 };
@@ -36,6 +38,26 @@ for (const kind of databaseKinds())
       [
         { ...from, device_id: null, source: '2001:db8::1', destination: 'fd00::3' },
         ['2001:db8::1', 'fd00::3', false],
+      ],
+      [
+        { ...from, device_id: router.id, source: '192.168.7.4' },
+        ['192.168.7.4', '192.0.2.1', true],
+      ],
+      [
+        { ...from, device_id: laptop.id, source: '192.168.8.4' },
+        ['192.168.8.4', '192.0.2.1', true],
+      ],
+      [
+        { ...from, device_id: router.id, source: '2001:DB8:7::4', destination: phone.id },
+        ['2001:db8:7::4', 'fd00::3', true],
+      ],
+      [
+        { ...from, device_id: null, source: '192.0.2.1', destination: '192.168.7.4' },
+        ['192.0.2.1', '192.168.7.4', false],
+      ],
+      [
+        { ...from, device_id: null, source: '2001:db8::1', destination: '2001:db8:7::4' },
+        ['2001:db8::1', '2001:db8:7::4', false],
       ],
     ];
     for (const [values, [source, destination, isSent]] of cases) {

@@ -128,7 +128,11 @@ for (const kind of databaseKinds()) {
     const cases: readonly [object, Record<string, string[]>][] = [
       [{ device_id: null }, { device_id: ["can't be blank"] }],
       [{ device_id: ABSENT }, { device_id: ['does not exist'] }],
-      [{ source: '192.0.2.9' }, { source: ['must not be present'] }],
+      [{ source: 'x' }, { source: ['is invalid'] }],
+      [
+        { source: '2001:db8::9' },
+        { destination: ['is of another address family than the sender'] },
+      ],
       [{ destination: '' }, { destination: ["can't be blank"] }],
       [{ destination: 'files.example' }, { destination: ['is invalid'] }],
       [{ destination: ABSENT }, { destination: ['does not exist'] }],

@@ -50,6 +50,19 @@ for (const kind of firstKind()) {
     const small = await admin.get(ask({ ...sized, size: '27' }));
     t.is(small.status, 422);
     t.true(small.text.includes('must be at least 28'));
+    for (const query of [{ from: 'laptop' }, { device_id: device.id }]) {
+      const { status, text } = await admin.get(ask({ ...query, ...rest, source: '192.168.7.4' }));
+      t.is(status, 200);
+      t.regex(text, /<dt>From<\/dt><dd class="mono">192\.168\.7\.4</);
+      t.regex(
+        text,
+        /name="source"[^>]*value="192\.168\.7\.4"|value="192\.168\.7\.4"[^>]*name="source"/,
+      );
+      t.is(asked.pop()?.from, device.public_key);
+    }
+    const own = await admin.get(ask({ device_id: device.id, ...rest, source: '100.64.9.9' }));
+    t.is(own.text.split('value="100.64.9.9"').length, 2, 'its own address is not said twice');
+    asked.length = 0;
     for (const query of [{ from: '192.0.2.7' }, { source: '192.0.2.7' }])
       for (const destination of ['laptop', device.id, '100.64.9.9']) {
         const { status } = await admin.get(ask({ ...query, ...rest, destination }));
@@ -113,6 +126,9 @@ for (const kind of firstKind()) {
       [{ destination: NASTY.slice(1) }, 'No device is called “'],
       [{ from: '192.0.2.9' }, 'address of no device'],
       [{ destination: '2001:db8::1' }, 'another address family'],
+      [{ source: '2001:db8::1' }, 'another address family'],
+      [{ source: NASTY }, 'field-source-fault'],
+      [{ from: '192.0.2.9', source: '192.0.2.8' }, 'Only a device has hosts behind it'],
       [{ port: '' }, 'field-port-fault'],
       [{ port: NASTY }, 'field-port-fault'],
       [{ protocol: NASTY }, 'field-protocol-fault'],

@@ -42,7 +42,10 @@ test('a packet can be explained whose ends, protocol and port are known', (t) =>
     port: 53,
   } as ShownRefusal;
   const href = (fields: Partial<ShownRefusal>): string | null => explainHref({ ...one, ...fields });
-  t.is(href({}), '/explain?device_id=d&destination=fd00%3A%3A5&protocol=udp&port=53');
+  t.is(
+    href({}),
+    '/explain?device_id=d&source=100.64.0.2&destination=fd00%3A%3A5&protocol=udp&port=53',
+  );
   t.is(
     href({ direction: 'to_device', protocol: 'icmp', port: null }),
     '/explain?source=100.64.0.2&destination=fd00%3A%3A5&protocol=icmp',
