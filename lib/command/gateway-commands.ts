@@ -1,7 +1,7 @@
 // The gateways of the database, for the command line: what GET /v0/gateways answers.
 
 import { currentRevision, type Database, listGateways } from '../../models/index.ts';
-import { showGateway } from '../records/gateways.ts';
+import { showGateway, stateOf } from '../records/gateways.ts';
 import type { CommandName } from './grammar.ts';
 import type { Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
@@ -24,12 +24,7 @@ async function list(database: Database): Promise<Outcome> {
     row.name,
     row.started_at.toISOString(),
     row.seen_at.toISOString(),
-    stateInWords(data[i]?.['running'] === true, data[i]?.['up_to_date'] === true),
+    stateOf(data[i] ?? {}),
   ]);
   return { text: table(['id', 'name', 'started at', 'seen at', 'state'], lines), data };
-}
-
-function stateInWords(isRunning: boolean, isUpToDate: boolean): string {
-  if (!isRunning) return 'stopped';
-  return isUpToDate ? 'up to date' : 'behind';
 }

@@ -1,4 +1,4 @@
-// A gateway of the database, as programs get it.
+// A gateway of the database, as programs and people get it.
 
 import { type Gateway, GATEWAY_ALIVE_MS } from '../../models/index.ts';
 import { showTime, type Shown } from './shown.ts';
@@ -16,4 +16,13 @@ export function showGateway(row: Gateway, revision: number, nowMs: number): Show
     up_to_date: Number(applied_revision) >= revision,
     settings: settings === null ? null : (JSON.parse(settings) as object),
   };
+}
+
+/** The state of a gateway in words. */
+export type GatewayState = 'up to date' | 'behind' | 'stopped';
+
+/** The state of a gateway that was shown. */
+export function stateOf({ running, up_to_date: isUpToDate }: Shown): GatewayState {
+  if (running !== true) return 'stopped';
+  return isUpToDate === true ? 'up to date' : 'behind';
 }

@@ -20,6 +20,7 @@ import { devicePages } from './pages/devices.ts';
 import { enrolmentPages } from './pages/enrolment.ts';
 import { explainPages } from './pages/explain.ts';
 import { forgottenPasswordPages } from './pages/forgotten-password.ts';
+import { gatewayPages } from './pages/gateways.ts';
 import { groupPages } from './pages/groups.ts';
 import { livePages } from './pages/live.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
@@ -75,6 +76,7 @@ const pageRoutes: readonly PageRoutes[] = [
   logoSettingPages,
   apiTokenPages,
   auditPages,
+  gatewayPages,
   trafficFilePages,
   userDevicePages,
   userRefusalPages,

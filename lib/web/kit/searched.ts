@@ -2,9 +2,12 @@
 // of what was found. A whole table is in table-page.ts.
 
 import type { Request } from '@hapi/hapi';
+import { isUuid } from '../../judge/fields.ts';
 
 /** Records of one page. */
 export const PAGE_RECORDS = 50;
+/** Records of one page of a list that is not searched. */
+const LIST_RECORDS = 100;
 /** Characters of a search. */
 export const SEARCH_CHARACTERS_MAX = 255;
 
@@ -23,4 +26,24 @@ export function inOrder<Row extends { readonly id: string }>(
 ): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
+}
+
+/** Some records in the order of their ids, and where the others are. */
+export async function pageById<Row extends { id: string }>(
+  request: Request,
+  path: string,
+  read: (afterId: string | null, limit: number) => Promise<Row[]>,
+): Promise<{ records: Row[]; pages: { previous: string | null; next: string | null } }> {
+  const asked = queryText(request, 'after');
+  const after = isUuid(asked) ? asked.toLowerCase() : '';
+  const found = await read(after === '' ? null : after, LIST_RECORDS + 1);
+  const records = found.slice(0, LIST_RECORDS);
+  const last = found.length > LIST_RECORDS ? records.at(-1) : undefined;
+  return {
+    records,
+    pages: {
+      previous: after === '' ? null : path,
+      next: last === undefined ? null : `${path}?after=${last.id}`,
+    },
+  };
 }

@@ -11,7 +11,6 @@ import {
 } from '../../../models/index.ts';
 import { Groups, judgeGroup } from '../../groups/groups.ts';
 import { GROUPS_OF_USER_MAX, judgeMembers, Members } from '../../groups/members.ts';
-import { isUuid } from '../../judge/fields.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { attempt, faultLine } from '../kit/attempt.ts';
 import {
@@ -25,13 +24,12 @@ import {
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
-import { queryText } from '../kit/searched.ts';
+import { pageById } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { historyView } from '../parts/history-view.ts';
 
 const GROUPS = '/users/groups';
 const ONE = `${GROUPS}/{id}`;
-const PAGE_RECORDS = 100;
 
 const groupForm: readonly Section[] = [
   {
@@ -90,7 +88,7 @@ export function groupPages(web: Web): ServerRoute[] {
 
 async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
-  const { records, pages } = await onePage(request, GROUPS, (afterId, limit) =>
+  const { records, pages } = await pageById(request, GROUPS, (afterId, limit) =>
     readGroups(database, { afterId, limit }),
   );
   const counts = await countMembers(
@@ -122,7 +120,7 @@ async function showGroup(
 ): Promise<ResponseObject> {
   const { database } = web.services;
   const here = `${GROUPS}/${group.id}`;
-  const { records, pages } = await onePage(request, here, (afterId, limit) =>
+  const { records, pages } = await pageById(request, here, (afterId, limit) =>
     readMembers(database, group.id, { afterId, limit }),
   );
   return web.pages.show(request, h, 'group', {
@@ -218,26 +216,6 @@ async function addMembers(
   const words = count === 1 ? 'One user is a new member.' : `${count} users are new members.`;
   web.pages.flash(h, 'done', words);
   return web.pages.redirect(h, `${GROUPS}/${group.id}`);
-}
-
-/** Some records in the order of their ids, and where the others are. */
-async function onePage<Row extends { id: string }>(
-  request: Request,
-  path: string,
-  read: (afterId: string | null, limit: number) => Promise<Row[]>,
-): Promise<{ records: Row[]; pages: { previous: string | null; next: string | null } }> {
-  const asked = queryText(request, 'after');
-  const after = isUuid(asked) ? asked.toLowerCase() : '';
-  const found = await read(after === '' ? null : after, PAGE_RECORDS + 1);
-  const records = found.slice(0, PAGE_RECORDS);
-  const last = found.length > PAGE_RECORDS ? records.at(-1) : undefined;
-  return {
-    records,
-    pages: {
-      previous: after === '' ? null : path,
-      next: last === undefined ? null : `${path}?after=${last.id}`,
-    },
-  };
 }
 
 function idOf(request: Request): string {

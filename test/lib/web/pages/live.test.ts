@@ -149,7 +149,11 @@ for (const kind of firstKind()) {
     t.regex(text, new RegExp(`/rules/${rule}">Drop 10.0.0.6</a>\\s*<small>A rule drops it.`));
     t.true(text.includes('No rule matches it, and the default action is to drop.'));
     const explain = '&amp;protocol=tcp&amp;port=22"';
-    t.true(text.includes(`"/explain?device_id=${laptop}&amp;destination=10.0.0.6${explain}`));
+    t.true(
+      text.includes(
+        `"/explain?device_id=${laptop}&amp;source=100.64.0.2&amp;destination=10.0.0.6${explain}`,
+      ),
+    );
     t.true(text.includes(`"/explain?source=10.0.0.7&amp;destination=100.64.0.2${explain}`));
     t.is(text.split('>Explain</span></a>').length, 3);
     t.true(text.includes('not readable'));

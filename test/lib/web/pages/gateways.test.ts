@@ -1,0 +1,69 @@
+// The page of gateways: who may see it, which state each has, and that settings are text.
+
+import test from 'ava';
+import {
+  currentRevision,
+  newId,
+  NO_REVISION,
+  type Revision,
+  recordHeartbeat,
+  registerGateway,
+} from '../../../../models/index.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { fakeExplaining } from '../../../support/observe/fake-gateway.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+
+for (const kind of firstKind()) {
+  test(`${kind}: only administrators see the gateways, which the dashboard leads to`, async (t) => {
+    const console = await openConsole(t, kind);
+    await judgeGuard(t, console, { pages: ['/gateways'] });
+    t.true((await console.admin.get('/dashboard')).text.includes('href="/gateways"'));
+    t.true((await console.admin.get('/gateways')).text.includes('No gateway yet'));
+  });
+
+  test(`${kind}: each has its state, its times and its settings`, async (t) => {
+    const explaining = fakeExplaining();
+    const { admin, database } = await openConsole(t, kind, {}, { explaining });
+    const appliedRevision = await currentRevision(database);
+    const enter = async (id: string, name: string, agoMs: number, revision: Revision) => {
+      const startedAt = new Date(Date.now() - agoMs);
+      const settings = JSON.stringify({ EXTERNAL_URL: `https://${NASTY}`, HTTP_PORT: 80, X: null });
+      await registerGateway(database, {
+        id,
+        name,
+        startedAt,
+        settings,
+        publicKey: `key of ${name}`,
+      });
+      await recordHeartbeat(database, id, { seenAt: startedAt, appliedRevision: revision });
+    };
+    await enter(newId(), 'gone', 3_600_000, appliedRevision);
+    await enter(newId(), 'late', 0, NO_REVISION);
+    await enter(explaining.id, 'here', 0, appliedRevision);
+    const page = await admin.get('/gateways');
+    const states = [
+      ...page.text.matchAll(/<h2 [^>]*>(\w+)<\/h2>\s*<span class="badge \w+">([^<]+)</g),
+    ];
+    t.deepEqual(states.map(([, name, state]) => `${name}: ${state}`).toSorted(), [
+      'gone: stopped',
+      'here: up to date',
+      'late: behind',
+    ]);
+    t.is(page.text.split('It made this page').length, 2);
+    t.is(page.text.split('<dt class="mono">HTTP_PORT</dt><dd class="mono">80</dd>').length, 4);
+    t.false(page.text.includes('>X<'), 'what is not set is left out');
+    t.true(page.text.includes('key of late'));
+    judgeText(t, page, 'the gateways');
+  });
+
+  test(`${kind}: many gateways come in pages`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    for (let i = 0; i < 101; i += 1)
+      await registerGateway(database, { id: newId(), name: `g${i}`, startedAt: new Date() });
+    const count = (text: string): number => text.split('<section class="card"').length - 1;
+    const first = await admin.get('/gateways');
+    t.is(count(first.text), 100);
+    const [, next = ''] = /rel="next" href="([^"]+)"/.exec(first.text) ?? [];
+    t.is(count((await admin.get(next)).text), 1);
+  });
+}
