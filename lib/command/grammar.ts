@@ -34,7 +34,7 @@ export const commands = {
   doctor: {
     usage: '',
     sentence:
-      'Looks at host, settings, database and keys, and says how to fix what is not well; ends with 1 when something failed.',
+      'Looks at host, settings, mail server, database and keys, and says how to fix what is not well; ends with 1 when something failed.',
     takes: ['json'],
   },
   'admin create-or-reset': {

@@ -10,6 +10,7 @@ import { messageOf } from '../process/message.ts';
 import { type Finding, warning } from './finding.ts';
 import { hostOf, type Inspected } from './host.ts';
 import { certificate } from './listening.ts';
+import { mail } from './mail.ts';
 import { names } from './names.ts';
 import { routeTo } from './route.ts';
 import { rows } from './rows.ts';
@@ -21,7 +22,7 @@ const THREAD_MS_MAX = 30_000;
 
 /** How often is looked at what people fix and want to see fixed. */
 const SOON_MS = 60_000;
-/** Rows are many: which keys their secrets have is read in each. */
+/** Rows are many: which keys their secrets have is read in each. A mail server may count visits. */
 const LATER_MS = 600_000;
 
 /** One part of what is looked at. */
@@ -103,6 +104,7 @@ export function checkupOf(served: Served): Checkup {
     [SOON_MS, near],
     ...(hasHost ? [[SOON_MS, host] as const] : []),
     [LATER_MS, () => rows(database, config)],
+    [LATER_MS, () => mail(config)],
   ] as const;
   return new Checkup(log, looks, hasHost ? (address) => routeTo(address) : undefined);
 }

@@ -6,6 +6,7 @@ import { inspectHost } from '../../dataplane/index.ts';
 import { failed, type Finding, warning } from './finding.ts';
 import { hostOf } from './host.ts';
 import { certificate, httpPort, readinessHere } from './listening.ts';
+import { mail } from './mail.ts';
 import { names } from './names.ts';
 import { readiness, settings } from './serving.ts';
 import { storage, type Stored } from './storage.ts';
@@ -34,6 +35,7 @@ export async function diagnose(
     await httpPort(config, isRunning),
     ...certificate(config),
     ...(await names(config)),
+    ...(await mail(config)),
     ...(await storage(patient, answer?.status ?? null)),
   ];
   return { findings, isWell: findings.every(({ level }) => level !== 'failed') };

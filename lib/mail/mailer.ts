@@ -1,16 +1,11 @@
 // Mail: plain text to one person at a time, by the server of SMTP_URL. A server that is away or
 // refuses costs nobody more than some seconds, and says why in one sentence.
 
-import { createTransport } from 'nodemailer';
-import { type Config, hostOf } from '../../config/index.ts';
+import type { Config } from '../../config/index.ts';
 import type { Counters } from '../process/counters.ts';
 import type { Log } from '../process/log.ts';
+import { faultOf, type MailFault, soon, transportOf } from './server.ts';
 
-/** How long each step may take, and all of them. */
-const STEP_MS = 10_000;
-const WHOLE_MS = 30_000;
-/** Connections to the server at once. */
-const AT_ONCE_MAX = 2;
 /** Mails, and work that sends some, that wait at most. */
 export const WAITING_MAX = 1_000;
 /** Characters by which an address could name other people than the one. */
@@ -20,12 +15,6 @@ const AMBIGUOUS = /[\s,;:<>()[\]\\"]/;
 export interface Mail {
   readonly to: string;
   readonly subject: string;
-  readonly text: string;
-}
-
-/** Why a mail was not sent: a word for counters and log, and a sentence for administrators. */
-interface MailFault {
-  readonly reason: string;
   readonly text: string;
 }
 
@@ -72,7 +61,7 @@ export class Mailer implements Mails {
     }
     this.#counters.add('mails', fault.reason);
     this.#log.warn({ reason: fault.reason }, 'a mail was not sent');
-    return fault.text;
+    return `${fault.text}. ${fault.fix}`;
   }
 
   later(work: () => Promise<unknown>): boolean {
@@ -105,8 +94,6 @@ export class Mailer implements Mails {
     if (AMBIGUOUS.test(to)) return REFUSED_HERE;
     if (this.#sending >= WAITING_MAX) return TOO_MANY;
     this.#sending += 1;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error('too slow')), WHOLE_MS);
     try {
       const from = this.#from;
       const sent = this.#transport.sendMail({
@@ -118,71 +105,23 @@ export class Mailer implements Mails {
         text,
         headers: { 'Auto-Submitted': 'auto-generated' },
       });
-      await Promise.race([sent, late]);
+      await soon(sent);
       return null;
     } catch (error) {
       return faultOf(error);
     } finally {
-      clearTimeout(timer);
       this.#sending -= 1;
     }
   }
 }
 
-function transportOf(smtpUrl: string) {
-  const { protocol, port, username, password } = new URL(smtpUrl);
-  const isSecure = protocol === 'smtps:';
-  const user = decodeURIComponent(username);
-  const host = hostOf(smtpUrl);
-  const isHere = /^(localhost|127\.[\d.]+|::1)$/.test(host);
-  return createTransport({
-    pool: true,
-    maxConnections: AT_ONCE_MAX,
-    host,
-    port: port === '' ? (isSecure ? 465 : 587) : Number(port),
-    secure: isSecure,
-    // A password is never sent in the clear over a network.
-    requireTLS: user !== '' && !isHere,
-    ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(password) } }),
-    connectionTimeout: STEP_MS,
-    greetingTimeout: STEP_MS,
-    socketTimeout: STEP_MS,
-    dnsTimeout: STEP_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
-}
-
 const REFUSED_HERE: MailFault = {
   reason: 'mail_refused',
-  text: 'No mail can be sent to this address: it holds spaces, commas or brackets.',
+  text: 'No mail can be sent to this address: it holds spaces, commas or brackets',
+  fix: 'Correct the e-mail of the user.',
 };
 const TOO_MANY: MailFault = {
   reason: 'too_many_mails',
-  text: 'Too many mails wait. Try again later.',
+  text: 'Too many mails wait',
+  fix: 'Try again later.',
 };
-
-/** What an error of nodemailer means; what the server wrote is not repeated. */
-function faultOf(error: unknown): MailFault {
-  const { code = '', responseCode } = error as { code?: string; responseCode?: number };
-  const answer = responseCode === undefined ? '' : ` (it answered ${responseCode})`;
-  if (code === 'EAUTH')
-    return {
-      reason: 'mail_login_refused',
-      text: `The mail server refused user or password${answer}. Look at SMTP_URL.`,
-    };
-  if (code === 'ETLS')
-    return {
-      reason: 'mail_server_away',
-      text: 'The mail server cannot be reached over TLS. Look at its certificate, and at SMTP_URL.',
-    };
-  if (responseCode !== undefined)
-    return {
-      reason: 'mail_refused',
-      text: `The mail server refused the mail${answer}. Look at MAIL_FROM, at the e-mail, and at the log of that server.`,
-    };
-  return {
-    reason: 'mail_server_away',
-    text: 'The mail server cannot be reached, or takes too long. Look at SMTP_URL, and at the way there.',
-  };
-}

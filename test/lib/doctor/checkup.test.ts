@@ -61,7 +61,12 @@ test('a check that fails is logged, and costs the others nothing', async (t) => 
 
 async function served(t: ExecutionContext) {
   const database = await openDatabase(t, 'sqlite');
-  const config = configOf({ TRUSTED_PROXIES: 'no-such-host.invalid', WIREGUARD_TUN: 'off' });
+  const config = configOf({
+    TRUSTED_PROXIES: 'no-such-host.invalid',
+    WIREGUARD_TUN: 'off',
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    MAIL_FROM: 'vpn@example.com',
+  });
   const log = logInto([]);
   return {
     config,
@@ -79,7 +84,7 @@ test('a gateway that serves is looked at as the doctor does', async (t) => {
   await addUser(known.database, { role: 'admin' });
   const checkup = checkupOf(known);
   const checks = (): string[] => checkup.findings().map(({ check }) => check);
-  const wanted = ['settings', 'trusted proxies', 'administrator'];
+  const wanted = ['settings', 'trusted proxies', 'administrator', 'mail'];
   await until('all is found', () => wanted.every((check) => checks().includes(check)));
   t.regex(JSON.stringify(checkup.findings()), /HTTP_PORTT\?.*no administrator can sign in/);
 });
