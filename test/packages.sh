@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump tshark nfdump python3 mariadb-server procps chromium prometheus
   podman runc netavark debootstrap iptables openssl systemd systemd-container caddy curl galera-4 rsync lsof libfaketime
-  debian-archive-keyring docker-compose passt
+  debian-archive-keyring docker-compose passt exim4-daemon-light
   # Identity providers, and what they leave out unless it is asked for.
   lemonldap-ng starman liblasso-perl libglib-perl libio-string-perl libstring-random-perl libxml-simple-perl
   libcrypt-openssl-bignum-perl simplesamlphp php-cli php-xml php-mbstring)

@@ -111,7 +111,7 @@ function addressIn(line: string): string {
 }
 
 /** Quoted-printable, as far as plain text of ours needs it. */
-function decoded(text: string): string {
+export function decoded(text: string): string {
   if (!/quoted-printable/i.test(text)) return text;
   return text
     .replaceAll(/=\n/g, '')
