@@ -166,6 +166,16 @@ export class TestGateway implements AsyncDisposable {
     return this.#url;
   }
 
+  /**
+   * Makes a one-time link for the user with an e-mail, who is made where nobody has it; its path,
+   * for `inject`, or for a browser behind the URL of `listen`.
+   */
+  async enrol(email: string): Promise<string> {
+    const path = `/v0/users/${await this.#userId(email)}/enrolment`;
+    const { url } = await this.api.post<{ url: string }>(path, { enrolment: {} });
+    return new URL(url).pathname;
+  }
+
   // ---- the network ----
 
   /** Makes a device over the API, and its client, which has shaken hands with the gateway. */

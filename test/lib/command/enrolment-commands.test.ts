@@ -11,13 +11,19 @@ import { configOf } from '../../../lib/testing/settings.ts';
 import { type Database, readAuditEntries } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { openSmtpServer } from '../../support/network/smtp-server.ts';
 
 const URL_OF = /^https:\/\/vpn\.example\/one_time_links\/[\w-]{43}$/;
 
-async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+async function runLine(
+  database: Database,
+  line: string,
+  stdin = '',
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${JSON.stringify(parsed)}`);
-  const config = configOf({ EXTERNAL_URL: 'https://vpn.example/' });
+  const config = configOf({ EXTERNAL_URL: 'https://vpn.example/', ...settings });
   const run = enrolmentCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no command of enrolment: ${line}`);
   return run(config, database, parsed.command, async () => stdin);
@@ -82,5 +88,36 @@ for (const kind of databaseKinds()) {
     await t.throwsAsync(runLine(database, 'user enrol --file -', 'nobody'), {
       message: '- line 1: “nobody” is no e-mail address',
     });
+  });
+
+  test(`${kind}: links go out by mail, and whoever got none is named`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const smtp = await openSmtpServer(t);
+    await addUser(database, { email: 'ann@example.com' });
+    const one = 'user enrol ann@example.com --mail';
+    await t.throwsAsync(runLine(database, one), {
+      message: '--mail needs the settings SMTP_URL and MAIL_FROM in this shell',
+    });
+    t.is(await database.models.OneTimeLink.count(), 0, 'no link for nothing');
+    const sent = await runLine(database, one, '', smtp.settings);
+    t.is(sent.isBad, undefined);
+    t.deepEqual(smtp.mails[0]?.to, ['ann@example.com']);
+    t.true(smtp.mails[0]?.text.includes(`\n${sent.text}\n`));
+    const link = await database.models.OneTimeLink.findOne({ rejectOnEmpty: true });
+    t.truthy(link.mailed_at);
+
+    const disabled = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
+    await addUser(database, { email: 'off@example.com', ...disabled });
+    const list = 'bob@example.com\noff@example.com\neve@example.com\n';
+    smtp.manners.refuses = { DATA: '552 full' };
+    const failed = await runLine(database, 'user enrol --file - --mail', list, smtp.settings);
+    t.true(failed.isBad);
+    t.deepEqual(failed.note?.match(/No mail went to \S+ /g), [
+      'No mail went to bob@example.com. ',
+      'No mail went to eve@example.com. ',
+    ]);
+    t.regex(failed.note ?? '', /refused the mail \(it answered 552\)/);
+    t.is(failed.text.match(/one_time_links/g)?.length, 2, 'the links are there all the same');
+    t.is(smtp.mails.length, 1);
   });
 }

@@ -45,6 +45,19 @@ test('rules that are created over the API are in force from the answer on', asyn
   t.is(String(await (await device.connect('10.0.0.5', 80)).exchange('GET /')), 'GET /');
 });
 
+test('a one-time link lets its user in, and is another one each time', async (t) => {
+  await using gateway = await createGateway();
+  const first = await gateway.enrol('alice@example.com');
+  const link = await gateway.enrol('alice@example.com');
+  const open = (path: string) => gateway.inject('GET', path, { token: null });
+  t.is((await open(first)).status, 404, 'the later one takes its place');
+  const { status, text } = await open(link);
+  t.is(status, 200);
+  t.true(text.includes('alice@example.com'));
+  const shown = await fetch(new URL(link, await gateway.listen()));
+  t.is(shown.status, 200);
+});
+
 test('the default action of the configuration is in force from the answer on', async (t) => {
   await using gateway = await createGateway();
   const device = await gateway.addDevice();

@@ -1,6 +1,11 @@
 // Letting people in from the console: links are shown once, and can be revoked.
 
 import test from 'ava';
+import { Mailer } from '../../../../lib/mail/mailer.ts';
+import { Counters } from '../../../../lib/process/counters.ts';
+import { logInto } from '../../../../lib/testing/log.ts';
+import { until } from '../../../support/gateway/postern.ts';
+import { openSmtpServer } from '../../../support/network/smtp-server.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, Visitor } from '../../../support/web/visitor.ts';
@@ -72,5 +77,36 @@ for (const kind of firstKind()) {
     judgeText(t, await admin.post(PATH, { emails: NASTY, hours: NASTY }), PATH);
     judgeText(t, await admin.get(`${PATH}?email=${encodeURIComponent(NASTY)}`), PATH);
     t.is(await database.models.User.count(), before);
+  });
+
+  test(`${kind}: where mail is set up, a box sends the links, and the user's page says so`, async (t) => {
+    const smtp = await openSmtpServer(t);
+    const means = { counters: new Counters(), log: logInto([]) };
+    const mails = new Mailer(smtp.url, 'vpn@example.com', means);
+    t.teardown(() => mails.stop());
+    const bare = await openConsole(t, kind);
+    t.false((await bare.admin.get(PATH)).text.includes('name="mail"'));
+    const { admin, plainUser } = await openConsole(t, kind, smtp.settings, { mails });
+    t.true((await admin.get(PATH)).text.includes('name="mail"'));
+    const emails = 'new@example.com\nuser@example.com';
+    const unsent = await admin.post(PATH, { emails, hours: '1' });
+    t.false(unsent.text.includes('on their way'));
+    const made = await admin.post(PATH, { emails, hours: '1', mail: 'true' });
+    t.true(made.text.includes('The mails are on their way.'));
+    await smtp.waitFor(2);
+    const links = [...new Set(made.text.match(LINK))];
+    for (const [i, to] of ['new@example.com', 'user@example.com'].entries()) {
+      const mail = smtp.mails.find((one) => one.to[0] === to);
+      t.true(mail?.text.includes(links[i] ?? 'no link'), to);
+    }
+    const page = `/users/${plainUser.id}`;
+    const says = (words: string) =>
+      until(words, async () => (await admin.get(page)).text.includes(words));
+    await says(', sent by e-mail <time');
+    smtp.manners.refuses = { RCPT: '550 no' };
+    await admin.get(PATH);
+    await admin.post(PATH, { emails: 'user@example.com', hours: '1', mail: 'true' });
+    await says('. The mail server refused the mail (it answered 550)');
+    t.is(smtp.mails.length, 2);
   });
 }
