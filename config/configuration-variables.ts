@@ -79,6 +79,12 @@ export const configurationVariables = [
     sentence: 'The most that each device sends, in bits per second.',
   },
   {
+    name: 'DEFAULT_QUOTA',
+    form: 'value',
+    example: '100000000000',
+    sentence: 'The most that the devices of each user carry in a calendar month (UTC), in bytes.',
+  },
+  {
     name: 'DISABLE_VPN_ON_OIDC_ERROR',
     form: 'value',
     example: 'false',

@@ -49,6 +49,8 @@ export interface PeerConfig {
   /** The most that it gets and sends, in bits per second; null or left out: no limit. */
   readonly limitDown?: number | null;
   readonly limitUp?: number | null;
+  /** True: nothing passes but what is to or from the gateway itself; left out: false. */
+  readonly isOverQuota?: boolean;
   /**
    * Where it was heard last. Read only when the peer is added, so that its tunnel comes back after
    * a restart.

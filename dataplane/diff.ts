@@ -323,6 +323,7 @@ const PEER_PARTS: Comparison<PeerConfig> = {
   mtu: sameOrNone,
   limitDown: sameOrNone,
   limitUp: sameOrNone,
+  isOverQuota: (a, b) => (a ?? false) === (b ?? false),
   // It matters only when a peer is added.
   resume: () => true,
 };

@@ -51,6 +51,7 @@ import { OutwardJudge } from './path/outward.ts';
 import { type EndedPart, type FlowQuery, FlowList, type LiveFlow } from './path/flow-list.ts';
 import type { Listed } from './path/listed.ts';
 import { PacketPath } from './path/path.ts';
+import { OverQuota } from './path/over-quota.ts';
 import { RefusalList, type RefusalQuery, type SeenRefusal } from './path/refusal-list.ts';
 import { Refused } from './path/refused.ts';
 import { reasonNames, reasons } from './reasons.ts';
@@ -103,6 +104,7 @@ export class Pipeline {
   readonly #sanity: Sanity;
   readonly #mtus: Mtus;
   readonly #limits = new Limits();
+  readonly #overQuota = new OverQuota();
   readonly #path: PacketPath;
   readonly #handed: HandedOver;
   readonly #explainer: Explainer;
@@ -152,8 +154,9 @@ export class Pipeline {
     const filter = tracker.judge;
     const { handOver } = tunnel;
     const limits = this.#limits;
-    const inward = new InwardJudge({ sanity, filter, unfinished, mtus, limits, hasTun });
-    const outward = new OutwardJudge({ allowedIps, sanity, filter, mtus, limits });
+    const asked = { sanity, filter, mtus, limits, overQuota: this.#overQuota };
+    const inward = new InwardJudge({ ...asked, unfinished, hasTun });
+    const outward = new OutwardJudge({ ...asked, allowedIps });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
     const refusals = new RefusalTable({ random });
     this.#refusals = refusals;
@@ -410,6 +413,7 @@ export class Pipeline {
     this.#tracker.removePeer(peer.slot);
     this.#refusals.forget(peer.slot);
     this.#limits.set(peer.slot, null, null);
+    this.#overQuota.set(peer.slot, false);
     this.#tunnel.removePeer(peer);
   }
 
@@ -427,9 +431,11 @@ export class Pipeline {
   }
 
   /** Sets how large packets of a peer may be, and how many of them may come. */
-  #setSizes({ slot, isHere }: KnownPeer, { mtu, limitDown, limitUp }: PeerConfig): void {
-    this.#mtus.set(slot, mtu);
-    if (isHere) this.#limits.set(slot, limitDown, limitUp);
+  #setSizes({ slot, isHere }: KnownPeer, config: PeerConfig): void {
+    this.#mtus.set(slot, config.mtu);
+    if (!isHere) return;
+    this.#limits.set(slot, config.limitDown, config.limitUp);
+    this.#overQuota.set(slot, config.isOverQuota ?? false);
   }
 
   /** Sets the addresses of this host (4 or 16 bytes each), beside those of the tunnel. */

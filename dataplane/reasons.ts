@@ -73,6 +73,8 @@ const names = [
   'packet_too_big',
   // More than the limit of a device, to it or from it.
   'rate_limit',
+  // Its owner has carried as much this month as they may.
+  'quota_exceeded',
   'rule_drop',
   'default_drop',
   'no_peer',

@@ -100,6 +100,21 @@ export class Sanity {
       : reasons.none;
   }
 
+  /** Whether a packet comes from the gateway's own address; it reads the addresses alone. */
+  isFromGateway(view: DataView, offset: number): boolean {
+    if (view.getUint8(offset) >> 4 === 4)
+      return this.#own4 !== null && this.#own4.isAddress(view.getInt32(offset + 12), 0, 0, 0);
+    return (
+      this.#own6 !== null &&
+      this.#own6.isAddress(
+        view.getInt32(offset + 8),
+        view.getInt32(offset + 12),
+        view.getInt32(offset + 16),
+        view.getInt32(offset + 20),
+      )
+    );
+  }
+
   /** Where a packet goes: one of the places above. */
   placeOf(packet: InnerPacket): number {
     const own = packet.version === 4 ? this.#own4 : this.#own6;

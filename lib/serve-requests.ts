@@ -25,12 +25,14 @@ import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gate
 import { Counters } from './process/counters.ts';
 import { startHourly } from './process/hourly.ts';
 import type { Log } from './process/log.ts';
+import { PendingUsage } from './reconcile/pending-usage.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import { forgetEntries } from './records/audit.ts';
 import { effectiveConfiguration, type FixedSettings } from './records/effective-configuration.ts';
 import { createServer } from './server.ts';
 import type { Services } from './services.ts';
+import { forgetUsage } from './users/usage.ts';
 
 /** How long requests under way may go on when the gateway stops. */
 const DRAIN_MS = 1_500;
@@ -146,6 +148,7 @@ function startChores(
     forgetLinks(database),
     metadata,
     history,
+    forgetUsage(database),
   ];
   const forgetting = startHourly(chores, log);
   return {
@@ -186,12 +189,18 @@ async function listenForRequests(server: Server, config: Config): Promise<void> 
 }
 
 function samplerOf(
-  options: Omit<SamplerOptions, 'deviceIdOf' | 'onSample'>,
+  options: Omit<SamplerOptions, 'deviceIdOf' | 'onSample' | 'usage'>,
   { reconciler, presence, ...history }: Followers,
 ): Sampler {
+  const usage = new PendingUsage({
+    ...options,
+    ownerIdOf: (key) => reconciler.lastOwnerIdOf(key),
+    hasQuota: (userId) => reconciler.hasQuota(userId),
+  });
   return new Sampler({
     ...options,
     ...history,
+    usage,
     deviceIdOf: (key) => reconciler.deviceIdOf(key),
     onSample: ({ peers }) => presence.observe(peers),
   });

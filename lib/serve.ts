@@ -166,6 +166,7 @@ function rowSettings(
     default_client_mtu: mtu,
     default_limit_down: limitDown,
     default_limit_up: limitUp,
+    default_quota: quota,
     default_action: action,
   }: FixedSettings,
 ): Omit<TranslateSettings, keyof Networks | 'gatewayId'> {
@@ -175,6 +176,7 @@ function rowSettings(
     ...(mtu === undefined ? {} : { defaultClientMtu: mtu }),
     ...(limitDown === undefined ? {} : { defaultLimitDown: limitDown }),
     ...(limitUp === undefined ? {} : { defaultLimitUp: limitUp }),
+    ...(quota === undefined ? {} : { defaultQuota: quota }),
     ...(action === undefined ? {} : { defaultAction: action }),
   };
 }

@@ -42,7 +42,7 @@ export {
   type SentName,
   type SentOf,
 } from './fields/field.ts';
-export { limit } from './fields/limits.ts';
+export { limit, quota } from './fields/limits.ts';
 export { groupFields, MANUAL } from './fields/group.ts';
 export type { ProviderKind } from './fields/identity.ts';
 export {
@@ -228,6 +228,14 @@ export {
   STEPS,
 } from './queries/history.ts';
 export { rollUpHistory } from './queries/roll-up.ts';
+export {
+  forgetQuotaUsage,
+  type Month,
+  monthOf,
+  readQuotaUsage,
+  recordQuotaUsage,
+  type UsageReport,
+} from './queries/quota-usage.ts';
 export {
   type Arrival,
   readArrivals,

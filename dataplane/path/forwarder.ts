@@ -1,7 +1,7 @@
 // Acts on verdicts, one packet after the other: takes the packet from the limits, tracks it, clamps
 // it, marks it for the TUN or for encryption, or turns it into the answer to its sender. What is
-// over a limit is as if it had never come: no flow and no hit of a rule remembers it. At the end of
-// a batch the engine writes and encrypts what was marked.
+// over a limit or a quota is as if it had never come: no flow and no hit of a rule remembers it. At
+// the end of a batch the engine writes and encrypts what was marked.
 
 import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT } from '../constants.ts';
 import {
@@ -85,7 +85,7 @@ export class Forwarder {
   /** Acts on the verdict on descriptor `i`, which peer `from` sent. */
   inward(batch: Batch, i: number, from: Peer, verdict: Verdict, now: number): void {
     const { packet, reason, to } = verdict;
-    if (reason === reasons.rate_limit) return;
+    if (isAsIfNever(reason)) return;
     if (verdict.wasFiltered) this.#tracker.track(packet, verdict.flow);
     if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
     if (reason === reasons.none) this.#limits.take(from.slot, UP, packet.length);
@@ -116,7 +116,7 @@ export class Forwarder {
   handed(batch: Batch, i: number, from: KnownPeer, verdict: Verdict, now: number): void {
     const { packet, reason, flow, to } = verdict;
     flow.rule = NO_RULE;
-    if (reason === reasons.rate_limit) return;
+    if (isAsIfNever(reason)) return;
     if (verdict.wasFiltered) this.#tracker.track(packet, flow);
     if (reason !== reasons.none || to === null || !isOwn(to)) return;
     this.#limits.take(to.slot, DOWN, packet.length);
@@ -129,7 +129,7 @@ export class Forwarder {
     const { packet, reason } = verdict;
     if (verdict.place === TO_WORKER)
       return this.#handOver.mark(batch, i, verdict.to!.worker, KIND_FROM_TUN, null);
-    if (reason === reasons.rate_limit) return;
+    if (isAsIfNever(reason)) return;
     const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
     if (verdict.wasFiltered) this.#trackFromTun(batch.view, offset, verdict);
     if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
@@ -201,6 +201,11 @@ export class Forwarder {
     this.#hasSealWork = true;
     return this.#sender.sendPacket(peer, batch, i, headerBytes, now, from);
   }
+}
+
+/** Whether a packet that was refused for a reason is as if it had never come. */
+function isAsIfNever(reason: number): boolean {
+  return reason === reasons.rate_limit || reason === reasons.quota_exceeded;
 }
 
 /** Bytes of the packets into which the packet of descriptor `i` from the TUN is cut. */

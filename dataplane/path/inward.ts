@@ -1,6 +1,7 @@
 // The verdict on an inner packet that a peer sent. The checks in their order:
 //
-//     readable -> addresses -> form -> where it goes -> filter -> whether it can go there -> limits
+//     readable -> addresses -> form -> where it goes -> filter -> whether it can go there -> quotas
+//     -> limits
 //
 // The first check that refuses the packet gives the reason. The verdict depends on the packet, the
 // peer, the tables and the time. Asking for it changes none of them; forwarder.ts acts on it.
@@ -16,6 +17,7 @@ import { findMalformed } from '../wire/malformed.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import { DOWN, type Limits, UP } from './limits.ts';
 import type { Mtus } from './mtu.ts';
+import type { OverQuota } from './over-quota.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
 
 /** What a verdict on a packet of a peer is read from; only methods that change nothing. */
@@ -25,6 +27,7 @@ export interface InwardTables {
   readonly unfinished: Pick<UnfinishedDatagrams, 'judge'>;
   readonly mtus: Pick<Mtus, 'isTooBig'>;
   readonly limits: Pick<Limits, 'isReached'>;
+  readonly overQuota: Pick<OverQuota, 'has'>;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
 }
@@ -36,16 +39,18 @@ export class InwardJudge {
   readonly #unfinished: InwardTables['unfinished'];
   readonly #mtus: InwardTables['mtus'];
   readonly #limits: InwardTables['limits'];
+  readonly #overQuota: InwardTables['overQuota'];
   readonly #hasTun: boolean;
   /** True: no packet passes, whatever peers and rules say. */
   isClosed = false;
 
-  constructor({ sanity, filter, unfinished, mtus, limits, hasTun }: InwardTables) {
+  constructor({ sanity, filter, unfinished, mtus, limits, overQuota, hasTun }: InwardTables) {
     this.#sanity = sanity;
     this.#filter = filter;
     this.#unfinished = unfinished;
     this.#mtus = mtus;
     this.#limits = limits;
+    this.#overQuota = overQuota;
     this.#hasTun = hasTun;
   }
 
@@ -97,6 +102,7 @@ export class InwardJudge {
     // Its hop was counted where it came in.
     verdict.to = to;
     if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    if (this.#overQuota.has(to.slot)) return reasons.quota_exceeded;
     if (this.#limits.isReached(to.slot, DOWN)) return reasons.rate_limit;
     verdict.place = TO_PEER;
     return reasons.none;
@@ -119,12 +125,18 @@ export class InwardJudge {
     const malformed = findMalformed(view, offset, packet);
     if (malformed !== reasons.none) return malformed;
     const place = this.#sanity.placeOf(packet);
-    if (place === PLACE_OUTSIDE) return this.#toTun(view, offset, from, verdict);
+    if (place === PLACE_OUTSIDE) return this.#toTun(view, offset, from, verdict, false);
     if (place === PLACE_GATEWAY) return this.#toGateway(view, offset, from, verdict);
     return this.#toPeer(view, offset, from, verdict);
   }
 
-  #toTun(view: DataView, offset: number, from: KnownPeer, verdict: Verdict): number {
+  #toTun(
+    view: DataView,
+    offset: number,
+    from: KnownPeer,
+    verdict: Verdict,
+    isToGateway: boolean,
+  ): number {
     const { packet } = verdict;
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
@@ -133,6 +145,7 @@ export class InwardJudge {
       const unfinished = this.#unfinished.judge(view, offset, packet, from.slot);
       if (unfinished !== reasons.none) return unfinished;
     }
+    if (!isToGateway && this.#overQuota.has(from.slot)) return reasons.quota_exceeded;
     if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
     verdict.place = TO_TUN;
     return reasons.none;
@@ -143,7 +156,7 @@ export class InwardJudge {
    * echo requests are answered.
    */
   #toGateway(view: DataView, offset: number, from: KnownPeer, verdict: Verdict): number {
-    if (this.#hasTun) return this.#toTun(view, offset, from, verdict);
+    if (this.#hasTun) return this.#toTun(view, offset, from, verdict, true);
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
     if (!isEchoRequest(view, offset, verdict.packet)) return reasons.no_tun;
@@ -165,8 +178,10 @@ export class InwardJudge {
     if (packet.hopLimit <= 1) return reasons.hop_limit_exceeded;
     verdict.to = to;
     if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    // The worker of another peer asks that peer's quota and limit itself.
+    if (this.#overQuota.has(from.slot) || this.#overQuota.has(to.slot))
+      return reasons.quota_exceeded;
     if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
-    // The worker of another peer asks that peer's limit itself.
     if (this.#limits.isReached(to.slot, DOWN)) return reasons.rate_limit;
     verdict.place = TO_PEER;
     return reasons.none;

@@ -1,7 +1,7 @@
 // The verdict on a packet from the TUN. The checks in their order:
 //
 //     whole -> the peer of its destination -> source -> readable -> no own datagram -> flow -> size
-//     -> limit
+//     -> quota -> limit
 //
 // What is for a peer of another worker is judged there, from the beginning.
 //
@@ -17,15 +17,17 @@ import type { AllowedIps } from '../wireguard/allowed-ips.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import { DOWN, type Limits } from './limits.ts';
 import type { Mtus } from './mtu.ts';
+import type { OverQuota } from './over-quota.ts';
 import { TO_PEER, TO_WORKER, type Verdict } from './verdict.ts';
 
 /** What a verdict on a packet from the TUN is read from; only methods that change nothing. */
 export interface OutwardTables {
   readonly allowedIps: Pick<AllowedIps<KnownPeer>, 'lookUp4' | 'lookUp6'>;
-  readonly sanity: Pick<Sanity, 'outward' | 'isOwnDatagram'>;
+  readonly sanity: Pick<Sanity, 'outward' | 'isOwnDatagram' | 'isFromGateway'>;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isSuperPacketTooBig'>;
   readonly limits: Pick<Limits, 'isReached'>;
+  readonly overQuota: Pick<OverQuota, 'has'>;
 }
 
 /** Judges packets from the TUN. Never allocates. */
@@ -35,15 +37,17 @@ export class OutwardJudge {
   readonly #filter: Judge;
   readonly #mtus: OutwardTables['mtus'];
   readonly #limits: OutwardTables['limits'];
+  readonly #overQuota: OutwardTables['overQuota'];
   /** True: no packet passes, whatever peers and rules say. */
   isClosed = false;
 
-  constructor({ allowedIps, sanity, filter, mtus, limits }: OutwardTables) {
+  constructor({ allowedIps, sanity, filter, mtus, limits, overQuota }: OutwardTables) {
     this.#allowedIps = allowedIps;
     this.#sanity = sanity;
     this.#filter = filter;
     this.#mtus = mtus;
     this.#limits = limits;
+    this.#overQuota = overQuota;
   }
 
   /** Judges the packet at `offset`; `wasTruncated`: the kernel cut it off. */
@@ -88,6 +92,8 @@ export class OutwardJudge {
       if (this.#mtus.isSuperPacketTooBig(view, offset, packet, to.slot))
         return reasons.packet_too_big;
     }
+    if (this.#overQuota.has(to.slot) && !this.#sanity.isFromGateway(view, offset))
+      return reasons.quota_exceeded;
     if (this.#limits.isReached(to.slot, DOWN)) return reasons.rate_limit;
     verdict.place = TO_PEER;
     return reasons.none;

@@ -61,6 +61,7 @@ const TEXTS = [
   'routes',
   'down',
   'up',
+  'quota',
   'role',
   'destination',
   'action',

@@ -118,10 +118,10 @@ export const commands = {
     needs: ['id'],
   },
   'user limit': {
-    usage: '--email E [--down BITS] [--up BITS]',
+    usage: '--email E [--down BITS] [--up BITS] [--quota BYTES]',
     sentence:
-      'Limits what each device of a user gets (--down) and sends (--up), in bits per second; none takes the limit away, so that the settings say it.',
-    takes: ['email', 'down', 'up', 'json'],
+      'Limits what each device of a user gets (--down) and sends (--up), in bits per second, and what all of them carry in a calendar month (--quota), in bytes; none takes the limit away, so that the settings say it.',
+    takes: ['email', 'down', 'up', 'quota', 'json'],
     needs: ['email'],
   },
   'user set-role': {

@@ -25,6 +25,10 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'password-stdin': ['', 'Reads the password from standard input.'],
   down: ['BITS', 'Bits per second to a device, 64000 to 100000000000; none: no limit of its own.'],
   up: ['BITS', 'Bits per second from a device, likewise.'],
+  quota: [
+    'BYTES',
+    'Bytes in a calendar month, both ways together, 1000000 to 1000000000000000; none: no quota of its own.',
+  ],
   'no-password': ['', 'Makes a user who signs in through an identity provider alone.'],
   'reset-mfa': ['', 'Takes all second factors away.'],
   replace: ['', 'Takes the place of what is there.'],

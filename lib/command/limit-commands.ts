@@ -1,5 +1,5 @@
-// The commands of limits: how much a device, or each device of a user, may get and send. They are
-// judged as the API judges them.
+// The commands of limits: how much a device, or each device of a user, may get and send, and how
+// much a user may carry in a month. They are judged as the API judges them.
 
 import { lockUserOf } from '../auth/accounts.ts';
 import { deviceSchema } from '../devices/devices.ts';
@@ -19,6 +19,7 @@ const NONE = 'none';
 const HINTS: Hints = {
   limit_down: `--down 10000000|${NONE}`,
   limit_up: `--up 10000000|${NONE}`,
+  quota: `--quota 100000000000|${NONE}`,
 };
 
 const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
@@ -31,7 +32,8 @@ export const limitCommands: Partial<Record<CommandName, Run>> = {
 
 async function limitDevice(database: Database, { options }: Command): Promise<Outcome> {
   const { id = '' } = options;
-  const { values, faults } = judgeDevice(limitsIn(options), 'update');
+  const typed = typedIn(options, '--down, --up or both: bits per second');
+  const { values, faults } = judgeDevice(typed, 'update');
   refuse(faults);
   const { result: device } = await writeTransaction(database, async (transaction) => {
     const found = await lockDevice(database, id, transaction);
@@ -43,23 +45,27 @@ async function limitDevice(database: Database, { options }: Command): Promise<Ou
 
 async function limitUser(database: Database, { options }: Command): Promise<Outcome> {
   const { email = '' } = options;
-  const { values, faults } = judgeUser(limitsIn(options), 'update');
+  const typed = typedIn(options, '--down or --up: bits per second; or --quota: bytes in a month');
+  const { values, faults } = judgeUser(typed, 'update');
   refuse(faults);
   const { result: user } = await writeTransaction(database, async (transaction) =>
     (await lockUserOf(database, email, transaction)).update(values, { transaction }),
   );
-  return said(user, `Each device of ${user.email}`, 'the settings say');
+  const outcome = said(user, `Each device of ${user.email}`, 'the settings say');
+  const { quota } = user;
+  const bytes = quota === null ? 'what the settings say' : `${quota} bytes`;
+  return {
+    text: `${outcome.text} All of them together carry ${bytes} in a month.`,
+    data: { ...(outcome.data as object), quota },
+  };
 }
 
-/** The fields that were typed; at least one is. */
-function limitsIn({ down, up }: Command['options']): Record<string, unknown> {
-  if (down === undefined && up === undefined)
-    throw new Error(`give --down, --up or both: bits per second, or ${NONE}`);
-  const valueOf = (text: string): string | null => (text === NONE ? null : text);
-  return {
-    ...(down === undefined ? {} : { limit_down: valueOf(down) }),
-    ...(up === undefined ? {} : { limit_up: valueOf(up) }),
-  };
+/** The fields that were typed; at least one is. `wanted`: what to type, and what it means. */
+function typedIn({ down, up, quota }: Command['options'], wanted: string): Record<string, unknown> {
+  const typed = Object.entries({ limit_down: down, limit_up: up, quota });
+  const given = typed.filter(([, text]) => text !== undefined);
+  if (given.length === 0) throw new Error(`give ${wanted}, or ${NONE}`);
+  return Object.fromEntries(given.map(([name, text]) => [name, text === NONE ? null : text]));
 }
 
 function said(

@@ -18,6 +18,7 @@ export const optionTypes = {
   role: { type: 'string' },
   down: { type: 'string' },
   up: { type: 'string' },
+  quota: { type: 'string' },
   destination: { type: 'string' },
   action: { type: 'string' },
   'port-type': { type: 'string' },

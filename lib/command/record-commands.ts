@@ -4,6 +4,7 @@
 import {
   type Database,
   lockScopes,
+  readOrCreateConfiguration,
   readUsers,
   removeDevices,
   removeUser,
@@ -17,6 +18,7 @@ import {
   judgeEmailTaken,
   judgeUser,
   showUser,
+  showUsers,
   userChanges,
 } from '../users/users.ts';
 import { endWait, lockUserOf } from '../auth/accounts.ts';
@@ -24,6 +26,7 @@ import { readWaits } from '../auth/attempts.ts';
 import type { CommandName } from './grammar.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import type { Command, Outcome, Run } from './run.ts';
+import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 import { lockDevice } from '../devices/switches.ts';
 import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
 import { table } from './text-table.ts';
@@ -60,16 +63,23 @@ async function createUser(
     refuse(await judgeEmailTaken(database, input, null, transaction));
     return database.models.User.create({ email: '', ...changes }, { transaction });
   });
+  const shown = showUser(user, 0, null);
   if (password === null || passwordStdin)
-    return { text: `${user.email} is made, ${user.role}.`, data: showUser(user) };
+    return { text: `${user.email} is made, ${user.role}.`, data: shown };
   return {
     text: password,
-    data: { ...showUser(user), password },
+    data: { ...shown, password },
     note: labelOfPassword(user.email),
   };
 }
 
-async function listUsers(database: Database): Promise<Outcome> {
+async function listUsers(
+  database: Database,
+  _command: Command,
+  _readStdin: () => Promise<string>,
+  fixed: FixedSettings = {},
+): Promise<Outcome> {
+  const stored = await readOrCreateConfiguration(database);
   const users = await readUsers(database);
   const waits = await readWaits(database, users);
   const rows = users.map((user) => [
@@ -81,7 +91,7 @@ async function listUsers(database: Database): Promise<Outcome> {
   ]);
   return {
     text: table(['id', 'e-mail', 'role', 'state', 'last sign-in'], rows),
-    data: users.map(showUser),
+    data: await showUsers(database, users, effectiveConfiguration(stored, fixed)),
   };
 }
 

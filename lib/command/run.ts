@@ -32,6 +32,8 @@ export interface Options {
   /** Limits to and from a device, in bits per second; the API's rules judge them. */
   readonly down?: string;
   readonly up?: string;
+  /** Bytes in a month, likewise. */
+  readonly quota?: string;
   readonly destination?: string;
   readonly action?: string;
   readonly portType?: string;

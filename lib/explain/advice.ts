@@ -24,6 +24,7 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   hop_limit_exceeded: 'Look for a loop of routes.',
   packet_too_big: 'Lower the MTU of the device.',
   rate_limit: 'Wait for a moment, or raise the limit of the device.',
+  quota_exceeded: 'Raise the quota of the user, or wait for the next month.',
   peer_no_endpoint: 'Let the device connect first: this gateway does not know where it is.',
   peer_elsewhere: 'Ask the gateway to which the device is connected.',
   packet_source_forged:

@@ -66,6 +66,7 @@ const OF_REASONS: Readonly<Partial<Record<ReasonName, GateName>>> = {
   peer_gone: 'way',
   packet_too_big: 'size',
   rate_limit: 'limit',
+  quota_exceeded: 'limit',
   peer_no_endpoint: 'receiver',
   peer_elsewhere: 'receiver',
 };

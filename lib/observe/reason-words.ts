@@ -67,6 +67,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   packet_too_big:
     'A packet was larger than the tunnel allows; the gateway sent the right size to its sender.',
   rate_limit: 'A device got or sent more than its limit allows.',
+  quota_exceeded: 'The owner of a device has carried as much this month as the quota allows.',
   rule_drop: 'A rule drops it.',
   default_drop: 'No rule matches it, and the default action is to drop.',
   no_peer: 'No served device has the address that it was sent to.',
@@ -108,6 +109,7 @@ const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
   'hop_limit_exceeded',
   'packet_too_big',
   'rate_limit',
+  'quota_exceeded',
   'no_tun',
   'database_away',
 ]);

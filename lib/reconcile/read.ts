@@ -57,6 +57,8 @@ export interface RowSettings {
   /** Limits of devices without one of their own or of their owner, in bits per second. */
   readonly defaultLimitDown: number | null;
   readonly defaultLimitUp: number | null;
+  /** The quota of users without one of their own, in bytes. */
+  readonly defaultQuota: number | null;
   /** What happens to packets that no rule matches. */
   readonly defaultAction: RuleAction;
 }
@@ -217,6 +219,7 @@ async function readSettings(database: Database, transaction: Transaction): Promi
     defaultClientMtu: configuration?.default_client_mtu ?? null,
     defaultLimitDown: configuration?.default_limit_down ?? null,
     defaultLimitUp: configuration?.default_limit_up ?? null,
+    defaultQuota: configuration?.default_quota ?? null,
     defaultAction: configuration?.default_action ?? 'accept',
   };
 }

@@ -8,8 +8,10 @@ import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import {
   type Database,
   isDatabaseReadOnly,
+  monthOf,
   pruneChanges,
   readDevices,
+  readQuotaUsage,
   recordHeartbeat,
   type Revision,
 } from '../../models/index.ts';
@@ -31,6 +33,8 @@ const HEARTBEAT_MS = 5_000;
 /** The least time between two beats, however often something changes. */
 const EARLY_BEAT_MS = 500;
 const PRUNE_MS = 60_000;
+/** How often it is read what users with a quota carried, at all gateways. */
+const USAGE_MS = 2_000;
 /** Revisions whose changes are kept for gateways that lag behind. */
 const CHANGES_KEPT = 10_000;
 
@@ -72,6 +76,7 @@ export interface ReconcilerWork {
   /** Unix time in ms; null before the first. */
   readonly lastTurnMs: number | null;
   readonly isFailing: boolean;
+  readonly usersOverQuota: number;
   /** Whether no packet passes, because the database cannot be read for too long. */
   readonly isClosed: boolean;
 }
@@ -102,6 +107,7 @@ export class Reconciler {
   #beatAtMs = 0;
   #recordedRevision: Revision | null = null;
   #prunedAtMs = 0;
+  #usageReadAtMs = 0;
 
   /** The greatest time that initiations may be dated with. */
   #greatestMs: number;
@@ -172,7 +178,8 @@ export class Reconciler {
   get work(): ReconcilerWork {
     const isFailing = this.#error !== null || this.isStuck;
     const { appliedRevision, isClosed } = this;
-    return { ...this.#work, appliedRevision, isFailing, isClosed };
+    const usersOverQuota = this.#translation.quotas.overCount;
+    return { ...this.#work, appliedRevision, isFailing, usersOverQuota, isClosed };
   }
 
   /** True while a turn hangs, on a database that accepts and does not answer say. */
@@ -213,6 +220,11 @@ export class Reconciler {
   /** The device that is served under a public key; null where none is. */
   servedDeviceOf(publicKey: string): KnownDevice | null {
     return this.#translation.servedDeviceOf(publicKey);
+  }
+
+  /** Whether a user has a quota. */
+  hasQuota(userId: string): boolean {
+    return this.#translation.quotas.has(userId);
   }
 
   /** What rows would change of what is in force if they were committed now; nothing changes. */
@@ -310,10 +322,25 @@ export class Reconciler {
     this.#readRevision = revision;
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
+    await this.#readUsage();
     await this.#putInForce();
     await this.#clock.noteRead();
     this.#appliedRevision = revision;
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
+  }
+
+  /** Reads what users carried who have a quota: now and then of all, else of whom it is unknown. */
+  async #readUsage(): Promise<void> {
+    const { database, wallMs } = this.#options;
+    const { quotas } = this.#translation;
+    const nowMs = wallMs();
+    const isDue = Math.abs(nowMs - this.#usageReadAtMs) >= USAGE_MS;
+    const userIds = isDue ? quotas.limited : quotas.unread;
+    if (isDue) this.#usageReadAtMs = nowMs;
+    if (userIds.length === 0) return;
+    const month = monthOf(nowMs);
+    const used = await readQuotaUsage(database, month, userIds);
+    this.#translation.hearUsage(month, userIds, used);
   }
 
   /** Puts in force what the rows mean by now, unless that is in force already. */

@@ -6,6 +6,7 @@ import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
 import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
 import type { Log } from '../process/log.ts';
 import type { History } from './history.ts';
+import type { PendingUsage } from './pending-usage.ts';
 
 /** Each sample is a commit to the disk, and whatever packets arrive during it wait for a core. */
 const SAMPLE_MS = 1_000;
@@ -22,6 +23,8 @@ export interface SamplerOptions {
   readonly log: Log;
   /** Keeps what was carried over time; left out: nothing is kept. */
   readonly history?: History;
+  /** Keeps what users carried; left out: nothing is kept. */
+  readonly usage?: PendingUsage;
   /** Gets what each sample saw. */
   readonly onSample?: (sample: Sample) => void;
 }
@@ -52,6 +55,7 @@ export class Sampler {
     this.#timer = null;
     await this.#running;
     await this.sample();
+    await this.#options.usage?.write(true);
     await this.#options.history?.stop();
   }
 
@@ -85,6 +89,7 @@ export class Sampler {
 
   async #sampleAndWrite(): Promise<void> {
     await this.#sampleOnce();
+    await this.#options.usage?.write();
     await this.#options.history?.write();
   }
 
@@ -112,6 +117,7 @@ export class Sampler {
 
   #observe(sample: Sample): void {
     for (const peer of sample.peers) {
+      this.#options.usage?.device(peer.publicKey, peer.rxInnerBytes + peer.txInnerBytes);
       const deviceId = this.#options.deviceIdOf(peer.publicKey);
       if (deviceId === null) continue;
       this.#options.history?.device(deviceId, peer.rxInnerBytes, peer.txInnerBytes);

@@ -34,6 +34,7 @@ export interface TranslateSettings {
   readonly defaultClientMtu?: number | null;
   readonly defaultLimitDown?: number | null;
   readonly defaultLimitUp?: number | null;
+  readonly defaultQuota?: number | null;
   readonly defaultAction?: RuleAction;
 }
 

@@ -12,6 +12,7 @@ import {
 import type { ObeyedDevice, RuleAction, ObeyedUser } from '../../models/index.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
 import { Places } from './places.ts';
+import { Quotas } from './quotas.ts';
 import { TranslatedRules } from './translated-rules.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
@@ -82,6 +83,7 @@ export class Translation {
   /** By public key: devices that were deleted, and whose they were. */
   readonly #deleted = new Map<string, { readonly id: string; readonly ownerId: string }>();
   readonly #rules: TranslatedRules;
+  readonly #quotas: Quotas;
   readonly #refusedDevices = new Map<string, string>();
   /** Public keys of devices that are pending. */
   readonly #pendingKeys = new Set<string>();
@@ -92,6 +94,7 @@ export class Translation {
     defaultClientMtu: null,
     defaultLimitDown: null,
     defaultLimitUp: null,
+    defaultQuota: null,
   };
   /** What happens to packets that no rule matches; null until it is read. */
   #defaultAction: RuleAction | null = null;
@@ -109,6 +112,7 @@ export class Translation {
     this.#numbers = numbers;
     this.#rules = new TranslatedRules(numbers);
     this.#places = new Places(maxPeers);
+    this.#quotas = new Quotas(settings.defaultQuota);
   }
 
   /** How many devices there are, served or not. */
@@ -145,6 +149,16 @@ export class Translation {
     this.#returning.clear();
   }
 
+  /** Who has a quota, and who is over it. */
+  get quotas(): Pick<Quotas, 'has' | 'limited' | 'overCount' | 'unread'> {
+    return this.#quotas;
+  }
+
+  /** Takes what users carried in a month, which changes without a change row. */
+  hearUsage(...heard: Parameters<Quotas['hear']>): void {
+    this.#renew(this.#quotas.hear(...heard));
+  }
+
   /** Sets the time, which also goes back if the clock is set: what has a time may begin or end. */
   passTo(nowMs: number): void {
     if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
@@ -153,6 +167,7 @@ export class Translation {
       for (const device of this.#endingDevices) this.#judgeDevice(device, nowMs);
     }
     this.#rules.passTo(nowMs);
+    this.#renew(this.#quotas.passTo(nowMs));
     this.#judgedAtMs = nowMs;
   }
 
@@ -304,6 +319,7 @@ export class Translation {
     for (const [id, owner] of this.#owners) {
       if (users.has(id)) continue;
       owner.row = null;
+      this.#quotas.take(id, null);
       this.#takeGroups(id, []);
       this.#judge(owner, this.#judgedAtMs);
       this.#forgetUnused(id, owner);
@@ -314,6 +330,7 @@ export class Translation {
     const before = this.#rowSettings;
     this.#rowSettings = settings;
     this.#defaultAction = this.#settings.defaultAction ?? settings.defaultAction;
+    this.#renew(this.#quotas.setDefault(settings.defaultQuota));
     // All sessions must be judged again.
     if (settings.vpnSessionDuration !== before.vpnSessionDuration)
       this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
@@ -331,7 +348,8 @@ export class Translation {
     const before = owner.row;
     owner.row = row;
     if (before?.limit_down !== row?.limit_down || before?.limit_up !== row?.limit_up)
-      for (const { publicKey } of owner.devices) this.#pendingKeys.add(publicKey);
+      this.#renew([id]);
+    this.#renew(this.#quotas.take(id, row));
     this.#judge(owner, nowMs);
     this.#forgetUnused(id, owner);
   }
@@ -341,9 +359,15 @@ export class Translation {
     const before = owner.groups;
     owner.groups = holdAll(this.#numbers, ids);
     releaseAll(this.#numbers, before);
-    if (owner.groups !== before)
-      for (const { publicKey } of owner.devices) this.#pendingKeys.add(publicKey);
+    if (owner.groups !== before) this.#renew([userId]);
     this.#forgetUnused(userId, owner);
+  }
+
+  /** All devices of users become pending. */
+  #renew(userIds: readonly string[]): void {
+    for (const userId of userIds)
+      for (const { publicKey } of this.#owners.get(userId)?.devices ?? [])
+        this.#pendingKeys.add(publicKey);
   }
 
   #takeDevice(id: string, row: ObeyedDevice | null, nowMs: number): void {
@@ -454,6 +478,7 @@ export class Translation {
       ...(device.usesDefaultMtu ? { mtu: defaultMtu(defaultClientMtu, this.#settings) } : {}),
       ...(groups === '' ? {} : { groups }),
       ...limits,
+      ...(this.#quotas.isOver(device.ownerId) ? { isOverQuota: true } : {}),
     };
   }
 }

@@ -5,7 +5,9 @@ import type Joi from 'joi';
 import {
   type Database,
   emailKey,
+  monthOf,
   Op,
+  readQuotaUsage,
   readUsers,
   removeUser,
   type Selection,
@@ -28,7 +30,9 @@ import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, mark, text, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
+import { isUsedUp } from '../reconcile/quotas.ts';
 import type { Collection, RecordContext } from '../records/collection.ts';
+import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { columnsSent, limited, schemaOf, type SentColumn } from '../judge/resource.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
@@ -75,12 +79,38 @@ export function judgePasswordFields(
   return judged;
 }
 
-/** A user as it is shown. */
-export function showUser(user: UserRow): Shown {
-  return shownUser(user, { enabled: user.disabled_at === null });
+/** A user as it is shown who carried so many bytes this month; `byDefault`: the quota of all. */
+export function showUser(user: UserRow, used: number, byDefault: number | null): Shown {
+  return shownUser(user, {
+    enabled: user.disabled_at === null,
+    quota_used: used,
+    quota_exceeded: isUsedUp(user.quota ?? byDefault, used),
+  });
+}
+
+/** Users as they are shown, with what they carried this month. */
+export async function showUsers(
+  database: Database,
+  users: readonly UserRow[],
+  { default_quota }: Pick<EffectiveConfiguration, 'default_quota'>,
+): Promise<Shown[]> {
+  const usage = await readUsage(database, users);
+  return users.map((user) => showUser(user, usage.get(user.id) ?? 0, default_quota));
+}
+
+function readUsage(
+  database: Database,
+  users: readonly Pick<UserRow, 'id'>[],
+  transaction?: Transaction,
+): ReturnType<typeof readQuotaUsage> {
+  const ids = users.map(({ id }) => id);
+  return readQuotaUsage(database, monthOf(Date.now()), ids, transaction);
 }
 
 const shownUser = showerOf(userFields);
+
+/** How long a list may be remembered: what users carried changes without a change row. */
+const USAGE_KEEP_MS = 200;
 
 /** What users need of the server. */
 export interface UserContext extends RecordContext {
@@ -94,7 +124,8 @@ export interface UserContext extends RecordContext {
 export class Users implements Collection<UserValues> {
   readonly name = 'users';
   readonly wrapper = 'user';
-  readonly sources = [{ table: 'users' }] as const;
+  readonly sources = [{ table: 'users' }, { table: 'configurations' }] as const;
+  readonly keepMs = USAGE_KEEP_MS;
   readonly filters = userFilters;
   readonly judge = judgeUser;
   readonly #context: UserContext;
@@ -104,14 +135,14 @@ export class Users implements Collection<UserValues> {
   }
 
   async list(selection: Selection): Promise<Shown[]> {
-    return (await readUsers(this.#database, selection)).map(showUser);
+    return this.#show(await readUsers(this.#database, selection));
   }
 
   async show(id: string): Promise<Shown> {
-    if (!isUuid(id)) return showUser(await findUser(this.#database, id));
+    if (!isUuid(id)) return this.#showOne(await findUser(this.#database, id));
     const [user] = await readUsers(this.#database, { ids: [id.toLowerCase()] });
     if (user === undefined) throw new ApiError('not_found');
-    return showUser(user);
+    return this.#showOne(user);
   }
 
   async create(request: Request, input: Judged<UserValues>): Promise<Shown> {
@@ -125,12 +156,12 @@ export class Users implements Collection<UserValues> {
       write: (transaction, row) =>
         this.#database.models.User.create(row, { transaction, validate: false }),
     });
-    return showUser(user);
+    return showUser(user, 0, null);
   }
 
   async update(request: Request, id: string, input: Judged<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
-    const user = await this.#context.writes.run(request, {
+    const [user, usage] = await this.#context.writes.run(request, {
       scopes: { configuration: changes.role !== undefined || input.values.enabled === false },
       judge: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
@@ -142,10 +173,14 @@ export class Users implements Collection<UserValues> {
         if (changes.password_hash !== undefined)
           await endWait(this.#database, present, transaction);
         const all = { ...changes, ...switchOf(present, input.values) };
-        return saveChanges(present, all, transaction);
+        return Promise.all([
+          saveChanges(present, all, transaction),
+          readUsage(this.#database, [present], transaction),
+        ]);
       },
     });
-    return showUser(user);
+    const { default_quota } = await this.#context.recall.configuration();
+    return showUser(user, usage.get(user.id) ?? 0, default_quota);
   }
 
   async remove(request: Request, id: string): Promise<void> {
@@ -163,6 +198,15 @@ export class Users implements Collection<UserValues> {
 
   get #database(): Database {
     return this.#context.services.database;
+  }
+
+  async #show(users: readonly UserRow[]): Promise<Shown[]> {
+    return showUsers(this.#database, users, await this.#context.recall.configuration());
+  }
+
+  async #showOne(user: UserRow): Promise<Shown> {
+    const [shown = {}] = await this.#show([user]);
+    return shown;
   }
 
   #changesOf(input: Judged<UserValues>): Promise<UserChanges> {

@@ -57,6 +57,7 @@ const TABLES = [
   'gateway_traffic',
   'refused_traffic',
   'connections',
+  'quota_usage',
   'audit_entries',
 ] as const;
 

@@ -2,7 +2,7 @@
 // There is one row. docs/api.md#the-configuration.
 
 import { clientSettings } from './client-settings.ts';
-import { limitField } from './limits.ts';
+import { limitField, quotaField } from './limits.ts';
 import { type ColumnsOf, fieldsOf, holds, type NewColumnsOf } from './field.ts';
 import type { OpenidConnectProvider, SamlIdentityProvider } from './provider.ts';
 
@@ -93,6 +93,9 @@ export const configurationFields = fieldsOf({
   ),
   default_limit_up: limitField(
     'The most that each device sends, in bits per second; null: no limit.',
+  ),
+  default_quota: quotaField(
+    'The most that all devices of a user get and send in a calendar month (UTC), in bytes; null: no quota.',
   ),
   disable_vpn_on_oidc_error: {
     column: { kind: 'flag', default: false },

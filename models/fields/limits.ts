@@ -1,5 +1,5 @@
-// The limits of devices, as devices and users have them and as the configuration has their
-// defaults: one reading for all. docs/api.md#limits.
+// The limits of devices and the quotas of users, as records have them and as the configuration has
+// their defaults: one reading for all. docs/api.md#limits.
 
 /** How the API takes a limit. What a device is to have that no limit holds back: the greatest. */
 export const limit = {
@@ -15,5 +15,22 @@ export function limitField<Description extends string>(description: Description)
     audit: 'value',
     obeyed: true,
     api: { ...limit, description },
+  } as const;
+}
+
+/** How the API takes a quota, in bytes. Who is to have none where others have one: the greatest. */
+export const quota = {
+  kind: 'integer',
+  min: 1_000_000,
+  max: 1_000_000_000_000_000,
+} as const;
+
+/** A quota of each user, null where somebody else says it. */
+export function quotaField<Description extends string>(description: Description) {
+  return {
+    column: { kind: 'big integer', nullable: true },
+    audit: 'value',
+    obeyed: true,
+    api: { ...quota, description },
   } as const;
 }

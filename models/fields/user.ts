@@ -1,6 +1,6 @@
 // The fields of a user: who may own devices and administer. docs/api.md#users.
 
-import { limitField } from './limits.ts';
+import { limitField, quotaField } from './limits.ts';
 import { type ColumnsOf, fieldsOf, type NewColumnsOf, type ObeyedOf, type RowOf } from './field.ts';
 
 /** The table of the record. */
@@ -85,6 +85,24 @@ export const userFields = fieldsOf({
   limit_up: limitField(
     'The most that each device of the user sends, in bits per second; null: as the configuration says.',
   ),
+  quota: quotaField(
+    'The most that all devices of the user get and send in a calendar month (UTC), in bytes; null: as the configuration says.',
+  ),
+  quota_used: {
+    api: {
+      kind: 'count',
+      description: 'What they got and sent this month, in bytes.',
+      readOnly: true,
+    },
+  },
+  quota_exceeded: {
+    api: {
+      kind: 'flag',
+      description:
+        'Whether that is as much as the quota, or more: then they reach nothing but the gateway itself.',
+      readOnly: true,
+    },
+  },
   last_signed_in_at: {
     column: { kind: 'time', nullable: true },
     audit: 'nothing',

@@ -63,6 +63,8 @@ const cases: readonly [string, GatewayConfig, GatewayConfig, Record<string, stri
   ['a limit comes', config([a]), config([{ ...a, limitDown: 64_000 }]), { updated: ['A'] }],
   ['another limit comes', config([a]), config([{ ...a, limitUp: 64_000 }]), { updated: ['A'] }],
   ['there are no limits, said twice', config([a]), config([{ ...a, limitDown: null }]), {}],
+  ['a quota is used up', config([a]), config([{ ...a, isOverQuota: true }]), { updated: ['A'] }],
+  ['no quota is used up, said twice', config([a]), config([{ ...a, isOverQuota: false }]), {}],
   [
     'only where it was last heard changes',
     config([a]),

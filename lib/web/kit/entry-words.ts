@@ -36,6 +36,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   vpn_session_duration: NUMBER,
   limit_down: NUMBER,
   limit_up: NUMBER,
+  quota: NUMBER,
   ipv4: ADDRESS_4,
   ipv6: ADDRESS_6,
 };

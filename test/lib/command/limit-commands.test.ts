@@ -32,6 +32,21 @@ for (const kind of databaseKinds()) {
     t.true(JSON.stringify(latest).includes('limit_up'), JSON.stringify(latest));
   });
 
+  test(`${kind}: a user gets a quota, and loses it`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database, { email: 'ann@b.example' });
+    const made = await runLine(database, 'user limit --email ann@b.example --quota 1000000');
+    t.regex(made.text, / say\. All of them together carry 1000000 bytes in a month\.$/);
+    t.deepEqual(made.data, { id, limit_down: null, limit_up: null, quota: 1_000_000 });
+    const [latest] = await readAuditEntries(database, { limit: 1 });
+    t.true(JSON.stringify(latest).includes('quota'), JSON.stringify(latest));
+    const gone = await runLine(database, 'user limit --email ann@b.example --quota none');
+    t.regex(gone.text, / carry what the settings say in a month\.$/);
+    t.like((await readUsers(database))[0], { quota: null });
+    const list = await runLine(database, 'user list');
+    t.like((list.data as object[])[0], { quota: null, quota_used: 0, quota_exceeded: false });
+  });
+
   test(`${kind}: what is no limit is refused, and says what to give`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database, { email: 'ann@b.example' });
@@ -42,6 +57,9 @@ for (const kind of databaseKinds()) {
       [`device limit --id ${id} --up 1`, /^limit_up must be greater than or equal to 64000$/],
       ['device limit --id 0190 --up none', /^there is no device 0190; see: .*device list$/],
       ['user limit --email nobody@b.example --up none', /nobody@b\.example/],
+      ['user limit --email ann@b.example', /^give --down or --up: .*; or --quota: .*, or none$/],
+      ['user limit --email ann@b.example --quota 9', /^quota must be .* or equal to 1000000$/],
+      ['user limit --email ann@b.example --quota 1G', /^quota is invalid; give --quota 1.*\|none$/],
     ] as const)
       await t.throwsAsync(runLine(database, line), { message }, line);
     t.like((await readDevices(database))[0], { limit_down: null, limit_up: null });

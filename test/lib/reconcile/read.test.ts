@@ -83,6 +83,7 @@ for (const kind of databaseKinds()) {
           default_client_mtu: 1_280,
           default_limit_down: 100_000_000_000,
           default_limit_up: 64_000,
+          default_quota: 1_000_000_000_000_000,
           default_action: 'drop',
         },
         { transaction },
@@ -94,6 +95,7 @@ for (const kind of databaseKinds()) {
       defaultClientMtu: 1_280,
       defaultLimitDown: 100_000_000_000,
       defaultLimitUp: 64_000,
+      defaultQuota: 1_000_000_000_000_000,
       defaultAction: 'drop',
     });
   });

@@ -285,6 +285,7 @@ for (const kind of databaseKinds()) {
       appliedRevision: revision,
       failures: 0,
       isFailing: false,
+      usersOverQuota: 0,
       isClosed: false,
     });
     t.true(turns >= 2 && turnsMs > 0 && Math.abs((lastTurnMs ?? 0) - Date.now()) < 10_000);

@@ -4,7 +4,7 @@
 import test from 'ava';
 import { GLOBAL_SCOPE } from '../../../dataplane/index.ts';
 import { Translation } from '../../../lib/reconcile/translation.ts';
-import type { DeviceRow } from '../../../models/index.ts';
+import { type DeviceRow, monthOf } from '../../../models/index.ts';
 import {
   changesOf,
   deviceRow,
@@ -337,6 +337,31 @@ test('another limit makes the devices pending that it may concern, and no others
     [1, 64_000, 3e6],
     [2, null, null],
   ]);
+});
+
+test('the devices of a user are over the quota by what was read, until the month ends', (t) => {
+  const devices = [deviceRow(), deviceRow({ id: 'd2', user_id: 'u2', public_key: OTHER_KEY })];
+  const users = [userRow({ quota: 1e6 }), userRow({ id: 'u2' })];
+  const translation = knowing({ users, devices });
+  const month = monthOf(NOW);
+  const taken = (): [boolean, string][] => {
+    const peers = [...(translation.pending()?.peers.values() ?? [])];
+    translation.handOver();
+    return peers.map((peer) => [peer?.isOverQuota === true, peer!.scope]);
+  };
+  t.deepEqual(translation.quotas.unread, ['u1']);
+  translation.hearUsage(month, ['u1'], new Map([['u1', 1e6 - 1]]));
+  t.deepEqual(taken(), []);
+  translation.hearUsage(month, ['u1'], new Map([['u1', 1e6]]));
+  t.deepEqual(taken(), [[true, 'u1']]);
+  translation.take(changesOf({ settings: rowSettings({ defaultQuota: 2e6 }) }), NOW);
+  translation.hearUsage(month, ['u2'], new Map([['u2', 2e6]]));
+  t.deepEqual(taken(), [[true, 'u2']]);
+  translation.take(changesOf({ users: one(userRow({ quota: 2e6 })) }), NOW);
+  t.deepEqual(taken(), [[false, 'u1']]);
+  translation.take(changesOf({}), NOW + 32 * DAY);
+  t.deepEqual(taken(), [[false, 'u2']]);
+  t.is(translation.quotas.overCount, 0);
 });
 
 test('another default action is pending alone, once, and again where it did not arrive', (t) => {

@@ -232,8 +232,8 @@ for (const kind of kinds) {
     // Columns that later versions added are at the end, and have their defaults.
     const grown = Object.entries({
       rules: ',null,true,null,null,null]',
-      configurations: ',false,null,null]',
-      users: ',null,null]',
+      configurations: ',false,null,null,null]',
+      users: ',null,null,null]',
       devices: ',null,null,null]',
       api_tokens: ',"admin"]',
     }).map(([name, columns]) => {

@@ -1,5 +1,5 @@
-// Limits of devices, of users and of the configuration: what may be sent, who says the limit of a
-// device, and that a change is in force when it is answered. docs/api.md#limits.
+// Limits of devices, of users and of the configuration, and quotas: what may be sent, who says the
+// limit of a device, and that a change is in force when it is answered. docs/api.md#limits.
 
 import test from 'ava';
 import { createGateway, NoAnswerError, type TestDevice } from '../../../lib/testing/index.ts';
@@ -9,9 +9,12 @@ import { openServer } from '../../support/api/server.ts';
 const MOST = 100_000_000_000;
 /** It lets 4,000 bytes pass at once. */
 const LEAST = 64_000;
+/** Bytes of a quota. */
+const QUOTA_MOST = 1_000_000_000_000_000;
+const QUOTA_LEAST = 1_000_000;
 
 for (const kind of databaseKinds())
-  test(`${kind}: each of the three has both limits, from the least to the greatest`, async (t) => {
+  test(`${kind}: each has its limits and quotas, from the least to the greatest`, async (t) => {
     const { send } = await openServer(t, kind);
     const user = await send('POST', '/v0/users', { body: { user: { email: 'a@example.com' } } });
     const { id: user_id } = user.body.data;
@@ -20,22 +23,24 @@ for (const kind of databaseKinds())
     const device = await send('POST', '/v0/devices', { body });
     t.is(device.body.data.limit_down, null);
     t.is(device.body.data.limit_up, MOST);
-    for (const [path, wrapper, name] of [
-      ['/v0/configuration', 'configuration', 'default_limit_down'],
-      [`/v0/users/${user_id}`, 'user', 'limit_up'],
-      [`/v0/devices/${device.body.data.id}`, 'device', 'limit_down'],
+    for (const [path, wrapper, name, least, most] of [
+      ['/v0/configuration', 'configuration', 'default_limit_down', LEAST, MOST],
+      ['/v0/configuration', 'configuration', 'default_quota', QUOTA_LEAST, QUOTA_MOST],
+      [`/v0/users/${user_id}`, 'user', 'limit_up', LEAST, MOST],
+      [`/v0/users/${user_id}`, 'user', 'quota', QUOTA_LEAST, QUOTA_MOST],
+      [`/v0/devices/${device.body.data.id}`, 'device', 'limit_down', LEAST, MOST],
     ] as const) {
       const patch = (value: unknown) =>
         send('PATCH', path, { body: { [wrapper]: { [name]: value } } });
-      for (const value of [LEAST, MOST, null]) {
+      for (const value of [least, most, null]) {
         const answer = await patch(value);
         t.deepEqual([answer.status, answer.body.data[name]], [200, value], `${path} ${value}`);
         t.is((await send('GET', path)).body.data[name], value, `${path} ${value}`);
       }
       for (const [value, fault] of [
-        [LEAST - 1, `must be greater than or equal to ${LEAST}`],
-        [0, `must be greater than or equal to ${LEAST}`],
-        [MOST + 1, `must be less than or equal to ${MOST}`],
+        [least - 1, `must be greater than or equal to ${least}`],
+        [0, `must be greater than or equal to ${least}`],
+        [most + 1, `must be less than or equal to ${most}`],
         [1e6 + 0.5, 'is invalid'],
         ['fast', 'is invalid'],
       ] as const) {

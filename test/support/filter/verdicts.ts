@@ -8,6 +8,7 @@ import { UnfinishedDatagrams } from '../../../dataplane/filter/unfinished.ts';
 import { InwardJudge } from '../../../dataplane/path/inward.ts';
 import { Limits } from '../../../dataplane/path/limits.ts';
 import { Mtus } from '../../../dataplane/path/mtu.ts';
+import { OverQuota } from '../../../dataplane/path/over-quota.ts';
 import { OutwardJudge } from '../../../dataplane/path/outward.ts';
 import { Verdict } from '../../../dataplane/path/verdict.ts';
 import { Sanity } from '../../../dataplane/sanity.ts';
@@ -55,8 +56,9 @@ export class Tables {
     mtus.set(0, null);
     mtus.set(1, 1_280);
     const filter = this.tracker.judge;
-    this.inward = new InwardJudge({ sanity, filter, unfinished, mtus, limits, hasTun });
-    this.outward = new OutwardJudge({ allowedIps, sanity, filter, mtus, limits });
+    const asked = { sanity, filter, mtus, limits, overQuota: new OverQuota() };
+    this.inward = new InwardJudge({ ...asked, unfinished, hasTun });
+    this.outward = new OutwardJudge({ ...asked, allowedIps });
   }
 
   /** What changes when a packet passes: flows in memory, hits of rules. */

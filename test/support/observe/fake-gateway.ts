@@ -52,6 +52,7 @@ export function fakeWatched(
       turnsMs: 1_500,
       lastTurnMs: 1_000,
       isFailing: false,
+      usersOverQuota: 2,
       isClosed: false,
     }),
     presence: () => ({

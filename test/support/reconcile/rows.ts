@@ -46,6 +46,7 @@ export function userRow(fields: Partial<UserRow> = {}): UserRow {
     last_signed_in_method: null,
     limit_down: null,
     limit_up: null,
+    quota: null,
     inserted_at: new Date(0),
     updated_at: new Date(0),
     ...fields,
@@ -99,6 +100,7 @@ export function rowSettings(fields: Partial<RowSettings> = {}): RowSettings {
     defaultClientMtu: null,
     defaultLimitDown: null,
     defaultLimitUp: null,
+    defaultQuota: null,
     defaultAction: 'accept',
     ...fields,
   };

@@ -82,6 +82,7 @@ test('the reconciler says how far it is and how it does', (t) => {
     ['wg_gateway_reconciler_problems', 1, { table: 'rules' }],
     ['wg_gateway_reconciler_problems', 0, { table: 'devices' }],
     ['wg_gateway_database_away', 0, {}],
+    ['wg_gateway_users_over_quota', 2, {}],
     ['wg_gateway_sampler_failing', 0, {}],
   ] as const)
     t.is(valueOf(families, name, labels), value, name);

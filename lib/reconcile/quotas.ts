@@ -1,0 +1,107 @@
+// Who is over their quota: what users may carry in a calendar month (UTC), and what they have
+// carried, as far as it was read. A user without a quota costs nothing. docs/state.md#quotas.
+
+import { type Month, monthOf, type ObeyedUser } from '../../models/index.ts';
+
+/** Whether a quota is used up; null: there is none. */
+export function isUsedUp(quota: number | null, used: number): boolean {
+  return quota !== null && used >= quota;
+}
+
+/** The quotas of all users, and who is over theirs. */
+export class Quotas {
+  readonly #fixed: number | null | undefined;
+  #default: number | null = null;
+  /** By user: the quota of their own; null: the default counts. */
+  readonly #own = new Map<string, number | null>();
+  /** By user with a quota: what was read of this month. */
+  readonly #used = new Map<string, number>();
+  readonly #unread = new Set<string>();
+  readonly #over = new Set<string>();
+  #month: Month = 0;
+
+  /** `fixed`: the default where the environment says it. */
+  constructor(fixed: number | null | undefined) {
+    this.#fixed = fixed;
+  }
+
+  /** How many users are over their quota. */
+  get overCount(): number {
+    return this.#over.size;
+  }
+
+  /** The users who have a quota. */
+  get limited(): string[] {
+    return [...this.#own.keys()].filter((userId) => this.has(userId));
+  }
+
+  /** Those of them of whom nothing was read. */
+  get unread(): string[] {
+    return [...this.#unread];
+  }
+
+  /** Whether a user has a quota. */
+  has(userId: string): boolean {
+    return this.#quotaOf(userId) !== null;
+  }
+
+  /** Whether nothing of a user passes. */
+  isOver(userId: string): boolean {
+    return this.#over.has(userId);
+  }
+
+  // Each of these returns the users of whom `isOver` says something else than before.
+
+  /** Takes what a row says of a user; null: the user is gone. */
+  take(userId: string, row: Pick<ObeyedUser, 'quota'> | null): string[] {
+    if (row === null) this.#own.delete(userId);
+    else this.#own.set(userId, row.quota);
+    return this.#judge([userId]);
+  }
+
+  /** Takes the default of the rows. */
+  setDefault(inRows: number | null): string[] {
+    const quota = this.#fixed === undefined ? inRows : this.#fixed;
+    if (quota === this.#default) return [];
+    this.#default = quota;
+    return this.#judge(this.#own.keys());
+  }
+
+  /** Sets the time: with another month everybody begins anew. */
+  passTo(nowMs: number): string[] {
+    const month = monthOf(nowMs);
+    if (month === this.#month) return [];
+    this.#month = month;
+    this.#used.clear();
+    return this.#judge(this.#own.keys());
+  }
+
+  /** Takes what users carried in a month; who is not named in `used` carried nothing. */
+  hear(month: Month, userIds: readonly string[], used: ReadonlyMap<string, number>): string[] {
+    // It may have ended while it was read.
+    if (month !== this.#month) return [];
+    for (const userId of userIds) this.#used.set(userId, used.get(userId) ?? 0);
+    return this.#judge(userIds);
+  }
+
+  #quotaOf(userId: string): number | null {
+    const own = this.#own.get(userId);
+    return own === undefined ? null : (own ?? this.#default);
+  }
+
+  #judge(userIds: Iterable<string>): string[] {
+    return [...userIds].filter((userId) => {
+      const quota = this.#quotaOf(userId);
+      // What is not read again and again is soon wrong.
+      if (quota === null) this.#used.delete(userId);
+      const used = this.#used.get(userId);
+      if (quota !== null && used === undefined) this.#unread.add(userId);
+      else this.#unread.delete(userId);
+      const isOver = used !== undefined && isUsedUp(quota, used);
+      if (isOver === this.#over.has(userId)) return false;
+      if (isOver) this.#over.add(userId);
+      else this.#over.delete(userId);
+      return true;
+    });
+  }
+}
