@@ -127,6 +127,12 @@ const limitsForm: readonly Section[] = [
         kind: 'number',
         help: 'Empty: no limit.',
       },
+      {
+        name: 'default_quota',
+        label: 'Quota of each user in a calendar month (bytes)',
+        kind: 'number',
+        help: 'For example 100000000000 for 100 GB: all devices of the user, both ways, added up. Empty: no quota.',
+      },
     ],
   },
 ];
@@ -181,7 +187,7 @@ const pages: readonly Page[] = [
   {
     path: '/settings/limits',
     title: 'Limits',
-    lead: 'How much each device may get and send. A user and a device may have limits of their own, which count in place of these.',
+    lead: 'How much each device may get and send, and each user in a month. A user and a device may have limits of their own, which count in place of these.',
     sections: limitsForm,
     toTyped: (settings) => typedFrom(settings, limitsForm),
     toInput: (input) => input,

@@ -22,6 +22,7 @@ import {
 } from '../parts/device-form.ts';
 import { limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
+import { quotaView } from '../parts/quota.ts';
 import { textOfValue } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { problemOf } from '../parts/gateway-problems.ts';
@@ -101,6 +102,7 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
     most,
     isFull: devices.length >= most,
     fullMessage: messages.deviceLimit,
+    quota: await quotaView(web, owner),
     vpn: await vpnView(web, request),
   });
 }

@@ -21,6 +21,7 @@ import { endWait, switchedUser, takeSecondFactors } from '../../auth/accounts.ts
 import { readWaits } from '../../auth/attempts.ts';
 import { actorId } from '../../auth/index.ts';
 import { attempt, faultLine } from '../kit/attempt.ts';
+import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
@@ -28,6 +29,7 @@ import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 import { askFirst, effectView } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
+import { quotaView } from '../parts/quota.ts';
 import { linkView } from './enrolment.ts';
 import { linksOf } from './relink.ts';
 import { minutesUntil } from '../kit/words.ts';
@@ -49,6 +51,12 @@ const userForm: readonly Section[] = [
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
       { name: 'limit_down', label: 'Limit to each device (bits per second)', ...LIMIT },
       { name: 'limit_up', label: 'Limit from each device (bits per second)', ...LIMIT },
+      {
+        name: 'quota',
+        label: 'Quota of a calendar month (bytes)',
+        kind: 'number',
+        help: 'For example 100000000000 for 100 GB: all devices, both ways, added up. Empty: what the settings say.',
+      },
     ],
   },
   passwordSection(
@@ -131,6 +139,7 @@ async function showUser(
       tokens: await database.models.ApiToken.count({ where }),
       rules: await database.models.Rule.count({ where }),
     },
+    quota: await quotaView(web, user),
     links: await linksOf(web, user),
     link: await linkView(web, user),
     groups: await readGroups(database, { memberId: user.id }),
@@ -169,8 +178,10 @@ async function changeUser(
   const locked = lockedFor(id === actorId(request));
   const input = users.judge(inputOf(typed, userForm, locked), 'update');
   const changed = await attempt(() => users.update(request, id, input));
-  if (changed.faults !== null)
-    return (await showUser(web, request, h, { typed, faults: changed.faults })).code(422);
+  if (changed.faults !== null) {
+    const faults = quotedFaults(changed.faults, typed);
+    return (await showUser(web, request, h, { typed, faults })).code(422);
+  }
   web.pages.flash(h, 'done', 'The changes are in force.');
   return web.pages.redirect(h, `/users/${id}`);
 }

@@ -1,0 +1,38 @@
+// What a user carried this month, and how much they may, for their page and for the portal.
+
+import { monthOf, readQuotaUsage, type UserRow } from '../../../models/index.ts';
+import { isUsedUp } from '../../reconcile/quotas.ts';
+import type { Web } from '../kit/web.ts';
+import { bytesInWords } from '../kit/words.ts';
+
+/** What pages say of a quota. */
+export interface QuotaView {
+  readonly used: string;
+  /** Null: there is none. */
+  readonly quota: string | null;
+  /** Whether the settings say it, and not the user's own field. */
+  readonly isDefault: boolean;
+  readonly isExceeded: boolean;
+  /** When the next month begins. */
+  readonly until: string;
+}
+
+/** What a user has carried of their quota. */
+export async function quotaView(
+  { services, recall }: Pick<Web, 'services' | 'recall'>,
+  user: Pick<UserRow, 'id' | 'quota'>,
+  now = new Date(),
+): Promise<QuotaView> {
+  await recall.refresh();
+  const { default_quota } = await recall.configuration();
+  const usage = await readQuotaUsage(services.database, monthOf(now.getTime()), [user.id]);
+  const used = usage.get(user.id) ?? 0;
+  const quota = user.quota ?? default_quota;
+  return {
+    used: bytesInWords(used),
+    quota: quota === null ? null : bytesInWords(quota),
+    isDefault: user.quota === null,
+    isExceeded: isUsedUp(quota, used),
+    until: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
+  };
+}
