@@ -9,6 +9,7 @@ import { askedGateway } from './asked-gateway.ts';
 import { letInCommand, readAdministration } from './auth/administrators.ts';
 import { forgetLinks } from './auth/one-time-links.ts';
 import { forgetRequests } from './auth/identity/request.ts';
+import { forgetGroups } from './auth/identity/standing-providers.ts';
 import { startRefreshing } from './auth/oidc/refresh.ts';
 import { refreshDueMetadata } from './auth/saml/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
@@ -146,6 +147,7 @@ function startChores(
     forgetSessions(database),
     forgetRequests(context),
     forgetLinks(database),
+    forgetGroups(database, settings),
     metadata,
     history,
     forgetUsage(database),

@@ -7,6 +7,15 @@ export {
   type Transaction,
   UniqueConstraintError,
 } from 'sequelize';
+export { isLastAdministrator, setRoleBy } from './queries/administrators.ts';
+export {
+  countGroupsProblems,
+  forgetGroupsOfOthers,
+  type GroupsProblems,
+  isGroupName,
+  replaceMemberships,
+  type StandingProviders,
+} from './queries/provider-groups.ts';
 export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts';
 export { ApiToken } from './tables/api-token.ts';
 export { AuditEntry } from './tables/audit-entry.ts';
@@ -43,8 +52,8 @@ export {
   type SentOf,
 } from './fields/field.ts';
 export { limit, quota } from './fields/limits.ts';
-export { groupFields, MANUAL } from './fields/group.ts';
-export type { ProviderKind } from './fields/identity.ts';
+export { groupFields, GROUPS_MAX, GROUPS_OF_USER_MAX, MANUAL } from './fields/group.ts';
+export type { GroupsProblem, ProviderKind } from './fields/identity.ts';
 export {
   type OpenidConnectProvider,
   openidProviderFields,

@@ -104,6 +104,8 @@ async function administratorValues({ email, password }: Administrator, cost: num
   return {
     email: email.trim(),
     role: 'admin',
+    // Whoever is at the host makes one for good.
+    role_provider: null,
     password_hash,
     ...ENABLED,
   } as const;

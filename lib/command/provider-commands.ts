@@ -57,9 +57,10 @@ async function setTrust(
   const { id, authority } = await findProvider(database, options.id ?? '', fixed);
   if (authority === null)
     throw new Error(`the metadata of ${id} cannot be read, so nobody is there to be trusted`);
-  await writeTransaction(database, (transaction) =>
-    markTrusted(database, authority, trusted, transaction),
-  );
+  await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    await markTrusted(database, authority, trusted, transaction);
+  });
   return {
     text: `${id} is ${trusted ? 'trusted' : 'not trusted'} with e-mail addresses.`,
     data: { id, trusted },

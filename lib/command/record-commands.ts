@@ -3,6 +3,7 @@
 
 import {
   type Database,
+  isLastAdministrator,
   lockScopes,
   readOrCreateConfiguration,
   readUsers,
@@ -13,14 +14,7 @@ import {
 } from '../../models/index.ts';
 import { type Faults, isFaultless } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
-import {
-  isLastAdministrator,
-  judgeEmailTaken,
-  judgeUser,
-  showUser,
-  showUsers,
-  userChanges,
-} from '../users/users.ts';
+import { judgeEmailTaken, judgeUser, showUser, showUsers, userChanges } from '../users/users.ts';
 import { endWait, lockUserOf } from '../auth/accounts.ts';
 import { readWaits } from '../auth/attempts.ts';
 import type { CommandName } from './grammar.ts';

@@ -6,6 +6,7 @@ import type { Config } from '../../config/index.ts';
 import {
   type Configuration,
   configurationFields,
+  forgetGroupsOfOthers,
   type SentOf,
   type Transaction,
 } from '../../models/index.ts';
@@ -26,6 +27,7 @@ import {
   refuseFixed,
 } from '../records/effective-configuration.ts';
 import { judgeDocuments } from './provider-documents.ts';
+import { standingProviders } from '../auth/identity/standing-providers.ts';
 import {
   logo,
   openidProviderSchema,
@@ -87,15 +89,26 @@ export async function updateConfiguration(
   return shownConfiguration(context, effectiveConfiguration(written, fixed));
 }
 
-/** Writes what judged values change; the audit trail names policy tests that fail because of it. */
+/**
+ * Writes what judged values change, and removes what providers said of groups that may not say it
+ * any more; the audit trail names policy tests that fail because of it.
+ */
 export function saveConfiguration(
   context: PolicyContext,
   present: Configuration,
   values: ConfigurationValues,
   transaction: Transaction,
 ): Promise<Configuration> {
-  const changes = configurationChanges(context.services.config, present, values);
-  const write = (): Promise<Configuration> => saveChanges(present, changes, transaction);
+  const { config, database } = context.services;
+  const changes = configurationChanges(config, present, values);
+  const write = async (): Promise<Configuration> => {
+    const written = await saveChanges(present, changes, transaction);
+    const { openid_connect_providers: openid, saml_identity_providers: saml } = changes;
+    if (openid === undefined && saml === undefined) return written;
+    const standing = standingProviders(effectiveConfiguration(written, context.fixed));
+    await forgetGroupsOfOthers(database, standing, transaction);
+    return written;
+  };
   const { default_action: action = present.default_action } = changes;
   return action === present.default_action ? write() : watchFailures(context, transaction, write);
 }

@@ -8,9 +8,10 @@ import type { Database, OpenidConnectProvider, SamlIdentityProvider } from '../.
 import { fetchDiscoveryDocument } from '../auth/discovery.ts';
 import { DocumentError, type DocumentLimits } from '../auth/documents.ts';
 import { addFault, type FieldFaults, type Faults } from '../judge/judge.ts';
-import { discoveryFault, metadataFault } from '../judge/messages.ts';
+import { discoveryFault, messages, metadataFault } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { type FieldFault, judgeMetadata, type MetadataContext } from './provider-metadata.ts';
+import { untrustedPlaces } from './provider-trust.ts';
 import type { ProviderValues, SamlValues } from './providers.ts';
 
 /** How many documents are fetched at once, and the longest time for all documents of a request. */
@@ -37,11 +38,28 @@ export async function judgeDocuments(
     const detail = details.get(index);
     if (detail !== undefined) addFault(entryFaults, detail.field, metadataFault(detail.fault));
   });
+  await judgeTrust(database, 'openid_connect_providers', openid, present, faults);
+  await judgeTrust(database, 'saml_identity_providers', saml, present, faults);
   const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
   judgeEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
     const reason = reasons.get(index);
     if (reason !== undefined)
       addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
+  });
+}
+
+/** Adds the faults of entries that name a group of administrators and are not trusted. */
+async function judgeTrust(
+  database: Database,
+  list: keyof typeof documentFields,
+  entries: readonly (OpenidConnectProvider | SamlValues)[],
+  present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
+  faults: Faults,
+): Promise<void> {
+  const judged = entriesToJudge(list, entries, present[list], faults);
+  const untrusted = await untrustedPlaces(database, judged);
+  judgeEntries(list, entries.length, faults, (index, entryFaults) => {
+    if (untrusted.has(index)) addFault(entryFaults, 'admin_group', messages.notTrusted);
   });
 }
 

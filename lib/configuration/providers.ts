@@ -5,6 +5,7 @@
 import type Joi from 'joi';
 import {
   type ApiField,
+  isGroupName,
   type OpenidConnectProvider,
   openidProviderFields,
   type SamlIdentityProvider,
@@ -20,6 +21,7 @@ const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Words that sign-in addresses need for themselves. */
 const RESERVED_IDS: ReadonlySet<unknown> = new Set(['identity', 'saml', 'magic_link']);
 const CLAIM_CHARACTERS_MAX = 255;
+const MAPPED_MAX = 1_000;
 const LOGO_BYTES_MAX = 1_048_576;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,126}$/i;
 
@@ -30,7 +32,9 @@ export const openidProviderSchema = schemaOf(openidProviderFields, {
     trimmed(description)
       .custom(holdsScope('openid'), 'holds openid')
       .custom(holdsScope('email'), 'holds email'),
+  'short text': shortText,
   pair: requiredPair,
+  'group names': groupNames,
 });
 
 /** What judges and describes a SAML provider. */
@@ -39,6 +43,7 @@ export const samlProviderSchema = schemaOf(samlProviderFields, {
   'metadata address': metadataUrl,
   'short text': shortText,
   pair: requiredPair,
+  'group names': groupNames,
 });
 
 /** A SAML provider before `base_url` is filled in. */
@@ -115,6 +120,33 @@ function shortText({ description }: ApiField): Joi.Schema {
 function requiredPair({ description }: ApiField): Joi.Schema {
   const part = (): Joi.Schema => joi.string().trim().min(1).max(CLAIM_CHARACTERS_MAX).required();
   return joi.object({ name: part(), value: part() }).description(description);
+}
+
+function groupNames({ description }: ApiField): Joi.Schema {
+  const schema = joi
+    .object()
+    .custom(
+      (value: object, helpers) => readGroupNames(value) ?? helpers.error('groups.bad'),
+      'names of groups',
+    )
+    .description(description);
+  const json = { additionalProperties: { type: 'string' }, maxProperties: MAPPED_MAX };
+  return mark(schema, { json });
+}
+
+/** Reads names there with names here; null where one of them is no name. */
+function readGroupNames(value: object): Record<string, string> | null {
+  const pairs = Object.entries(value).map(([there, here]: [string, unknown]) => [
+    there,
+    typeof here === 'string' ? here.trim() : '',
+  ]);
+  const isRead = ([there = '', here = '']: string[]): boolean =>
+    there !== '' &&
+    there.length <= CLAIM_CHARACTERS_MAX &&
+    isReadableId(there) &&
+    isGroupName(here);
+  if (pairs.length > MAPPED_MAX || !pairs.every(isRead)) return null;
+  return Object.fromEntries(pairs) as Record<string, string>;
 }
 
 function holdsScope(name: 'openid' | 'email'): Joi.CustomValidator {

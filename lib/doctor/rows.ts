@@ -15,6 +15,7 @@ import {
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
+import { groupsFaults } from '../auth/identity/groups-problems.ts';
 import { metadataProblems } from '../auth/saml/metadata-problems.ts';
 import { fixOf } from '../database/fault.ts';
 import { defaultEndpoint, defaultSettings } from '../devices/settings.ts';
@@ -64,6 +65,7 @@ export async function rows(
     ...ofKeys,
     ...(isReadable ? await people(opened, config) : []),
     ...(isReadable ? await samlMetadata(opened, config) : []),
+    ...(isReadable ? await providerGroups(opened, config) : []),
     await clock(opened),
   ];
 }
@@ -135,6 +137,15 @@ async function samlMetadata(opened: Database, config: Config): Promise<Finding[]
   const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
   const problems = await metadataProblems(opened, settings.saml_identity_providers);
   return problems.map(({ text, fix }) => warning('SAML metadata', text, fix));
+}
+
+/** Whether the groups of people are those that their providers mean. */
+async function providerGroups(opened: Database, config: Config): Promise<Finding[]> {
+  const stored = await opened.models.Configuration.findOne();
+  if (stored === null) return [];
+  const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
+  const faults = await groupsFaults(opened, settings);
+  return faults.map(({ text, fix }) => warning('groups of providers', text, fix));
 }
 
 /** Whether the first password lies where the start put it. */

@@ -5,6 +5,7 @@ import {
   type Database,
   type Group,
   groupFields,
+  GROUPS_MAX,
   type GroupWish,
   readGroups,
   removeGroup,
@@ -20,9 +21,6 @@ import { watchFailures } from '../policy/watch.ts';
 import { lockRecord, type RecordContext } from '../records/collection.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
-
-/** The most groups; the packet path gives each a number. */
-export const GROUPS_MAX = 10_000;
 
 /** There is no room for another group. */
 export const TOO_MANY_GROUPS = `there are ${GROUPS_MAX} groups already, the most that there may be; remove some that are not needed`;

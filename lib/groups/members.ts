@@ -8,6 +8,7 @@ import {
   type Group,
   type GroupMember,
   type GroupPage,
+  GROUPS_OF_USER_MAX,
   MANUAL,
   Op,
   readGroupsOfUsers,
@@ -23,8 +24,6 @@ import { lockRecord, type RecordContext } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';
 import { refuseFaults } from '../records/writes.ts';
 
-/** The most groups that a user is in: each may be asked for each packet that opens a flow. */
-export const GROUPS_OF_USER_MAX = 16;
 /** The most users whom one request adds or removes. */
 export const MEMBERS_AT_ONCE_MAX = 1_000;
 /** How many users one statement looks for. */

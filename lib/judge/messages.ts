@@ -38,6 +38,10 @@ export const messages = {
   badStep: 'must be 600, 3600 or 86400',
   ofUserAlready:
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',
+  badGroupNames:
+    'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000',
+  notTrusted:
+    'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
 } as const;
 
 /** An address of metadata that anybody on the way could change. */
@@ -112,5 +116,6 @@ export const joiMessages: Record<string, string> = {
   'url.https': NOT_HTTPS,
   'time.bad': messages.badTime,
   'step.bad': messages.badStep,
+  'groups.bad': messages.badGroupNames,
   '*': messages.invalid,
 };

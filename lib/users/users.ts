@@ -5,6 +5,7 @@ import type Joi from 'joi';
 import {
   type Database,
   emailKey,
+  isLastAdministrator,
   monthOf,
   Op,
   readQuotaUsage,
@@ -301,20 +302,6 @@ export async function judgeEmailTaken(
   const other = await models.User.findOne({ attributes: ['id'], where, transaction });
   if (other !== null) addFault(faults, 'email', messages.taken);
   return faults;
-}
-
-/**
- * True for an administrator if no other administrator is enabled; the scope of the configuration
- * must be locked.
- */
-export async function isLastAdministrator(
-  { models }: Database,
-  user: User,
-  transaction: Transaction,
-): Promise<boolean> {
-  if (user.role !== 'admin') return false;
-  const others = { id: { [Op.ne]: user.id }, role: 'admin', disabled_at: null } as const;
-  return (await models.User.count({ where: others, transaction })) === 0;
 }
 
 function judgeEmail(email: string, helpers: Joi.CustomHelpers): unknown {

@@ -101,6 +101,8 @@ export interface ApiValues {
   'metadata address': string;
   'short text': string;
   pair: { name: string; value: string };
+  /** Names of groups at a provider, each with the name of a group here. */
+  'group names': Record<string, string>;
 }
 
 /** A field as requests and answers have it. */

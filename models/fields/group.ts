@@ -5,6 +5,13 @@ import { type ColumnsOf, fieldsOf, type NewColumnsOf } from './field.ts';
 /** The source of a membership that an administrator made. */
 export const MANUAL = 'manual';
 
+/** The most groups; the packet path gives each a number. */
+export const GROUPS_MAX = 10_000;
+/** The most groups that a user is in: each may be asked for each packet that opens a flow. */
+export const GROUPS_OF_USER_MAX = 16;
+/** The most characters of the name of a group. */
+export const GROUP_NAME_CHARACTERS_MAX = 255;
+
 /** The table of the record. */
 export const groupFields = fieldsOf({
   id: {
@@ -14,20 +21,31 @@ export const groupFields = fieldsOf({
   },
   // Unique.
   name: {
-    column: { kind: 'text', size: 255 },
+    column: { kind: 'text', size: GROUP_NAME_CHARACTERS_MAX },
     audit: 'value',
     api: {
       kind: 'trimmed',
       description: 'What people call it; no other group has the same name.',
       required: true,
       atLeast: 1,
-      atMost: 255,
+      atMost: GROUP_NAME_CHARACTERS_MAX,
     },
   },
   description: {
     column: { kind: 'text', size: 255, nullable: true },
     audit: 'value',
     api: { kind: 'trimmed', description: 'Free text.', atMost: 255 },
+  },
+  // Its entry may name the group by the group's own name.
+  provider: {
+    column: { kind: 'text', size: 80, nullable: true },
+    audit: 'value',
+    api: {
+      kind: 'text',
+      description:
+        'The identity provider whose entry made the group, as `oidc/okta`; null: an administrator did, or the entry is gone.',
+      readOnly: true,
+    },
   },
   inserted_at: {
     column: { kind: 'timestamp' },
@@ -52,8 +70,8 @@ export const groupMembershipFields = fieldsOf({
   id: { column: { kind: 'id' }, audit: 'nothing' },
   group_id: { column: { kind: 'char', size: 36 }, audit: 'value' },
   user_id: { column: { kind: 'char', size: 36 }, audit: 'value' },
-  // Who says so: an administrator, or the identity provider of that id.
-  source: { column: { kind: 'text', size: 64, default: MANUAL }, audit: 'value' },
+  // Who says so: an administrator, or an identity provider, as `oidc/okta`.
+  source: { column: { kind: 'text', size: 80, default: MANUAL }, audit: 'value' },
   inserted_at: { column: { kind: 'timestamp' }, audit: 'nothing' },
   updated_at: { column: { kind: 'timestamp' }, audit: 'nothing' },
 });

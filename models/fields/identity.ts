@@ -19,6 +19,16 @@ export const identityFields = fieldsOf({
   account_key: { column: { kind: 'char', size: 64 }, audit: 'nothing' },
   // Until when another account may take its place; null: never. See queries/relinking.ts.
   relink_until: { column: { kind: 'time', nullable: true }, audit: 'value' },
+  // Why the account's groups are not those that the provider means; null: they are.
+  groups_problem: {
+    column: {
+      kind: 'text',
+      size: 16,
+      words: ['overage', 'unreadable', 'too_many_names', 'left_out'],
+      nullable: true,
+    },
+    audit: 'value',
+  },
   inserted_at: { column: { kind: 'timestamp' }, audit: 'nothing' },
   updated_at: { column: { kind: 'timestamp' }, audit: 'nothing' },
 });
@@ -28,6 +38,9 @@ export type IdentityColumns = ColumnsOf<typeof identityFields>;
 
 /** The columns of an identity that is to be made. */
 export type NewIdentityColumns = NewColumnsOf<typeof identityFields>;
+
+/** Why the groups of an account are not those that its provider means. */
+export type GroupsProblem = NonNullable<IdentityColumns['groups_problem']>;
 
 /** Which protocol a provider speaks; ids of providers are unique within one. */
 export type ProviderKind = IdentityColumns['kind'];

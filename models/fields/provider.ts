@@ -34,6 +34,33 @@ function requiredPair<What extends string>(what: What) {
   } as const;
 }
 
+/** What a provider's names of groups mean here. */
+const groups = {
+  groups_map: {
+    api: {
+      kind: 'group names',
+      description:
+        'The name of a group at the provider, and that of the group here. Without it a name means the group of that name which this entry made, and no other.',
+      keptUnsent: true,
+    },
+  },
+  groups_create: {
+    api: {
+      kind: 'flag',
+      description: 'Whether groups that are not there are made, when the first member comes.',
+      keptUnsent: true,
+    },
+  },
+  admin_group: {
+    api: {
+      kind: 'short text',
+      description:
+        'The name of a group at the provider whose members are administrators here; only for a provider that is marked as trusted.',
+      keptUnsent: true,
+    },
+  },
+} as const;
+
 /** The fields of an OpenID provider. */
 export const openidProviderFields = fieldsOf({
   id,
@@ -80,6 +107,15 @@ export const openidProviderFields = fieldsOf({
     },
   },
   required_claim: requiredPair('claim'),
+  groups_claim: {
+    api: {
+      kind: 'short text',
+      description:
+        'The claim that names the groups of a person, such as `groups`; dots lead into objects, as in `realm_access.roles`. Without it the provider says nothing of groups.',
+      keptUnsent: true,
+    },
+  },
+  ...groups,
 });
 
 /** The fields of a SAML provider; `base_url` is filled in where it is left out. */
@@ -133,6 +169,15 @@ export const samlProviderFields = fieldsOf({
     },
   },
   required_attribute: requiredPair('attribute'),
+  groups_attribute: {
+    api: {
+      kind: 'short text',
+      description:
+        'The attribute that names the groups of a person. Without it the provider says nothing of groups.',
+      keptUnsent: true,
+    },
+  },
+  ...groups,
 });
 
 /** An OpenID provider, as administrators send it. */

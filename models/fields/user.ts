@@ -38,6 +38,12 @@ export const userFields = fieldsOf({
     audit: 'value',
     api: { kind: 'choice', description: 'What the user may do.' },
   },
+  // The identity provider that made the user an administrator, as `oidc/okta`; null where nobody or
+  // an administrator did.
+  role_provider: {
+    column: { kind: 'text', size: 80, nullable: true, inRows: false },
+    audit: 'value',
+  },
   // A bcrypt hash; null for users who sign in through a provider. The trail calls it `password`.
   password_hash: {
     column: { kind: 'text', size: 255, nullable: true, inRows: false },

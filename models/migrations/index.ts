@@ -16,6 +16,7 @@ import { up as limits } from './0007-limits.ts';
 import { up as groups } from './0008-groups.ts';
 import { up as enrolment } from './0009-enrolment.ts';
 import { up as quotas } from './0010-quotas.ts';
+import { up as providerGroups } from './0011-provider-groups.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   { name: '0008-groups', up: groups },
   { name: '0009-enrolment', up: enrolment },
   { name: '0010-quotas', up: quotas },
+  { name: '0011-provider-groups', up: providerGroups },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -1,7 +1,7 @@
 -- What the migrations make of an empty SQLite file. Generated: npm run schema.
 CREATE TABLE `leases` (`name` VARCHAR(32) NOT NULL PRIMARY KEY, `owner` CHAR(36) NOT NULL, `expires_ms` BIGINT NOT NULL);
 CREATE TABLE `migrations` (`name` VARCHAR(64) NOT NULL PRIMARY KEY, `executed_at` DATETIME NOT NULL);
-CREATE TABLE `users` (`id` CHAR(36) NOT NULL PRIMARY KEY, `email` VARCHAR(255) NOT NULL, `email_key` VARCHAR(768) NOT NULL, `role` VARCHAR(16) NOT NULL, `password_hash` VARCHAR(255), `disabled_at` DATETIME, `disabled_by` VARCHAR(16), `last_signed_in_at` DATETIME, `last_signed_in_method` VARCHAR(64), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `disabled_provider` VARCHAR(80), `limit_down` BIGINT, `limit_up` BIGINT, `quota` BIGINT, UNIQUE (`email_key`));
+CREATE TABLE `users` (`id` CHAR(36) NOT NULL PRIMARY KEY, `email` VARCHAR(255) NOT NULL, `email_key` VARCHAR(768) NOT NULL, `role` VARCHAR(16) NOT NULL, `password_hash` VARCHAR(255), `disabled_at` DATETIME, `disabled_by` VARCHAR(16), `last_signed_in_at` DATETIME, `last_signed_in_method` VARCHAR(64), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `disabled_provider` VARCHAR(80), `limit_down` BIGINT, `limit_up` BIGINT, `quota` BIGINT, `role_provider` VARCHAR(80), UNIQUE (`email_key`));
 CREATE INDEX `users_inserted_at_id` ON `users` (`inserted_at`, `id`);
 CREATE TABLE `devices` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `name` VARCHAR(255) NOT NULL, `description` VARCHAR(2048), `public_key` CHAR(44) NOT NULL, `preshared_key` TEXT NOT NULL, `ipv4` VARCHAR(15), `ipv4_key` CHAR(8), `ipv6` VARCHAR(45), `ipv6_key` CHAR(32), `use_default_allowed_ips` TINYINT(1) NOT NULL, `use_default_dns` TINYINT(1) NOT NULL, `use_default_endpoint` TINYINT(1) NOT NULL, `use_default_mtu` TINYINT(1) NOT NULL, `use_default_persistent_keepalive` TINYINT(1) NOT NULL, `allowed_ips` TEXT, `dns` TEXT, `endpoint` TEXT, `mtu` INTEGER, `persistent_keepalive` INTEGER, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `client_file_sha256` CHAR(64), `disabled_at` DATETIME, `expires_at` DATETIME, `routes` TEXT, `limit_down` BIGINT, `limit_up` BIGINT, UNIQUE (`user_id`, `name`), UNIQUE (`public_key`), UNIQUE (`ipv4_key`), UNIQUE (`ipv6_key`));
 CREATE INDEX `devices_inserted_at_id` ON `devices` (`inserted_at`, `id`);
@@ -28,7 +28,7 @@ CREATE INDEX `second_factors_user_id_inserted_at` ON `second_factors` (`user_id`
 CREATE TABLE `recovery_codes` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `sha256` CHAR(64) NOT NULL, UNIQUE (`user_id`, `sha256`));
 CREATE TABLE `sign_in_attempts` (`sha256` CHAR(64) NOT NULL PRIMARY KEY, `kind` VARCHAR(16) NOT NULL, `count` INTEGER NOT NULL, `expires_at` DATETIME NOT NULL);
 CREATE INDEX `sign_in_attempts_expires_at` ON `sign_in_attempts` (`expires_at`);
-CREATE TABLE `identities` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `issuer` TEXT NOT NULL, `subject` TEXT NOT NULL, `account_key` CHAR(64) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `relink_until` DATETIME, UNIQUE (`account_key`));
+CREATE TABLE `identities` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `issuer` TEXT NOT NULL, `subject` TEXT NOT NULL, `account_key` CHAR(64) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `relink_until` DATETIME, `groups_problem` VARCHAR(16), UNIQUE (`account_key`));
 CREATE INDEX `identities_user_id` ON `identities` (`user_id`);
 CREATE TABLE `identity_tokens` (`identity_id` CHAR(36) NOT NULL PRIMARY KEY REFERENCES `identities` (`id`) ON DELETE RESTRICT, `tokens` TEXT, `version` INTEGER NOT NULL, `refresh_at` DATETIME, `claimed_by` CHAR(36), `claimed_until` DATETIME, `refreshed_at` DATETIME, `error` VARCHAR(64));
 CREATE INDEX `identity_tokens_refresh_at` ON `identity_tokens` (`refresh_at`);
@@ -52,7 +52,7 @@ CREATE TABLE `policy_tests` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(
 CREATE INDEX `policy_tests_user_id` ON `policy_tests` (`user_id`);
 CREATE INDEX `policy_tests_device_id` ON `policy_tests` (`device_id`);
 CREATE INDEX `policy_tests_inserted_at_id` ON `policy_tests` (`inserted_at`, `id`);
-CREATE TABLE `user_groups` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `description` VARCHAR(255), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`name`));
+CREATE TABLE `user_groups` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `description` VARCHAR(255), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `provider` VARCHAR(80), UNIQUE (`name`));
 CREATE INDEX `user_groups_inserted_at_id` ON `user_groups` (`inserted_at`, `id`);
 CREATE TABLE `group_memberships` (`id` CHAR(36) NOT NULL PRIMARY KEY, `group_id` CHAR(36) NOT NULL REFERENCES `user_groups` (`id`) ON DELETE RESTRICT, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `source` VARCHAR(64) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`group_id`, `user_id`, `source`));
 CREATE INDEX `group_memberships_user_id` ON `group_memberships` (`user_id`);
@@ -71,6 +71,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0007-limits', strftime('%Y-%
 INSERT INTO migrations (name, executed_at) VALUES ('0008-groups', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0009-enrolment', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0010-quotas', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0011-provider-groups', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

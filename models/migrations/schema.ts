@@ -70,6 +70,19 @@ export async function addColumn(
     await unlessThere('ER_DUP_FIELDNAME', queries.addColumn(table, column, options));
 }
 
+/** Makes room for longer text in a column that is never null; SQLite takes text of any length. */
+export async function widenText(
+  database: Database,
+  table: string,
+  column: string,
+  characters: number,
+): Promise<void> {
+  if (database.kind === 'sqlite') return;
+  const type = DataTypes.STRING(characters);
+  const queries = database.sequelize.getQueryInterface();
+  await queries.changeColumn(table, column, { type, allowNull: false });
+}
+
 /** Waits for a statement; that what it makes is there by now is as good. */
 async function unlessThere(code: string, made: Promise<unknown>): Promise<void> {
   try {

@@ -3,21 +3,28 @@
 import { type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import type { TrustedProvider } from '../tables/trusted-provider.ts';
+import { withdrawRoles } from './administrators.ts';
 
 /** An entry of the configuration, and who it leads to. */
 export type Authority = Pick<TrustedProvider, 'kind' | 'provider_id' | 'authority'>;
 
-/** Marks an entry as trusted, or takes the mark away. */
+/**
+ * Marks an entry as trusted, or takes the mark away, and then the role of the administrators whom
+ * it made. The scope of the configuration must be locked.
+ */
 export async function markTrusted(
-  { models: { TrustedProvider: table } }: Database,
+  database: Database,
   { kind, provider_id, authority }: Authority,
   isTrusted: boolean,
   transaction: Transaction,
 ): Promise<void> {
+  const { TrustedProvider: table } = database.models;
   const where = { kind, provider_id };
   const row = await table.findOne({ where, transaction, lock: true });
-  if (!isTrusted) await row?.destroy({ transaction });
-  else if (row === null) await table.create({ ...where, authority }, { transaction });
+  if (!isTrusted) {
+    await row?.destroy({ transaction });
+    await withdrawRoles(database, [`${kind}/${provider_id}`], transaction);
+  } else if (row === null) await table.create({ ...where, authority }, { transaction });
   else await row.update({ authority }, { transaction });
 }
 

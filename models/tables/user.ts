@@ -14,7 +14,10 @@ export type DisabledBy = NonNullable<UserColumns['disabled_by']>;
 /** What a user has who is not disabled. */
 export const ENABLED = { disabled_at: null, disabled_by: null, disabled_provider: null } as const;
 
-/** One user; its columns are properties of it. Setting `email` sets `email_key`. */
+/**
+ * One user; its columns are properties of it. Setting `email` sets `email_key`, and
+ * another `role` takes `role_provider` away.
+ */
 export class User extends modelOf<UserColumns, NewUserColumns>() {}
 
 /** Turns an e-mail into the key by which users are found: NFC, lower case. */
@@ -33,6 +36,14 @@ export function initUser(context: TableContext): typeof User {
         set(this: User, email: string) {
           this.setDataValue('email', email);
           this.setDataValue('email_key', emailKey(email));
+        },
+      },
+      role: {
+        ...columns.role,
+        set(this: User, role: Role) {
+          // Another role comes from whoever sets it now; who names a provider does so afterwards.
+          if (role !== this.getDataValue('role')) this.setDataValue('role_provider', null);
+          this.setDataValue('role', role);
         },
       },
     },

@@ -8,6 +8,7 @@ import { beginTestSignIn, openBrowser } from '../support/web/browser.ts';
 import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway/gateway-process.ts';
 import { DWHO, type Lemonldap, openLemonldap } from '../support/auth/lemonldap.ts';
 import { oidcEntry, samlEntry } from '../support/auth/provider-entries.ts';
+import { makeTeams } from '../support/auth/teams.ts';
 
 test.serial('a person signs in through OpenID Connect of LemonLDAP::NG', async (t) => {
   const { gateway, person } = await openBrowser(t);
@@ -28,6 +29,31 @@ test.serial('a person signs in through SAML of LemonLDAP::NG', async (t) => {
   const page = await person();
   await signInThroughSaml(page, gateway, idp);
   await page.getByText(DWHO.email).first().waitFor();
+});
+
+test.serial('who changes groups at LemonLDAP::NG has the other rules here', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const idp = await openLemonldap(t);
+  const groups_map = { vpn: 'Engineering', ops: 'Operations' };
+  const wishes = { groups_claim: 'groups', groups_map };
+  await introduceOidc(t, gateway, idp, wishes, {}, { vpn: '$uid eq "dwho"', ops: '0' });
+  const { rulesLet } = await makeTeams(t, gateway);
+  const signIn = async (): Promise<void> => {
+    const page = await person();
+    await page.goto('/user_account');
+    await page.getByRole('link', { name: 'Sign in with Okta' }).click();
+    await idp.signIn(page);
+    await page.waitForURL(`${gateway.url}/user_account`);
+  };
+  await signIn();
+  const judged = await rulesLet(DWHO.email);
+  t.deepEqual(await judged(), { Engineering: 'passed', Operations: 'refused' });
+  await introduceOidc(t, gateway, idp, wishes, {}, { vpn: '0', ops: '$uid eq "dwho"' });
+  await signIn();
+  t.deepEqual(await judged(), { Engineering: 'refused', Operations: 'passed' });
+  await introduceOidc(t, gateway, idp, wishes, {}, { vpn: '0', ops: '0' });
+  await signIn();
+  t.deepEqual(await judged(), { Engineering: 'refused', Operations: 'refused' });
 });
 
 test.serial('who signs out here is signed out at LemonLDAP::NG too, and comes back', async (t) => {
@@ -191,12 +217,13 @@ async function introduceOidc(
   idp: Lemonldap,
   changes: Partial<OpenidConnectProvider> = {},
   options: Record<string, unknown> = {},
+  groups: Record<string, string> = {},
 ): Promise<void> {
   const addresses = {
     redirectUri: `${gateway.url}/auth/oidc/okta/callback/`,
     postLogoutUri: `${gateway.url}/`,
   };
-  await idp.knowOidc(addresses, options);
+  await idp.knowOidc(addresses, options, groups);
   const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri, ...changes });
   await configure(t, gateway, { openid_connect_providers: [entry] });
 }

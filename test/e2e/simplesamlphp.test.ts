@@ -7,6 +7,7 @@ import type { SamlIdentityProvider } from '../../models/index.ts';
 import { beginTestSignIn, openBrowser } from '../support/web/browser.ts';
 import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway/gateway-process.ts';
 import { samlEntry } from '../support/auth/provider-entries.ts';
+import { makeTeams } from '../support/auth/teams.ts';
 import { openSimplesamlphp, type Simplesamlphp } from '../support/auth/simplesamlphp.ts';
 
 const ALICE = { mail: 'alice@example.com' };
@@ -60,6 +61,20 @@ test.serial(
     await page.getByRole('link', { name: 'Sign in with SAML' }).waitFor();
   },
 );
+
+test.serial('who changes groups at SimpleSAMLphp has the other rules here', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const idp = await openSimplesamlphp(t, { people: { alice: { ...ALICE, groups: ['vpn', 'x'] } } });
+  const groups_map = { vpn: 'Engineering', ops: 'Operations' };
+  await introduce(t, gateway, idp, { groups_attribute: 'groups', groups_map });
+  const { rulesLet } = await makeTeams(t, gateway);
+  await signInThrough(await person(), gateway, idp, 'alice');
+  const judged = await rulesLet(ALICE.mail);
+  t.deepEqual(await judged(), { Engineering: 'passed', Operations: 'refused' });
+  idp.changePeople({ alice: { ...ALICE, groups: 'ops' } });
+  await signInThrough(await person(), gateway, idp, 'alice');
+  t.deepEqual(await judged(), { Engineering: 'refused', Operations: 'passed' });
+});
 
 test.serial('SimpleSAMLphp changes its key, and people sign in all the while', async (t) => {
   const { gateway, person } = await openBrowser(t);

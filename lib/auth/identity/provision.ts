@@ -10,6 +10,7 @@ import {
   type Database,
   emailKey,
   findFreeLinks,
+  type GroupsProblem,
   identityKey,
   type Identity,
   isTrusted,
@@ -24,6 +25,7 @@ import {
   type User,
   writeTransaction,
 } from '../../../models/index.ts';
+import { type GroupsOfAnswer, takeGroups } from './groups.ts';
 import { EMAIL_CHARACTERS_MAX, isEmail } from '../email.ts';
 import { ProviderRefusal, type RefusalReason } from './refusal.ts';
 
@@ -52,6 +54,15 @@ export interface ProvisionContext {
   readonly now: Date;
   /** Tokens to keep for the identity; only OpenID has some. */
   readonly tokens?: { readonly kept: ProviderTokens; readonly refreshAt: Date };
+  /** What the provider says of groups; left out where the entry does not ask. */
+  readonly groups?: GroupsOfAnswer;
+}
+
+/** Who a proven account is. */
+export interface Provisioned {
+  readonly userId: string;
+  /** Why their groups are not those that the provider means; null where they are. */
+  readonly groupsProblem: GroupsProblem | null;
 }
 
 /** Finds, links or makes the user of a proven account; throws ProviderRefusal if there is none. */
@@ -60,14 +71,14 @@ export async function provisionUser(
   account: ProvenAccount,
   rules: ProvisionRules,
   context: ProvisionContext,
-): Promise<{ userId: string }> {
+): Promise<Provisioned> {
   // Two first sign-ins of one account may collide; the second try finds what the other made.
   for (let attempt = 1; ; attempt += 1) {
     try {
       const { result } = await writeTransaction(database, (transaction) =>
         provision(database, account, rules, context, transaction),
       );
-      return { userId: result };
+      return result;
     } catch (error) {
       if (!(error instanceof UniqueConstraintError) || attempt === 3) throw error;
     }
@@ -80,7 +91,7 @@ async function provision(
   rules: ProvisionRules,
   context: ProvisionContext,
   transaction: Transaction,
-): Promise<string> {
+): Promise<Provisioned> {
   actAs(transaction, context.origin);
   await lockScopes(database, transaction, { configuration: true });
   const bound = account.isBindable ? await findIdentity(database, account, transaction) : null;
@@ -91,12 +102,15 @@ async function provision(
     throw new ProviderRefusal('other_person');
   const identity =
     bound ?? (account.isBindable ? await bind(database, account, userId, transaction) : null);
-  const { tokens, now } = context;
+  const { tokens, now, groups } = context;
   if (identity !== null && tokens !== undefined) {
     const { kept, refreshAt } = tokens;
     await keepTokens(database, identity.id, { tokens: kept, refreshAt, now }, transaction);
   }
-  return userId;
+  if (groups === undefined) return { userId, groupsProblem: null };
+  const { kind, provider_id } = account;
+  const whose = { userId, identity, authority: { kind, provider_id, authority: rules.authority } };
+  return { userId, groupsProblem: await takeGroups(database, whose, groups, transaction) };
 }
 
 function findIdentity(

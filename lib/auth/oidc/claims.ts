@@ -4,6 +4,7 @@
 // docs/api.md#sign-in.
 
 import { type OpenidConnectProvider, openidProviderFields } from '../../../models/index.ts';
+import { type GroupsSaid, readNames } from '../identity/groups.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 
 /** The claims that may hold the e-mail address; the first one is the default. */
@@ -12,7 +13,7 @@ export const EMAIL_CLAIMS = openidProviderFields.email_claim.api.words;
 /** Claims of one source: the ID token, or userinfo. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-type Asking = Pick<OpenidConnectProvider, 'email_claim' | 'required_claim'>;
+type Asking = Pick<OpenidConnectProvider, 'email_claim' | 'required_claim' | 'groups_claim'>;
 
 /** The names of the claims that an entry needs. */
 export function claimsAsked({ email_claim, required_claim }: Asking): string[] {
@@ -60,6 +61,41 @@ export function judgeRequiredClaimIfSent(asking: Asking, sources: readonly Claim
   if (required === undefined) return;
   if (sources.some((claims) => Object.hasOwn(claims, required.name)))
     judgeRequiredClaim(asking, sources);
+}
+
+/** True for claims that hold those of these names, and the one that names groups. */
+export function holdsClaims(
+  { groups_claim: path }: Asking,
+  names: readonly string[],
+  claims: Claims,
+): boolean {
+  const isThere = (name: string): boolean => claims[name] !== undefined;
+  return names.every(isThere) && (path === undefined || claimAt(claims, path) !== undefined);
+}
+
+/**
+ * What the first of `sources` that has it says of groups; no groups where none has it. Undefined
+ * where the entry does not ask. Entra leaves the claim out of a token that it would make too long,
+ * and names it in `_claim_names` instead.
+ */
+export function groupsOf(
+  { groups_claim: path }: Asking,
+  sources: readonly Claims[],
+): GroupsSaid | undefined {
+  if (path === undefined) return undefined;
+  const source = sources.find((claims) => claimAt(claims, path) !== undefined);
+  if (source !== undefined) return readNames(claimAt(source, path));
+  const isElsewhere = sources.some((claims) => claimAt(claims['_claim_names'], path) !== undefined);
+  return isElsewhere ? { problem: 'overage' } : { names: [] };
+}
+
+/** A claim by its name, which may have dots itself, else by the way that the dots lead. */
+function claimAt(claims: unknown, path: string): unknown {
+  const member = (of: unknown, name: string): unknown =>
+    typeof of === 'object' && of !== null && !Array.isArray(of) && Object.hasOwn(of, name)
+      ? (of as Readonly<Record<string, unknown>>)[name]
+      : undefined;
+  return member(claims, path) ?? path.split('.').reduce<unknown>(member, claims);
 }
 
 function isPlain(value: unknown): value is string | number | boolean {

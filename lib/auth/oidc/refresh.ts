@@ -9,9 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { refreshTokenGrant, ResponseBodyError } from 'openid-client';
 import {
   actAs,
+  type Authority,
   claimDueTokens,
   type Database,
   GATEWAY,
+  type GroupsProblem,
   type Identity,
   type IdentityTokens,
   lockScopes,
@@ -24,11 +26,13 @@ import {
 } from '../../../models/index.ts';
 import type { Counters } from '../../process/counters.ts';
 import type { Log } from '../../process/log.ts';
+import { oidcAuthority } from '../identity/authority.ts';
 import { disableByProvider } from '../identity/disable.ts';
+import { type GroupsOfAnswer, logGroupsProblem, takeGroups } from '../identity/groups.ts';
 import { methodOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type OidcClient, OidcClients } from './client.ts';
-import { judgeRequiredClaimIfSent } from './claims.ts';
+import { type Claims, groupsOf, holdsClaims, judgeRequiredClaimIfSent } from './claims.ts';
 import { claimSources, refusalOf, tokensOf } from './sign-in.ts';
 
 /** How often the provider is asked about an account. */
@@ -216,8 +220,7 @@ export class Refresher {
       if (subject !== undefined && subject !== identity.subject)
         return { kind: 'fault', error: 'other_subject', tokens };
       tokens = { ...tokens, ...tokensOf(undefined, answer.id_token) };
-      await judgeClaim(provider, client, identity.subject, answer);
-      return { kind: 'good', tokens };
+      return { kind: 'good', tokens, ...(await judgeClaims(provider, client, identity, answer)) };
     } catch (error) {
       if (isRefusal(error)) return { kind: 'refused', error: error.error, tokens };
       const refusal = refusalOf(error);
@@ -238,7 +241,7 @@ export class Refresher {
     const { database, log } = this.#context;
     for (const pauseMs of [...SAVE_PAUSES_MS, null]) {
       try {
-        await settleOutcome(database, {
+        const problem = await settleOutcome(database, {
           row,
           identity,
           outcome,
@@ -246,6 +249,8 @@ export class Refresher {
           owner: this.#owner,
           now: this.#now(),
         });
+        const about = { identity: identity.id, provider: identity.provider_id };
+        logGroupsProblem(log, problem, about);
         return;
       } catch (error) {
         if (pauseMs === null) throw error;
@@ -260,22 +265,34 @@ export class Refresher {
   }
 }
 
-/** Throws ProviderRefusal if the account has lost the claim that the entry requires. */
-async function judgeClaim(
+/**
+ * What an answer says of groups. Throws ProviderRefusal if the account has lost the claim that the
+ * entry requires.
+ */
+async function judgeClaims(
   provider: OpenidConnectProvider,
   client: OidcClient,
-  subject: string,
+  { subject }: Identity,
   answer: Awaited<ReturnType<typeof refreshTokenGrant>>,
-): Promise<void> {
-  const { required_claim: required } = provider;
-  if (required === undefined) return;
-  const sent = { claims: answer.claims() ?? {}, subject, accessToken: answer.access_token };
-  judgeRequiredClaimIfSent(provider, await claimSources(client, [required.name], sent));
+): Promise<Pick<GoodOutcome, 'groups'>> {
+  const { required_claim: required, groups_claim: path } = provider;
+  if (required === undefined && path === undefined) return {};
+  const names = required === undefined ? [] : [required.name];
+  const isEnough = (claims: Claims) => holdsClaims(provider, names, claims);
+  const claims = answer.claims();
+  const sent = { claims: claims ?? {}, subject, accessToken: answer.access_token };
+  const sources = await claimSources(client, isEnough, sent);
+  judgeRequiredClaimIfSent(provider, sources);
+  // With neither ID token nor userinfo the answer says nothing, not even that there are none.
+  const isReadable = claims !== undefined || sources.length > 1;
+  const said = isReadable ? groupsOf(provider, sources) : undefined;
+  if (said === undefined) return {};
+  return { groups: { said, entry: provider, authority: oidcAuthority(provider) } };
 }
 
 /** The outcome of one attempt. */
 type Outcome =
-  | { readonly kind: 'good'; readonly tokens: ProviderTokens }
+  | GoodOutcome
   | {
       readonly kind: 'refused' | 'fault';
       readonly error: string;
@@ -283,6 +300,13 @@ type Outcome =
       readonly detail?: string | null;
       readonly tokens: ProviderTokens;
     };
+
+interface GoodOutcome {
+  readonly kind: 'good';
+  readonly tokens: ProviderTokens;
+  /** Left out where the entry does not ask for groups. */
+  readonly groups?: GroupsOfAnswer & { readonly authority: Authority };
+}
 
 /**
  * The entry leads to another issuer, or was removed. The provider is not asked again until the
@@ -306,7 +330,7 @@ interface Settling {
 async function settleOutcome(
   database: Database,
   { row, identity, outcome, isDisabling, owner, now }: Settling,
-): Promise<void> {
+): Promise<GroupsProblem | null> {
   const isEnd = outcome.kind === 'refused' && isDisabling;
   const kept = { ...row.tokens, ...outcome.tokens };
   const { refreshToken: _refused, ...rest } = kept;
@@ -321,13 +345,19 @@ async function settleOutcome(
     ...(outcome.kind === 'good' ? { refreshedAt: now } : {}),
     error: outcome.kind === 'good' ? null : outcome.error.slice(0, 64),
   };
-  await writeTransaction(database, async (transaction) => {
+  const { groups } = outcome.kind === 'good' ? outcome : {};
+  const { result } = await writeTransaction(database, async (transaction) => {
     actAs(transaction, GATEWAY);
-    if (isEnd) await lockScopes(database, transaction, { configuration: true });
-    const isOurs = await settleTokens(database, row, owner, settlement, transaction);
-    // The user signed in meanwhile, so the refused token is no longer theirs.
-    if (!isOurs || !isEnd) return;
-    const method = methodOf('oidc', identity.provider_id);
-    await disableByProvider(database, identity.user_id, method, transaction);
+    if (isEnd || groups !== undefined)
+      await lockScopes(database, transaction, { configuration: true });
+    // The user signed in meanwhile: the refused token is no longer theirs, the groups are older.
+    if (!(await settleTokens(database, row, owner, settlement, transaction))) return null;
+    const { user_id: userId, provider_id } = identity;
+    if (isEnd)
+      await disableByProvider(database, userId, methodOf('oidc', provider_id), transaction);
+    if (groups === undefined) return null;
+    const whose = { userId, identity, authority: groups.authority };
+    return takeGroups(database, whose, groups, transaction);
   });
+  return result;
 }

@@ -23,11 +23,19 @@ import type {
   TestReport,
 } from '../../../models/index.ts';
 import { DocumentError } from '../documents.ts';
+import type { GroupsSaid } from '../identity/groups.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
 import { keepReport, type Tested } from '../identity/test-report.ts';
-import { type Claims, claimsAsked, emailOf, judgeRequiredClaim } from './claims.ts';
+import {
+  type Claims,
+  claimsAsked,
+  emailOf,
+  groupsOf,
+  holdsClaims,
+  judgeRequiredClaim,
+} from './claims.ts';
 import type { OidcClient, OidcClients } from './client.ts';
 import { oidcRefusalReport, oidcReport } from './test-findings.ts';
 
@@ -50,6 +58,8 @@ export interface OidcProof {
   readonly kind: 'proven';
   readonly account: ProvenAccount;
   readonly tokens: ProviderTokens;
+  /** What the provider says of groups; undefined where the entry does not ask. */
+  readonly groups: GroupsSaid | undefined;
   /** When the person signed in at the provider, where it says so. */
   readonly since: Date | undefined;
   /** The page that was asked for before. */
@@ -116,6 +126,7 @@ export async function finishOidc(
     kind: 'proven',
     account: accountOf(provider, idClaims, sources),
     tokens: tokensOf(tokens.refresh_token, tokens.id_token),
+    groups: groupsOf(provider, sources),
     since: timeOf(idClaims.auth_time),
     returnTo: request.secrets.returnTo ?? null,
     linkId: request.secrets.linkId ?? null,
@@ -167,7 +178,8 @@ async function answerOf(
     });
     const idClaims = tokens.claims();
     if (idClaims === undefined) throw new ProviderRefusal('answer_invalid', 'no ID token');
-    const sources = await claimSources(client, claimsAsked(provider), {
+    const isEnough = (claims: Claims) => holdsClaims(provider, claimsAsked(provider), claims);
+    const sources = await claimSources(client, isEnough, {
       claims: idClaims,
       subject: idClaims.sub,
       accessToken: tokens.access_token,
@@ -180,18 +192,14 @@ async function answerOf(
   }
 }
 
-/**
- * The claims of the ID token, if there is one; userinfo is asked too where the token lacks one that
- * is needed.
- */
+/** The claims of the ID token, if there is one; userinfo is asked too where they are not enough. */
 export async function claimSources(
   { configuration }: OidcClient,
-  needed: readonly string[],
+  isEnough: (claims: Claims) => boolean,
   { claims = {}, subject, accessToken }: { claims?: Claims; subject: string; accessToken: string },
 ): Promise<Claims[]> {
-  const lacks = needed.some((name) => claims[name] === undefined);
   const { userinfo_endpoint: userinfo } = configuration.serverMetadata();
-  if (!lacks || userinfo === undefined) return [claims];
+  if (isEnough(claims) || userinfo === undefined) return [claims];
   return [claims, await fetchUserInfo(configuration, accessToken, subject)];
 }
 

@@ -5,8 +5,9 @@ import type { OpenidConnectProvider, TestReport } from '../../../models/index.ts
 import { readEmail } from '../identity/provision.ts';
 import type { ProviderRefusal } from '../identity/refusal.ts';
 import { makeReport } from '../identity/test-report.ts';
+import { findGroups } from '../identity/groups-problems.ts';
 import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
-import { type Claims, EMAIL_CLAIMS, emailOf, judgeRequiredClaim } from './claims.ts';
+import { type Claims, EMAIL_CLAIMS, emailOf, groupsOf, judgeRequiredClaim } from './claims.ts';
 
 /** The answer of a provider to a test. */
 export interface OidcAnswer {
@@ -22,6 +23,7 @@ export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider):
   const claim = findRequired('claim', provider.required_claim, () =>
     judgeRequiredClaim(provider, answer.sources),
   );
+  const { groups_claim: path } = provider;
   const isAdmitted = claim.every(({ verdict }) => verdict === 'good');
   const findings = [
     isAdmitted
@@ -30,6 +32,10 @@ export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider):
     good(`The ID token is signed (${algorithmOf(answer.idToken)}).`),
     ...judgeEmail(answer, provider),
     ...claim,
+    ...findGroups(
+      path === undefined ? path : `the claim ${path}`,
+      groupsOf(provider, answer.sources),
+    ),
     answer.hasRefreshToken
       ? good('There is a refresh token: accounts that the provider closes are noticed.')
       : doubtful(

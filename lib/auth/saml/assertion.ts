@@ -4,6 +4,7 @@
 // profiles, section 4.1.4.
 
 import type { Element } from '@xmldom/xmldom';
+import { type GroupsSaid, readNames } from '../identity/groups.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { addressesOf, CLOCK_SKEW_MS, type SamlSetup } from './service-provider.ts';
 import { parseMessage, refuse } from './shape.ts';
@@ -14,6 +15,8 @@ const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 const NAME_CHARACTERS_MAX = 1_024;
+/** What Entra sends in place of more groups than an assertion has room for. */
+const GROUPS_ELSEWHERE = 'http://schemas.microsoft.com/claims/groups.link';
 
 /** Attributes in which providers send an e-mail address, in lower case, the safest first. */
 const EMAIL_ATTRIBUTES = [
@@ -47,6 +50,8 @@ export interface Assertion {
   /** Where the e-mail address was found: `the NameID`, `the attribute mail`; null if nowhere. */
   readonly emailFrom: string | null;
   readonly attributes: readonly SamlAttribute[];
+  /** What the provider says of groups; undefined where the entry does not ask. */
+  readonly groups: GroupsSaid | undefined;
   readonly sessionIndex: string | null;
   /** When it can no longer be used, also by a clock that is late. */
   readonly expiresAt: Date;
@@ -74,6 +79,7 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
     ...name,
     ...emailOf(attributes, name, setup.provider),
     attributes,
+    groups: groupsOf(attributes, setup.provider),
     sessionIndex,
     expiresAt: new Date(Math.max(...ends) + CLOCK_SKEW_MS),
   };
@@ -166,6 +172,17 @@ export function judgeRequired(
   if (values.includes(required.value)) return;
   const lack = values.length === 0 ? 'no attribute' : 'another';
   throw new ProviderRefusal('claim_required', `${lack} ${required.name}`);
+}
+
+/** What an attribute says of groups; no groups where it is not there. */
+function groupsOf(
+  attributes: readonly SamlAttribute[],
+  { groups_attribute: name }: SamlSetup['provider'],
+): GroupsSaid | undefined {
+  if (name === undefined) return undefined;
+  const values = valuesOf(attributes, name);
+  const isElsewhere = values.length === 0 && valuesOf(attributes, GROUPS_ELSEWHERE).length > 0;
+  return isElsewhere ? { problem: 'overage' } : readNames(values);
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type SessionAtProvider,
   useAssertion,
 } from '../../../models/index.ts';
+import type { GroupsSaid } from '../identity/groups.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
@@ -191,18 +192,21 @@ export function accountOf(
 }
 
 function provenBy(providerId: string, assertion: Assertion) {
-  const { issuer, isTransient, email, sessionIndex } = assertion;
+  const { issuer, isTransient, email, sessionIndex, groups } = assertion;
   return {
     ...accountOf(providerId, issuer, assertion),
     email,
     isBindable: !isTransient,
     sessionIndex,
+    ...(groups === undefined ? {} : { groups }),
   };
 }
 
 /** A sign-in that a SAML provider proved. */
 interface ProvenSaml {
   readonly account: ProvenAccount;
+  /** What the provider says of groups; undefined where the entry does not ask. */
+  readonly groups: GroupsSaid | undefined;
   readonly atProvider: SessionAtProvider;
   readonly returnTo: string | null;
   /** The one-time link that led to the provider. */
@@ -218,9 +222,9 @@ export async function completeSaml(
   const ending = { state: ticket, kind: 'saml', providerId: provider.id, browserSha256 } as const;
   const { secrets } = await takeRequest(database, ending);
   if (secrets.proven === undefined) throw new ProviderRefusal('request_unknown');
-  const { sessionIndex, ...proven } = secrets.proven;
+  const { sessionIndex, groups, ...proven } = secrets.proven;
   const account = { ...proven, isEmailVerified: null };
   const atProvider = sessionAtProvider(account, sessionIndex ?? null);
   const { returnTo = null, linkId = null } = secrets;
-  return { account, atProvider, returnTo, linkId };
+  return { account, groups, atProvider, returnTo, linkId };
 }

@@ -4,6 +4,7 @@
 import type { SamlIdentityProvider, SignedParts, TestReport } from '../../../models/index.ts';
 import { readEmail } from '../identity/provision.ts';
 import { makeReport } from '../identity/test-report.ts';
+import { findGroups } from '../identity/groups-problems.ts';
 import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
 import { type Assertion, judgeRequired } from './assertion.ts';
@@ -91,10 +92,15 @@ function judgePerson(assertion: Assertion, provider: SamlIdentityProvider): Find
     ...findRequired('attribute', provider.required_attribute, () =>
       judgeRequired(assertion.attributes, provider),
     ),
+    ...findGroups(groupsPlace(provider), assertion.groups),
     ...(sessionIndex === null
       ? [doubtful('There is no SessionIndex: a sign-out there ends all sessions of the person.')]
       : []),
   ];
+}
+
+function groupsPlace({ groups_attribute: name }: SamlIdentityProvider): string | undefined {
+  return name === undefined ? undefined : `the attribute ${name}`;
 }
 
 function judgeEmail(

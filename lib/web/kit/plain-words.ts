@@ -25,6 +25,9 @@ const words: Readonly<Record<string, string>> = {
   [messages.badJson]: 'This is not valid JSON',
   [messages.badTime]: 'This is not a date with a time',
   [messages.endsBeforeStart]: 'The end must be after the start',
+  [messages.badGroupNames]:
+    'Please write a line for each group: its name at the provider, =>, its name here',
+  [messages.notTrusted]: 'Please trust the provider first, and save; then name the group',
 };
 
 /** Words for the texts that contain a value. */

@@ -7,10 +7,11 @@ import {
   type Group,
   MANUAL,
   readGroups,
+  GROUPS_OF_USER_MAX,
   readMembers,
 } from '../../../models/index.ts';
 import { Groups, judgeGroup } from '../../groups/groups.ts';
-import { GROUPS_OF_USER_MAX, judgeMembers, Members } from '../../groups/members.ts';
+import { judgeMembers, Members } from '../../groups/members.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { attempt, faultLine } from '../kit/attempt.ts';
 import {
@@ -127,7 +128,12 @@ async function showGroup(
     title: group.name,
     scripts: ['history.js'],
     history: await historyView(web, request, here, { kind: 'group', id: group.id }),
-    group: { id: group.id, name: group.name, description: group.description },
+    group: {
+      id: group.id,
+      name: group.name,
+      description: group.description,
+      provider: group.provider,
+    },
     rules: await database.models.Rule.count({ where: { group_id: group.id } }),
     members: records.map(({ id, email, sources }) => ({
       id,

@@ -50,6 +50,7 @@ export function openidPages(web: Web): ServerRoute[] {
         authority: oidcAuthority(provider).authority,
       },
       tokens: { kept: proof.tokens, refreshAt: nextRefresh(new Date()) },
+      groups: proof.groups === undefined ? undefined : { said: proof.groups, entry: provider },
       since: proof.since,
       returnTo: proof.returnTo,
       linkId: proof.linkId,

@@ -9,6 +9,7 @@ import type { EffectiveConfiguration } from '../../records/effective-configurati
 import { letInBy } from '../../records/actors.ts';
 import { Buckets } from '../../auth/buckets.ts';
 import { BrowserBinding } from '../../auth/identity/browser.ts';
+import { type GroupsOfAnswer, logGroupsProblem } from '../../auth/identity/groups.ts';
 import { methodOf } from '../../auth/identity/method.ts';
 import {
   type ProvenAccount,
@@ -159,6 +160,8 @@ export class ProviderSignIn {
       readonly account: ProvenAccount;
       readonly rules: ProvisionRules;
       readonly tokens?: NonNullable<ProvisionContext['tokens']>;
+      /** What the provider says of groups; undefined where the entry does not ask. */
+      readonly groups: GroupsOfAnswer | undefined;
       /** When the person signed in there, if that is known. */
       readonly since?: Date | undefined;
       readonly atProvider?: SessionAtProvider;
@@ -167,15 +170,18 @@ export class ProviderSignIn {
       readonly linkId: string | null;
     },
   ): Promise<ResponseObject> {
-    const { account, tokens, since, atProvider, returnTo, linkId } = proof;
-    const { database } = this.#web.services;
+    const { account, tokens, groups, since, atProvider, returnTo, linkId } = proof;
+    const { database, log } = this.#web.services;
     const link = linkId === null ? null : await findOpenLink(database, linkId);
     const rules = { ...proof.rules, onlyUserId: link?.user_id };
-    const { userId } = await provisionUser(database, account, rules, {
+    const { userId, groupsProblem } = await provisionUser(database, account, rules, {
       origin: originOf(request),
       now: new Date(),
       ...(tokens === undefined ? {} : { tokens }),
+      ...(groups === undefined ? {} : { groups }),
     });
+    const about = { request_id: request.app.id, kind: this.#kind, provider: account.provider_id };
+    logGroupsProblem(log, groupsProblem, about);
     const method = methodOf(this.#kind, account.provider_id);
     const also = async (_user: User, transaction: Transaction): Promise<void> => {
       if (link !== null) await useLink(database, link, transaction);

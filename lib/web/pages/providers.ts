@@ -249,6 +249,7 @@ async function saveTrust(
   if ((await hasTrust(web, form, entry)) === trusted) return;
   const mark = { kind: form.kind, provider_id: id, authority };
   await web.writes.run(request, {
+    scopes: { configuration: true },
     judge: async () => mark,
     write: (transaction) => markTrusted(web.services.database, mark, trusted, transaction),
   });

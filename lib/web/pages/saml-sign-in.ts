@@ -123,7 +123,13 @@ class SamlPages {
     const context = await this.#contextOf(request);
     const { provider } = context;
     const ticket: unknown = request.query['ticket'];
-    const { account, atProvider, returnTo, linkId } = await completeSaml(
+    const {
+      account,
+      groups: said,
+      atProvider,
+      returnTo,
+      linkId,
+    } = await completeSaml(
       context,
       typeof ticket === 'string' ? ticket : null,
       this.#signIn.binding.of(request),
@@ -132,7 +138,9 @@ class SamlPages {
       autoCreateUsers: provider.auto_create_users,
       authority: (await samlAuthority(context.database, provider)).authority,
     };
-    return this.#signIn.complete(request, h, { account, rules, atProvider, returnTo, linkId });
+    const groups = said === undefined ? undefined : { said, entry: provider };
+    const proof = { account, rules, groups, atProvider, returnTo, linkId };
+    return this.#signIn.complete(request, h, proof);
   }
 
   async metadata(request: Request, h: ResponseToolkit): Promise<ResponseObject> {

@@ -4,6 +4,7 @@
 
 import type { Recall } from '../../records/recall.ts';
 import { type UnnamedProxies, unnamedProxyWords } from '../../http/unnamed-proxies.ts';
+import { groupsFaults } from '../../auth/identity/groups-problems.ts';
 import { metadataProblems } from '../../auth/saml/metadata-problems.ts';
 import { defaultSettings } from '../../devices/settings.ts';
 import type { Finding } from '../../doctor/finding.ts';
@@ -51,6 +52,7 @@ export async function dashboardProblems({
     ...crowdedSignIns(services),
     ...unwritten(services),
     ...(await metadataProblems(services.database, configuration.saml_identity_providers)),
+    ...(await groupsFaults(services.database, configuration)),
     // The endpoint and the metadata were checked above, as they are at this moment.
     ...(services.checkup?.findings() ?? [])
       .filter(({ check }) => check !== 'endpoint' && check !== 'SAML metadata')

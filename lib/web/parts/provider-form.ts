@@ -68,6 +68,49 @@ const whoComesIn: Section = {
   ],
 };
 
+const groupsClaim: Section['fields'][number] = {
+  name: 'groups_claim',
+  label: 'Groups are in the claim',
+  placeholder: 'groups',
+  help: 'A list of names, in the ID token or in userinfo; dots lead into it: realm_access.roles. Read at each sign-in, and every ten minutes where the provider gives a refresh token. Empty: the provider says nothing of groups.',
+};
+
+const groupsAttribute: Section['fields'][number] = {
+  name: 'groups_attribute',
+  label: 'Groups are in the attribute',
+  placeholder: 'groups',
+  help: 'All its values are names; read at each sign-in. Empty: the provider says nothing of groups.',
+};
+
+/** What is made of the names of groups; `where` names them. */
+function groupsSection(where: Section['fields'][number]): Section {
+  return {
+    legend: 'Groups',
+    fields: [
+      where,
+      {
+        name: 'groups_map',
+        label: 'Names there, and here',
+        kind: 'area',
+        rows: 4,
+        placeholder: 'vpn-engineers => Engineering',
+        help: 'One a line: the name at the provider, =>, the name of a group here. Empty: a name means the group of that name which this entry made, and no other.',
+      },
+      {
+        name: 'groups_create',
+        label: 'Make groups that are not there',
+        kind: 'box',
+        help: 'When the first member comes. A user is in 16 groups at most; the others are left out.',
+      },
+      {
+        name: 'admin_group',
+        label: 'The group of administrators',
+        help: 'Its name at the provider: who is in it is an administrator here, and no longer when they leave it. Trust the provider below first, and save.',
+      },
+    ],
+  };
+}
+
 /** A field of OpenID providers only. */
 const requiredClaim: Section['fields'][number] = {
   name: 'required_claim',
@@ -143,6 +186,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
           },
         ],
       },
+      groupsSection(groupsClaim),
       { ...whoComesIn, fields: [requiredClaim, ...whoComesIn.fields] },
     ],
   },
@@ -197,6 +241,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
           },
         ],
       },
+      groupsSection(groupsAttribute),
       { ...whoComesIn, fields: [requiredAttribute, ...whoComesIn.fields] },
     ],
   },
@@ -213,7 +258,9 @@ export function typedEntry({ sections }: ProviderForm, entry: object): Typed {
   });
   // Where there is an address, the metadata that the entry was saved with are no longer used.
   const metadata = 'metadata_url' in entry ? { metadata: '' } : {};
-  return typedFrom({ ...entry, ...metadata, ...Object.fromEntries(texts) }, sections);
+  const groups_map = 'groups_map' in entry ? mapText(entry.groups_map as object) : '';
+  const shown = { ...entry, ...metadata, groups_map, ...Object.fromEntries(texts) };
+  return typedFrom(shown, sections);
 }
 
 /** A claim or an attribute as it is typed, `name=value`; "" for none. */
@@ -221,6 +268,26 @@ function pairIn(text: string): object | string {
   if (text.trim() === '') return '';
   const [name = '', ...value] = text.split('=');
   return { name, ...(value.length === 0 ? {} : { value: value.join('=') }) };
+}
+
+const LEADS_TO = '=>';
+
+function mapText(map: object): string {
+  const lines = Object.entries(map).map(([there, here]) => `${there} ${LEADS_TO} ${here}`);
+  return lines.join('\n');
+}
+
+/** Names of groups as they are typed, a line each; "" for none. A name may hold the sign itself. */
+function mapIn(text: string): object | string {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  if (lines.length === 0) return '';
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.lastIndexOf(LEADS_TO);
+      if (at < 0) return [line.trim(), ''];
+      return [line.slice(0, at).trim(), line.slice(at + LEADS_TO.length).trim()];
+    }),
+  );
 }
 
 /** The entry that was typed, for the rules of the API; it replaces `present`, if that exists. */
@@ -231,6 +298,9 @@ export function entryOf(
 ): Record<string, unknown> {
   const { [TRUSTED]: _mark, ...input } = inputOf(typed, sections);
   for (const name of PAIRS) if (name in input) input[name] = pairIn(typed[name] ?? '');
+  input['groups_map'] = mapIn(typed['groups_map'] ?? '');
+  // What is not ticked is no field, so that the entry stays as older clients know it.
+  if (input['groups_create'] !== true) input['groups_create'] = '';
   if (present === null) return input;
   const isKept = 'client_secret' in present && input['client_secret'] === '';
   return {

@@ -1,8 +1,12 @@
 // Groups over the API: made, changed, listed and removed with what is theirs; rules for them.
 
 import test from 'ava';
-import { groupFields, readAuditEntries, writeTransaction } from '../../../models/index.ts';
-import { GROUPS_MAX } from '../../../lib/groups/groups.ts';
+import {
+  groupFields,
+  GROUPS_MAX,
+  readAuditEntries,
+  writeTransaction,
+} from '../../../models/index.ts';
 import { openServer } from '../../support/api/server.ts';
 import { databaseKinds } from '../../support/database/databases.ts';
 import { addUser } from '../../support/database/records.ts';
@@ -11,7 +15,14 @@ const GROUPS = '/v0/groups';
 const NOBODY = '01a20ad0-0000-7000-8000-000000000001';
 
 test('what a group shows is in the order of its fields', (t) => {
-  t.deepEqual(Object.keys(groupFields), ['id', 'name', 'description', 'inserted_at', 'updated_at']);
+  t.deepEqual(Object.keys(groupFields), [
+    'id',
+    'name',
+    'description',
+    'provider',
+    'inserted_at',
+    'updated_at',
+  ]);
 });
 
 for (const kind of databaseKinds()) {
@@ -20,7 +31,7 @@ for (const kind of databaseKinds()) {
     const made = await send('POST', GROUPS, { body: { group: { name: ' engineers ' } } });
     t.is(made.status, 201);
     const { id, inserted_at, updated_at, ...rest } = made.body.data;
-    t.deepEqual(rest, { name: 'engineers', description: null });
+    t.deepEqual(rest, { name: 'engineers', description: null, provider: null });
     t.is(inserted_at, updated_at);
     t.is(made.headers['location'], `${GROUPS}/${id}`);
     t.deepEqual((await send('GET', `${GROUPS}/${id.toUpperCase()}`)).body, made.body);

@@ -103,15 +103,15 @@ for (const kind of databaseKinds()) {
     const id = await addGroup(send, 'ops');
     await writeTransaction(database, (transaction) =>
       database.models.GroupMembership.create(
-        { group_id: id, user_id: ann.id, source: 'okta' },
+        { group_id: id, user_id: ann.id, source: 'oidc/okta' },
         { transaction },
       ),
     );
     const path = `${GROUPS}/${id}/members/${ann.id}`;
-    t.deepEqual((await send('PUT', path)).body.data.sources, ['manual', 'okta']);
+    t.deepEqual((await send('PUT', path)).body.data.sources, ['manual', 'oidc/okta']);
     const refused = await send('DELETE', path);
     t.is(refused.status, 422);
-    t.regex(refused.body.errors.remove[0], /the identity provider "okta" says so/);
+    t.regex(refused.body.errors.remove[0], /the identity provider "oidc\/okta" says so/);
     t.deepEqual((await readGroupsOfUsers(database, [ann.id])).get(ann.id), [id]);
   });
 

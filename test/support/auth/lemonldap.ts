@@ -25,10 +25,11 @@ export interface Lemonldap {
   readonly metadata: string;
   /** Starts it anew with us made known as a SAML service; `ours` are our metadata. */
   readonly knowSaml: (ours: string, options?: Readonly<Record<string, unknown>>) => Promise<void>;
-  /** Starts it anew with us made known as an OpenID client. */
+  /** Starts it anew with us made known as an OpenID client, and with these groups by their terms. */
   readonly knowOidc: (
     addresses: OidcAddresses,
     options?: Readonly<Record<string, unknown>>,
+    groups?: Readonly<Record<string, string>>,
   ) => Promise<void>;
   /** Signs somebody in on the provider's page. */
   readonly signIn: (page: Page, login?: string, password?: string) => Promise<void>;
@@ -68,7 +69,8 @@ export async function openLemonldap(t: ExecutionContext): Promise<Lemonldap> {
     discoveryUri: `${origin}/.well-known/openid-configuration`,
     metadata: await (await fetch(`${origin}/saml/metadata`)).text(),
     knowSaml: (ours, options = {}) => change(samlServiceOf(ours, options)),
-    knowOidc: (addresses, options = {}) => change(oidcClientOf(addresses, options)),
+    knowOidc: (addresses, options = {}, groups = {}) =>
+      change({ ...oidcClientOf(addresses, options), groups }),
     signIn: async (page, login = DWHO.login, password = login) => {
       await page
         .locator('input[name=user]')
@@ -216,7 +218,11 @@ function oidcClientOf(
   ]);
   return {
     oidcRPMetaDataOptions: { postern: Object.fromEntries(named) },
-    oidcRPMetaDataExportedVars: { postern: { email: 'mail', name: 'cn' } },
+    oidcRPMetaDataExportedVars: {
+      postern: { email: 'mail', name: 'cn', groups: 'groups;string;always' },
+    },
+    // The claims of a scope beside those of the standard.
+    oidcRPMetaDataOptionsExtraClaims: { postern: { profile: 'groups' } },
   };
 }
 

@@ -23,6 +23,8 @@ export interface Simplesamlphp {
   readonly metadataUrl: string;
   /** Gives it another key: it signs with that from now on, and publishes nothing of the former. */
   readonly changeKey: () => Promise<void>;
+  /** Gives people other attributes, from their next sign-in there on. */
+  readonly changePeople: (people: SimplesamlphpSetup['people']) => void;
   /** Makes us known; `ours` are our metadata, `options` members of the entry in PHP. */
   readonly know: (ours: string, options?: Readonly<Record<string, string>>) => void;
   /** Signs somebody in on the provider's page; the password is wrong where that is wanted. */
@@ -34,7 +36,7 @@ export interface Simplesamlphp {
 /** What the provider is set up with; members of its own entry, in PHP. */
 export interface SimplesamlphpSetup {
   /** People by login, with their attributes. */
-  readonly people: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly people: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
   readonly hosted?: Readonly<Record<string, string>>;
 }
 
@@ -82,6 +84,7 @@ export async function openSimplesamlphp(
     metadata: await response.text(),
     metadataUrl,
     changeKey,
+    changePeople: (changed) => writeFileSync(join(folder, 'authsources.php'), sourcesPhp(changed)),
     know: (ours, options = {}) => {
       writeFileSync(join(folder, 'ours.xml'), ours);
       writeFileSync(join(folder, 'metadata/saml20-sp-remote.php'), remotePhp(folder, options));
@@ -122,7 +125,9 @@ function configPhp(folder: string, origin: string): string {
 function sourcesPhp(people: SimplesamlphpSetup['people']): string {
   const lines = Object.entries(people).map(([login, attributes]) => {
     const pairs = Object.entries({ uid: login, ...attributes });
-    const inner = pairs.map(([name, value]) => `${quoted(name)} => [${quoted(value)}]`);
+    const inner = pairs.map(
+      ([name, value]) => `${quoted(name)} => [${[value].flat().map(quoted).join(', ')}]`,
+    );
     return `${quoted(`${login}:${PASSWORD}`)} => [${inner.join(', ')}],`;
   });
   return `<?php $config = ['people' => ['exampleauth:UserPass', ${lines.join(' ')}]];\n`;

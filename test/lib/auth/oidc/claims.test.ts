@@ -7,6 +7,8 @@ import {
   type Claims,
   claimsAsked,
   emailOf,
+  groupsOf,
+  holdsClaims,
   judgeRequiredClaim,
 } from '../../../../lib/auth/oidc/claims.ts';
 import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
@@ -44,6 +46,38 @@ test('email_verified does not count for another claim than the e-mail', (t) => {
   const claims = { email: 'a@x', email_verified: true, preferred_username: 'admin@x' };
   const said = emailOf({ email_claim: 'preferred_username' }, [claims]);
   t.deepEqual(said, { email: 'admin@x', isEmailVerified: null });
+});
+
+test('groups are read by name, else by the way that dots lead', (t) => {
+  const said = (path: string, ...sources: Claims[]) => groupsOf({ groups_claim: path }, sources);
+  t.is(groupsOf({}, [{ groups: ['a'] }]), undefined, 'nobody asks');
+  t.deepEqual(said('groups', { groups: ['a'] }, { groups: ['b'] }), { names: ['a'] });
+  t.deepEqual(said('groups', {}, { groups: 'b' }), { names: ['b'] }, 'known by userinfo');
+  t.deepEqual(said('groups', {}, {}), { names: [] });
+  const keycloak = { realm_access: { roles: ['vpn'] } };
+  t.deepEqual(said('realm_access.roles', keycloak), { names: ['vpn'] });
+  const auth0 = { 'https://example.com/groups': ['vpn'] };
+  t.deepEqual(said('https://example.com/groups', auth0), { names: ['vpn'] });
+  for (const path of ['constructor.name', '__proto__', 'groups.length', 'groups.0', 'a.b.c', '.'])
+    t.deepEqual(said(path, { groups: ['a'], a: 'text' }), { names: [] }, path);
+  t.deepEqual(said('groups', { groups: { a: 1 } }), { problem: 'unreadable' });
+});
+
+test('groups that Entra leaves out of the token are a problem, unless they are elsewhere', (t) => {
+  const overage = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: {} } };
+  const asking = { groups_claim: 'groups' };
+  t.deepEqual(groupsOf(asking, [overage, {}]), { problem: 'overage' });
+  t.deepEqual(groupsOf(asking, [overage, { groups: ['a'] }]), { names: ['a'] });
+  t.deepEqual(groupsOf({ groups_claim: 'roles' }, [overage]), { names: [] });
+  t.deepEqual(groupsOf(asking, [{ _claim_names: 'groups' }]), { names: [] });
+});
+
+test('userinfo is asked where the token lacks a claim, that of groups too', (t) => {
+  const asking = { groups_claim: 'realm.roles' };
+  t.true(holdsClaims({}, ['email'], { email: 'a@x' }));
+  t.false(holdsClaims(asking, ['email'], { email: 'a@x' }));
+  t.false(holdsClaims(asking, ['email'], { realm: { roles: [] } }));
+  t.true(holdsClaims(asking, ['email'], { email: 'a@x', realm: { roles: [] } }));
 });
 
 test('a required claim must be exactly the value, or a list that holds it', (t) => {

@@ -358,6 +358,55 @@ for (const [says, bend, error] of claims)
       t.true(log.some(({ fields }) => (fields as { detail?: string }).detail === 'another groups'));
   });
 
+const ANYBODY = { nonce: undefined };
+const groupsSaid: [says: string, bend: (idp: BadProvider) => void, left: string[]][] = [
+  ['are replaced', (idp) => (idp.bent.claims = { ...ANYBODY, groups: ['ops'] }), ['ops']],
+  ['are none where the answer has no claim', (idp) => (idp.bent.claims = ANYBODY), []],
+  ['are read in userinfo', (idp) => (idp.bent.userinfo = { groups: ['ops'] }), ['ops']],
+  ['stay where the provider is away', (idp) => refuse(idp, 503, 'x'), ['vpn']],
+  ['stay where it refuses the account', (idp) => refuse(idp), ['vpn']],
+  [
+    'stay where Entra has too many',
+    (idp) => (idp.bent.claims = { ...ANYBODY, _claim_names: { groups: 'src1' } }),
+    ['vpn'],
+  ],
+  [
+    'stay where userinfo is of somebody else',
+    (idp) => (idp.bent.userinfo = { sub: 'other', groups: ['ops'] }),
+    ['vpn'],
+  ],
+  [
+    'stay where nothing can be read',
+    (idp) => {
+      idp.bent.tokens = ({ id_token: _none, ...rest }) => rest;
+      idp.bent.document = { userinfo_endpoint: undefined };
+    },
+    ['vpn'],
+  ],
+];
+for (const [says, bend, left] of groupsSaid)
+  test(`groups of an account ${says}`, async (t) => {
+    const { context, database, idp, pass, settings, user } = await open(t, 'sqlite');
+    const [entry] = settings.openid_connect_providers;
+    const naming = { groups_claim: 'groups', groups_create: true };
+    settings.openid_connect_providers = [{ ...entry!, ...naming }];
+    const refreshed = async (): Promise<string[]> => {
+      pass(TURN_MS);
+      await new Refresher({ ...context, clients: new OidcClients(limits) }).look();
+      const { Group, GroupMembership } = database.models;
+      const rows = await GroupMembership.findAll({ where: { user_id: (await user()).id } });
+      const ids = rows.map(({ group_id }) => group_id);
+      return (await Group.findAll({ where: { id: ids } })).map(({ name }) => name);
+    };
+    idp.bent.userinfo = { sub: 'subject-1' };
+    idp.bent.claims = { ...ANYBODY, groups: ['vpn'] };
+    t.deepEqual(await refreshed(), ['vpn']);
+    idp.bent.claims = ANYBODY;
+    bend(idp);
+    idp.bent.userinfo = { sub: 'subject-1', ...idp.bent.userinfo };
+    t.deepEqual(await refreshed(), left);
+  });
+
 test('a missing claim is only stored if refusals disable nobody', async (t) => {
   const { context, idp, pass, settings, tokens, user } = await open(t, 'sqlite');
   const [entry] = settings.openid_connect_providers;

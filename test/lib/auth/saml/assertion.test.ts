@@ -37,6 +37,25 @@ test('whoever bears it for this request, by one of several confirmations', (t) =
   t.is(readAssertion(good, setup, new Date()).sessionIndex, 's1');
 });
 
+test('groups are the values of the attribute that the entry names', (t) => {
+  const attribute = (name: string, ...values: string[]): string =>
+    `<a:Attribute Name="${name}">${values.map((value) => `<a:AttributeValue>${value}</a:AttributeValue>`).join('')}</a:Attribute>`;
+  const said = (groups_attribute: string | undefined, ...attributes: string[]) => {
+    const entry = { ...provider, ...(groups_attribute === undefined ? {} : { groups_attribute }) };
+    const statement = `<a:AttributeStatement>${attributes.join('')}</a:AttributeStatement>`;
+    const text = xml({ attributes: statement });
+    return readAssertion(text, { ...setup, provider: entry }, new Date()).groups;
+  };
+  const both = attribute('groups', 'vpn', ' ops ');
+  t.is(said(undefined, both), undefined, 'nobody asks');
+  t.deepEqual(said('groups', both), { names: ['vpn', 'ops'] });
+  t.deepEqual(said('groups', attribute('groups')), { names: [] });
+  t.deepEqual(said('member', both), { names: [] });
+  const link = attribute('http://schemas.microsoft.com/claims/groups.link', 'https://graph');
+  t.deepEqual(said('groups', link), { problem: 'overage' });
+  t.deepEqual(said('groups', link, both), { names: ['vpn', 'ops'] });
+});
+
 const bad: [says: string, xml: string, why: RegExp][] = [
   ['something else', '<a/>', /not an assertion/],
   ['another namespace', xml().replace('SAML:2.0:assertion', 'SAML:1.0:assertion'), /not an assert/],

@@ -49,6 +49,27 @@ test('a required claim is typed as name=value, and shown so', (t) => {
   t.false('required_claim' in entryOf(saml, typedEntry(saml, samlEntry()), null));
 });
 
+test('names of groups are typed a line each, and shown so', (t) => {
+  const typed = (groups_map: string) => ({ ...typedEntry(oidc, oidcEntry()), groups_map });
+  const read = (text: string): unknown => entryOf(oidc, typed(text), null)['groups_map'];
+  t.is(read(' \n'), '');
+  t.deepEqual(read('cn=vpn,dc=example => Engineering\r\n\n a=>b => c '), {
+    'cn=vpn,dc=example': 'Engineering',
+    'a=>b': 'c',
+  });
+  t.deepEqual(read('no sign'), { 'no sign': '' }, 'which the rules of the API refuse');
+  const present = oidcEntry({ groups_map: { vpn: 'Engineering', ops: 'Operations' } });
+  t.is(typedEntry(oidc, present)['groups_map'], 'vpn => Engineering\nops => Operations');
+  t.is(typedEntry(oidc, oidcEntry())['groups_map'], '');
+});
+
+test('a box about groups that is not ticked is no field', (t) => {
+  const made = (groups_create: string) =>
+    entryOf(saml, { ...typedEntry(saml, samlEntry()), groups_create }, null)['groups_create'];
+  t.is(made('false'), '');
+  t.is(made('true'), true);
+});
+
 test('messages of other entries are none of this form', (t) => {
   const faults = {
     base: ['a'],

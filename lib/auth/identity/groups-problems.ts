@@ -1,0 +1,77 @@
+// Groups that could not be taken from a provider, in words for administrators: on the dashboard,
+// for the doctor, and after a test sign-in. What is known is one word for each account, of its last
+// sign-in or refresh.
+
+import {
+  countGroupsProblems,
+  type Database,
+  GROUPS_MAX,
+  GROUPS_OF_USER_MAX,
+  type GroupsProblem,
+} from '../../../models/index.ts';
+import { bad, doubtful, type Finding, good } from './finding.ts';
+import { type GroupsSaid, NAMES_BYTES_MAX, NAMES_MAX } from './groups.ts';
+import { methodOf } from './method.ts';
+import { type ProviderLists, standingProviders } from './standing-providers.ts';
+
+/** One such thing. */
+export interface GroupsFault {
+  readonly text: string;
+  readonly fix: string;
+}
+
+const WORDS: Readonly<Record<GroupsProblem, { what: string; fix: string }>> = {
+  overage: {
+    what: 'the provider has more groups of the person than it sends (Entra does so from 201 on, 151 with SAML)',
+    fix: 'In Entra, let the groups claim hold the groups that are assigned to the application, or use app roles.',
+  },
+  unreadable: {
+    what: 'what should name the groups is neither a text nor a list of texts',
+    fix: 'Test sign-in, on the page of the provider, shows what it sends; name another claim, or change it at the provider.',
+  },
+  too_many_names: {
+    what: `there are more than ${NAMES_MAX} names of groups, or more than ${NAMES_BYTES_MAX} bytes of them`,
+    fix: 'Let the provider send only the groups that this gateway needs.',
+  },
+  left_out: {
+    what: `a user is in at most ${GROUPS_OF_USER_MAX} groups, and there are at most ${GROUPS_MAX}; the others were left out`,
+    fix: 'Map fewer groups of the provider, or remove the user from groups here.',
+  },
+};
+
+/** What is wrong with the groups of the entries. */
+export async function groupsFaults(
+  database: Database,
+  lists: ProviderLists,
+): Promise<GroupsFault[]> {
+  const naming = new Set(standingProviders(lists).naming);
+  if (naming.size === 0) return [];
+  return (await countGroupsProblems(database))
+    .map(({ kind, provider_id, ...counted }) => ({ name: methodOf(kind, provider_id), ...counted }))
+    .filter(({ name }) => naming.has(name))
+    .map(({ name, problem, accounts }) => {
+      const { what, fix } = WORDS[problem];
+      const whose = accounts === 1 ? '1 account' : `${accounts} accounts`;
+      const stays = problem === 'left_out' ? '' : ' Their groups stay as they were.';
+      return {
+        text: `The groups of ${whose} were not taken from the provider ${name}: ${what}.${stays}`,
+        fix,
+      };
+    });
+}
+
+/** What a test sign-in found of groups; nothing where the entry does not ask. */
+export function findGroups(where: string | undefined, said: GroupsSaid | undefined): Finding[] {
+  if (where === undefined || said === undefined) return [];
+  if ('problem' in said) {
+    const { what, fix } = WORDS[said.problem];
+    return [bad(`Groups are not taken from ${where}: ${what}. ${fix}`)];
+  }
+  const { length } = said.names;
+  if (length === 0)
+    return [
+      doubtful(`There is nothing in ${where}: such a person is in no group of this provider.`),
+    ];
+  const many = length === 1 ? 'one group' : `${length} groups`;
+  return [good(`The provider names ${many} in ${where}.`)];
+}

@@ -1,0 +1,94 @@
+// What a provider says of the groups of a person: names, or why they cannot be known. What is
+// written of it is the provider's own: memberships of this source, and the role of an administrator
+// where the entry names a group for it and is trusted. docs/api.md#groups-of-providers.
+
+import {
+  type Authority,
+  type Database,
+  type GroupsProblem,
+  type Identity,
+  isTrusted,
+  type OpenidConnectProvider,
+  replaceMemberships,
+  setRoleBy,
+  type Transaction,
+} from '../../../models/index.ts';
+import type { Log } from '../../process/log.ts';
+import { methodOf } from './method.ts';
+
+/** The most names that are read of one person, and their bytes: a sign-in may wait with them. */
+export const NAMES_MAX = 1_000;
+export const NAMES_BYTES_MAX = 32_768;
+
+/** What a provider says: the names of groups as it writes them, or why they cannot be read. */
+export type GroupsSaid =
+  { readonly names: readonly string[] } | { readonly problem: Exclude<GroupsProblem, 'left_out'> };
+
+/** What an entry makes of names; both protocols have the same fields. */
+export type GroupsEntry = Pick<
+  OpenidConnectProvider,
+  'groups_map' | 'groups_create' | 'admin_group'
+>;
+
+/** What an answer says, and the entry that it came through. */
+export interface GroupsOfAnswer {
+  readonly said: GroupsSaid;
+  readonly entry: GroupsEntry;
+}
+
+/** Reads names: a list, one text, or nothing at all, as providers write an empty list. */
+export function readNames(value: unknown): GroupsSaid {
+  if (value === undefined || value === null) return { names: [] };
+  const list: unknown[] | null = Array.isArray(value) ? value : null;
+  if (list === null && typeof value !== 'string') return { problem: 'unreadable' };
+  const all = list ?? [value];
+  if (all.length > NAMES_MAX) return { problem: 'too_many_names' };
+  const names = all.filter((name): name is string => typeof name === 'string');
+  const bytes = names.reduce((sum, name) => sum + Buffer.byteLength(name), 0);
+  return bytes > NAMES_BYTES_MAX ? { problem: 'too_many_names' } : { names };
+}
+
+/** Whose groups an answer names. */
+export interface GroupsOf {
+  readonly userId: string;
+  /** The account; null where it is another one each time. */
+  readonly identity: Identity | null;
+  readonly authority: Authority;
+}
+
+/**
+ * Writes what an answer says; where it cannot be read, all stays as it is. Answers the problem, if
+ * there is one. The scope of the configuration must be locked.
+ */
+export async function takeGroups(
+  database: Database,
+  { userId, identity, authority }: GroupsOf,
+  { said, entry }: GroupsOfAnswer,
+  transaction: Transaction,
+): Promise<GroupsProblem | null> {
+  const source = methodOf(authority.kind, authority.provider_id);
+  let problem: GroupsProblem | null = 'problem' in said ? said.problem : null;
+  if ('names' in said) {
+    const { names } = said;
+    const { groups_map: map, groups_create: isCreating = false, admin_group: admins } = entry;
+    const named = { userId, source, names, map, isCreating };
+    problem = await replaceMemberships(database, named, transaction);
+    const isAdmin =
+      admins !== undefined &&
+      names.includes(admins) &&
+      (await isTrusted(database, authority, transaction));
+    await setRoleBy(database, source, { userId, isAdmin }, transaction);
+  }
+  if (identity !== null) await identity.update({ groups_problem: problem }, { transaction });
+  return problem;
+}
+
+/** Logs why the groups of a person are not those that the provider means. */
+export function logGroupsProblem(
+  log: Log,
+  problem: GroupsProblem | null,
+  about: Readonly<Record<string, unknown>>,
+): void {
+  if (problem !== null)
+    log.warn({ ...about, reason: `groups_${problem}` }, 'groups were not taken from a provider');
+}

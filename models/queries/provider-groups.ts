@@ -1,0 +1,229 @@
+// Memberships in groups that identity providers name. Each provider has memberships of its own,
+// beside those of administrators and of other providers. docs/api.md#groups-of-providers.
+
+import type { Transaction } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import {
+  GROUP_NAME_CHARACTERS_MAX,
+  GROUPS_MAX,
+  GROUPS_OF_USER_MAX,
+  MANUAL,
+} from '../fields/group.ts';
+import type { GroupsProblem, ProviderKind } from '../fields/identity.ts';
+import { plainSelect } from '../storage/select.ts';
+import { BULK_ROWS_MAX } from '../storage/tracking.ts';
+import { withdrawRoles } from './administrators.ts';
+
+/** How many names one statement looks for. */
+const NAMES_PER_STATEMENT = 500;
+
+/** What a provider says of the groups of a user. */
+export interface GroupsNamed {
+  readonly userId: string;
+  /** The provider, as `oidc/okta`. */
+  readonly source: string;
+  /** As the provider writes them. */
+  readonly names: readonly string[];
+  /** What they mean here; left out: each means the group of that name that the provider made. */
+  readonly map?: Readonly<Record<string, string>> | undefined;
+  /** Whether groups that are not there are made. */
+  readonly isCreating: boolean;
+}
+
+/** A group that a provider names; its id is null where it is not there yet. */
+interface Named {
+  readonly name: string;
+  readonly id: string | null;
+}
+
+/**
+ * Replaces the memberships that a provider named; `left_out` where not all of them have room. The
+ * scope of the configuration must be locked.
+ */
+export async function replaceMemberships(
+  database: Database,
+  named: GroupsNamed,
+  transaction: Transaction,
+): Promise<Extract<GroupsProblem, 'left_out'> | null> {
+  const { GroupMembership } = database.models;
+  const { userId, source } = named;
+  const all = await GroupMembership.findAll({
+    attributes: ['id', 'group_id', 'source'],
+    where: { user_id: userId },
+    transaction,
+  });
+  const present = all.filter((row) => row.source === source);
+  const others = new Set(all.filter((row) => row.source !== source).map((row) => row.group_id));
+  const isIn = new Set(present.map(({ group_id }) => group_id));
+  const wanted = await findNamed(database, named, transaction);
+  const { taken, isAllTaken } = takeWithRoom(wanted, isIn, others);
+  const ids = await makeMissing(database, taken, source, transaction);
+  const kept = new Set(ids);
+  const gone = present.filter(({ group_id }) => !kept.has(group_id)).map(({ id }) => id);
+  if (gone.length > 0) await GroupMembership.destroy({ where: { id: gone }, transaction });
+  const fresh = ids.filter((id) => !isIn.has(id));
+  if (fresh.length > 0)
+    await GroupMembership.bulkCreate(
+      fresh.map((group_id) => ({ group_id, user_id: userId, source })),
+      { transaction, validate: false },
+    );
+  return isAllTaken && ids.length === taken.length ? null : 'left_out';
+}
+
+/** The groups that the names mean, in the order of the groups' names. */
+async function findNamed(
+  { models }: Database,
+  { source, names, map, isCreating }: GroupsNamed,
+  transaction: Transaction,
+): Promise<Named[]> {
+  const meant = map === undefined ? names : names.flatMap((name) => ownValue(map, name));
+  const wanted = [...new Set(meant.filter(isGroupName))].toSorted();
+  const found = new Map<string, { id: string; provider: string | null }>();
+  for (let start = 0; start < wanted.length; start += NAMES_PER_STATEMENT) {
+    const groups = await models.Group.findAll({
+      attributes: ['id', 'name', 'provider'],
+      where: { name: wanted.slice(start, start + NAMES_PER_STATEMENT) },
+      transaction,
+    });
+    for (const { id, name, provider } of groups) found.set(name, { id, provider });
+  }
+  return wanted.flatMap((name): Named[] => {
+    const group = found.get(name);
+    if (group === undefined) return isCreating ? [{ name, id: null }] : [];
+    // Else a provider could put people into any group by its name.
+    return map === undefined && group.provider !== source ? [] : [{ name, id: group.id }];
+  });
+}
+
+function ownValue(map: Readonly<Record<string, string>>, name: string): string[] {
+  const value = Object.hasOwn(map, name) ? map[name] : undefined;
+  return value === undefined ? [] : [value];
+}
+
+/** True for a name that the API takes as it is. */
+export function isGroupName(name: string): boolean {
+  return (
+    name !== '' &&
+    name === name.trim() &&
+    name.length <= 2 * GROUP_NAME_CHARACTERS_MAX &&
+    name.isWellFormed() &&
+    !name.includes('\0') &&
+    Array.from(name).length <= GROUP_NAME_CHARACTERS_MAX
+  );
+}
+
+/** As many as a user may be in: those that the user is in already come first. */
+function takeWithRoom(
+  wanted: readonly Named[],
+  isIn: ReadonlySet<string>,
+  others: ReadonlySet<string>,
+): { taken: Named[]; isAllTaken: boolean } {
+  const isStaying = ({ id }: Named): boolean => id !== null && (isIn.has(id) || others.has(id));
+  const inOrder = [...wanted.filter(isStaying), ...wanted.filter((one) => !isStaying(one))];
+  let room = GROUPS_OF_USER_MAX - others.size;
+  const taken = inOrder.filter(({ id }) => {
+    if (id !== null && others.has(id)) return true;
+    room -= 1;
+    return room >= 0;
+  });
+  return { taken, isAllTaken: taken.length === wanted.length };
+}
+
+/** The ids of groups; those that are not there are made while there is room for them. */
+async function makeMissing(
+  { models }: Database,
+  groups: readonly Named[],
+  source: string,
+  transaction: Transaction,
+): Promise<string[]> {
+  const ids = groups.flatMap(({ id }) => (id === null ? [] : [id]));
+  const missing = groups.filter(({ id }) => id === null);
+  if (missing.length === 0) return ids;
+  const room = GROUPS_MAX - (await models.Group.count({ transaction }));
+  for (const { name } of missing.slice(0, Math.max(0, room))) {
+    const made = await models.Group.create({ name, provider: source }, { transaction });
+    ids.push(made.id);
+  }
+  return ids;
+}
+
+/** What the entries of the configuration say of groups; each as `oidc/okta`. */
+export interface StandingProviders {
+  readonly all: readonly string[];
+  /** Those that name groups. */
+  readonly naming: readonly string[];
+  /** Those with a group of administrators. */
+  readonly administering: readonly string[];
+}
+
+/**
+ * Removes what providers said that say nothing of groups any more: memberships, and the role of an
+ * administrator; groups stay. The scope of the configuration must be locked.
+ */
+export async function forgetGroupsOfOthers(
+  database: Database,
+  { all, naming, administering }: StandingProviders,
+  transaction: Transaction,
+): Promise<void> {
+  const { Group, GroupMembership } = database.models;
+  const memberships = await sourcesIn(database, 'group_memberships', 'source', transaction);
+  for (const source of without(memberships, [MANUAL, ...naming]))
+    for (let removed = BULK_ROWS_MAX; removed === BULK_ROWS_MAX;) {
+      const rows = await GroupMembership.findAll({
+        attributes: ['id'],
+        where: { source },
+        limit: BULK_ROWS_MAX,
+        transaction,
+      });
+      removed = await GroupMembership.destroy({
+        where: { id: rows.map(({ id }) => id) },
+        transaction,
+      });
+    }
+  const makers = await sourcesIn(database, 'user_groups', 'provider', transaction);
+  const goneMakers = without(makers, all);
+  if (goneMakers.length > 0)
+    await Group.update({ provider: null }, { where: { provider: goneMakers }, transaction });
+  await withdrawRoles(
+    database,
+    without(await sourcesIn(database, 'users', 'role_provider', transaction), administering),
+    transaction,
+  );
+}
+
+/** The providers that a column names. */
+async function sourcesIn(
+  { sequelize }: Database,
+  table: string,
+  column: string,
+  transaction: Transaction,
+): Promise<string[]> {
+  const rows = await sequelize.query<{ source: string }>(
+    `SELECT DISTINCT ${column} AS source FROM ${table} WHERE ${column} IS NOT NULL`,
+    plainSelect(transaction),
+  );
+  return rows.map(({ source }) => source);
+}
+
+function without(sources: readonly string[], standing: readonly string[]): string[] {
+  return sources.filter((source) => !standing.includes(source));
+}
+
+/** How many accounts of an entry have a problem with their groups. */
+export interface GroupsProblems {
+  readonly kind: ProviderKind;
+  readonly provider_id: string;
+  readonly problem: GroupsProblem;
+  readonly accounts: number;
+}
+
+/** Counts the accounts whose groups are not those that their providers mean. */
+export async function countGroupsProblems({ sequelize }: Database): Promise<GroupsProblems[]> {
+  const rows = await sequelize.query<GroupsProblems>(
+    `SELECT kind, provider_id, groups_problem AS problem, COUNT(*) AS accounts FROM identities
+     WHERE groups_problem IS NOT NULL
+     GROUP BY kind, provider_id, groups_problem ORDER BY kind, provider_id, groups_problem`,
+    plainSelect(),
+  );
+  return rows.map((row) => ({ ...row, accounts: Number(row.accounts) }));
+}

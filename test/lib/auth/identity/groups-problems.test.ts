@@ -1,0 +1,37 @@
+// Groups that could not be taken, in words: for entries that still name groups.
+
+import test from 'ava';
+import { findGroups, groupsFaults } from '../../../../lib/auth/identity/groups-problems.ts';
+import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
+
+test('administrators read what is wrong, and what to do', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const identity = await addIdentity(database, await addUser(database));
+  await write(database, (transaction) =>
+    identity.update({ groups_problem: 'overage' }, { transaction }),
+  );
+  const { kind, provider_id: id } = identity;
+  t.is(kind, 'oidc');
+  const faultsOf = (...openid: ReturnType<typeof oidcEntry>[]) =>
+    groupsFaults(database, { openid_connect_providers: openid, saml_identity_providers: [] });
+  t.deepEqual(await faultsOf(oidcEntry({ id })), [], 'it names no groups any more');
+  t.deepEqual(await faultsOf(oidcEntry({ id: 'other', groups_claim: 'groups' })), []);
+  const [fault, ...others] = await faultsOf(oidcEntry({ id, groups_claim: 'groups' }));
+  t.deepEqual(others, []);
+  t.regex(fault!.text, /groups of 1 account were not taken from the provider oidc\/.*stay as they/);
+  t.regex(fault!.fix, /assigned to the application/);
+});
+
+test('a test sign-in says how many names there are, or why there are none', (t) => {
+  const textOf = (...given: Parameters<typeof findGroups>) =>
+    findGroups(...given).map(({ verdict, text }) => `${verdict}: ${text}`);
+  const where = 'the claim groups';
+  t.deepEqual(textOf(undefined, { names: [] }), []);
+  t.deepEqual(textOf(where, { names: ['a', 'b'] }), [
+    'good: The provider names 2 groups in the claim groups.',
+  ]);
+  t.regex(textOf(where, { names: [] })[0]!, /^doubtful: There is nothing in the claim groups/);
+  t.regex(textOf(where, { problem: 'overage' })[0]!, /^bad: .*Entra.*assigned to the application/);
+});
