@@ -68,8 +68,11 @@ export interface RuleConfig {
   /** 4 or 16 bytes; host bits do not count. */
   readonly address: Uint8Array;
   readonly prefixBits: number;
-  /** Null: all traffic, and the ports have no meaning. */
-  readonly portType: 'tcp' | 'udp' | null;
+  /**
+   * Null: all traffic. `icmp` is ICMPv6 where the address is one of IPv6. In both cases the ports
+   * have no meaning.
+   */
+  readonly portType: 'tcp' | 'udp' | 'icmp' | null;
   readonly portFirst: number;
   readonly portLast: number;
 }

@@ -1,9 +1,15 @@
 // Finds the rule that decides about a packet in compiled tables: in those of one scope, or in those
 // of all groups, of which only the groups of the sender count. Never allocates.
 
-import { type InnerPacket, LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
+import {
+  type InnerPacket,
+  isIcmp,
+  LATER_FRAGMENT,
+  PROTOCOL_TCP,
+  PROTOCOL_UDP,
+} from '../wire/ip.ts';
 import type { CompiledTable } from './compile.ts';
-import { KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT, UDP_DROP } from './ports.ts';
+import { ICMP_ACCEPT, KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT } from './ports.ts';
 
 /** The rules in force of one address family, in pieces that follow each other. */
 export interface Family {
@@ -43,14 +49,13 @@ export function decideIn(family: Family, packet: InnerPacket): number {
   const interval = find(table.starts, family.words, packet);
   const node = table.nodes[interval]!;
   if (node === -1) return NO_MATCH;
-  const { protocol } = packet;
-  if (table.portNodes[node] !== -1 && mayHavePorts(packet)) {
-    if (packet.fragment === LATER_FRAGMENT) return UNSAFE_FRAGMENT;
-    const isTcp = protocol === PROTOCOL_TCP;
-    const port = packet.destinationPort;
-    const accepted = findPort(table, node, isTcp ? TCP_ACCEPT : UDP_ACCEPT, port);
+  const kind = table.portNodes[node] === -1 ? NO_KIND : kindOf(packet);
+  if (kind === UNKNOWN_KIND) return UNSAFE_FRAGMENT;
+  if (kind !== NO_KIND) {
+    const port = kind === ICMP_ACCEPT ? 0 : packet.destinationPort;
+    const accepted = findPort(table, node, kind, port);
     if (accepted !== NO_MATCH) return (accepted << CLASS_BITS) | ACCEPT_PORT;
-    const dropped = findPort(table, node, isTcp ? TCP_DROP : UDP_DROP, port);
+    const dropped = findPort(table, node, kind - TCP_ACCEPT + TCP_DROP, port);
     if (dropped !== NO_MATCH) return (dropped << CLASS_BITS) | DROP_PORT;
   }
   const accepted = table.accepts[node]!;
@@ -92,13 +97,13 @@ export function decideInGroups(family: Family, packet: InnerPacket, groups: stri
 function matchOf(table: CompiledTable, entry: number, packet: InnerPacket): number {
   const { rangeStarts, accepts, drops } = table;
   const hasPorts = rangeStarts[entry * KINDS]! < rangeStarts[(entry + 1) * KINDS]!;
-  if (hasPorts && mayHavePorts(packet)) {
-    if (packet.fragment === LATER_FRAGMENT) return UNSAFE_FRAGMENT;
-    const isTcp = packet.protocol === PROTOCOL_TCP;
-    const port = packet.destinationPort;
-    const accepted = findRange(table, entry * KINDS + (isTcp ? TCP_ACCEPT : UDP_ACCEPT), port);
+  const kind = hasPorts ? kindOf(packet) : NO_KIND;
+  if (kind === UNKNOWN_KIND) return UNSAFE_FRAGMENT;
+  if (kind !== NO_KIND) {
+    const port = kind === ICMP_ACCEPT ? 0 : packet.destinationPort;
+    const accepted = findRange(table, entry * KINDS + kind, port);
     if (accepted !== NO_MATCH) return (accepted << CLASS_BITS) | ACCEPT_PORT;
-    const dropped = findRange(table, entry * KINDS + (isTcp ? TCP_DROP : UDP_DROP), port);
+    const dropped = findRange(table, entry * KINDS + kind - TCP_ACCEPT + TCP_DROP, port);
     if (dropped !== NO_MATCH) return (dropped << CLASS_BITS) | DROP_PORT;
   }
   if (accepts[entry] !== -1) return (accepts[entry]! << CLASS_BITS) | ACCEPT;
@@ -131,13 +136,21 @@ function isAmong(groups: string, group: number): boolean {
   return false;
 }
 
+/** In place of a kind of port rules: none is about the packet, or it is not known which. */
+const NO_KIND = -1;
+const UNKNOWN_KIND = -2;
+
 /**
- * Whether a packet can have ports. A later IPv6 fragment does not reliably say its protocol (RFC
- * 8200, 4.5).
+ * The port rules that accept what a packet is; those that drop it follow in the same order. A later
+ * IPv6 fragment does not reliably say its protocol (RFC 8200, 4.5).
  */
-function mayHavePorts({ protocol, version, fragment }: InnerPacket): boolean {
-  if (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP) return true;
-  return version === 6 && fragment === LATER_FRAGMENT;
+function kindOf(packet: InnerPacket): number {
+  const { protocol } = packet;
+  const isLater = packet.fragment === LATER_FRAGMENT;
+  if (isLater && packet.version === 6) return UNKNOWN_KIND;
+  if (protocol === PROTOCOL_TCP) return isLater ? UNKNOWN_KIND : TCP_ACCEPT;
+  if (protocol === PROTOCOL_UDP) return isLater ? UNKNOWN_KIND : UDP_ACCEPT;
+  return isIcmp(packet) ? ICMP_ACCEPT : NO_KIND;
 }
 
 /** The rule of one kind whose ports contain `port`, in a node or in those around it. */

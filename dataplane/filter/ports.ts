@@ -1,14 +1,18 @@
 // The ports of the rules of one prefix, as ranges that can be searched: by kind, ascending and
-// disjoint.
+// disjoint. ICMP has no ports; here a rule for it is a range that holds all of them.
 
 import type { RuleConfig } from '../contract.ts';
 
-/** The four kinds of port rules, in the order in which their ranges are stored. */
+/** The kinds of port rules, in the order in which their ranges are stored. */
 export const TCP_ACCEPT = 0;
 export const UDP_ACCEPT = 1;
-export const TCP_DROP = 2;
-export const UDP_DROP = 3;
-export const KINDS = 4;
+export const ICMP_ACCEPT = 2;
+export const TCP_DROP = 3;
+export const UDP_DROP = 4;
+export const ICMP_DROP = 5;
+export const KINDS = 6;
+
+const PORT_MAX = 0xffff;
 
 /** A rule and its number in its scope. */
 export interface NumberedRule {
@@ -33,7 +37,7 @@ export interface Ports {
   readonly ends: readonly number[];
 }
 
-const NO_PORTS: Ports = { ranges: [], ends: [0, 0, 0, 0] };
+const NO_PORTS: Ports = { ranges: [], ends: Array.from({ length: KINDS }, () => 0) };
 
 /** The port ranges of the rules of one prefix. */
 export function rangesOf(rules: readonly NumberedRule[]): Ports {
@@ -47,10 +51,19 @@ export function rangesOf(rules: readonly NumberedRule[]): Ports {
   return { ranges, ends };
 }
 
-function kindOf(rule: RuleConfig): number {
-  if (rule.portType === null) return -1;
-  if (rule.action === 'accept') return rule.portType === 'tcp' ? TCP_ACCEPT : UDP_ACCEPT;
-  return rule.portType === 'tcp' ? TCP_DROP : UDP_DROP;
+const KINDS_BY_ACTION = {
+  accept: { tcp: TCP_ACCEPT, udp: UDP_ACCEPT, icmp: ICMP_ACCEPT },
+  drop: { tcp: TCP_DROP, udp: UDP_DROP, icmp: ICMP_DROP },
+} as const;
+
+function kindOf({ action, portType }: RuleConfig): number {
+  return portType === null ? -1 : KINDS_BY_ACTION[action][portType];
+}
+
+function rangeOf({ rule, number }: NumberedRule): Range {
+  return rule.portType === 'icmp'
+    ? { first: 0, last: PORT_MAX, rule: number }
+    : { first: rule.portFirst, last: rule.portLast, rule: number };
 }
 
 /**
@@ -60,7 +73,7 @@ function kindOf(rule: RuleConfig): number {
 function disjointRanges(rules: readonly NumberedRule[], kind: number): Range[] {
   const sorted = rules
     .filter(({ rule }) => kindOf(rule) === kind)
-    .map(({ rule, number }) => ({ first: rule.portFirst, last: rule.portLast, rule: number }))
+    .map(rangeOf)
     .sort((a, b) => a.first - b.first || b.last - a.last);
   const ranges: Range[] = [];
   let next = 0;

@@ -109,7 +109,7 @@ async function listRules(
   const rows = rules.map((rule) => {
     const { port_type: type, port_start: start, port_end: end } = rule;
     const range = start === end ? `${start}` : `${start} - ${end}`;
-    const ports = type === null ? 'all' : `${type} ${range}`;
+    const ports = type === null ? (rule.protocol ?? 'all') : `${type} ${range}`;
     const owner = rule.user_id ?? rule.group_id;
     const whose = owner === null ? 'everyone' : (names.get(owner) ?? owner);
     const network = meantNetwork(rule.destination);

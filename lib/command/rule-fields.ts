@@ -9,6 +9,7 @@ export const RULE_HINTS: Hints = {
   destination: '--destination 10.0.0.5 or 10.0.0.0/8; names of hosts are not possible',
   port_type: '--port-type tcp|udp, or leave --port-range away',
   port_range: '--port-range 443 or 8000-8080',
+  protocol: '--protocol icmp, without --port-type and --port-range',
   description: '--description TEXT, at most 255 characters',
 };
 
@@ -19,15 +20,15 @@ export interface RuleOwner {
 }
 
 /** The fields of a rule. */
-export function ruleFields(
-  { destination, action, portType, portRange, description, disabled, startsAt, endsAt }: Options,
-  owner: RuleOwner,
-): object {
+export function ruleFields(options: Options, owner: RuleOwner): object {
+  const { destination, action, protocol, portType, portRange } = options;
+  const { description, disabled, startsAt, endsAt } = options;
   return {
     destination,
     ...(action === undefined ? {} : { action }),
     ...(portType === undefined ? {} : { port_type: portType }),
     ...(portRange === undefined ? {} : { port_range: portRange }),
+    ...(protocol === undefined ? {} : { protocol }),
     ...(description === undefined ? {} : { description }),
     ...(disabled ? { enabled: false } : {}),
     ...(startsAt === undefined ? {} : { starts_at: startsAt.toISOString() }),

@@ -197,7 +197,8 @@ function isFor({ address, prefixBits }: RuleConfig, destination: Uint8Array): bo
 }
 
 function hasPort({ portType, portFirst, portLast }: RuleConfig, asked: AskedPacket): boolean {
-  if (portType === null) return true;
   const { protocol, port } = asked;
+  if (portType === null) return true;
+  if (portType === 'icmp') return protocol === 'icmp';
   return portType === protocol && port !== null && port >= portFirst && port <= portLast;
 }

@@ -42,6 +42,7 @@ export const messages = {
     'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000',
   notTrusted:
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
+  besidePorts: 'must be null where port_type or port_range is set; only tcp and udp have ports',
 } as const;
 
 /** An address of metadata that anybody on the way could change. */

@@ -238,28 +238,35 @@ export function rulesAt(row: ObeyedRule, atMs: number): readonly RuleConfig[] {
 export function translateRule(row: ObeyedRule): TranslatedRule {
   if (!row.enabled) return { rules: [], message: null };
   const destination = parseDestination(row.destination);
-  const hasPorts = row.port_type !== null;
-  const portsAreGood =
-    !hasPorts ||
-    ((row.port_type === 'tcp' || row.port_type === 'udp') &&
-      isPort(row.port_start) &&
-      isPort(row.port_end) &&
-      row.port_start <= row.port_end);
+  const traffic = trafficOf(row);
   const isDrop = row.action !== 'accept';
   const base = { id: row.id, action: isDrop ? 'drop' : 'accept' } as const;
-  const everyPort = { portType: null, portFirst: 0, portLast: 0 } as const;
-  if (destination === null || !portsAreGood) {
+  if (destination === null || traffic === null) {
     const message =
       destination === null
         ? 'its destination is no address and no CIDR'
-        : 'its ports are not a range of tcp or udp ports';
+        : 'its protocol is not icmp, and its ports are not a range of tcp or udp ports';
     const widest = destination === null ? EVERYWHERE : [destination];
-    return { rules: isDrop ? widest.map((to) => ({ ...base, ...to, ...everyPort })) : [], message };
+    return {
+      rules: isDrop ? widest.map((to) => ({ ...base, ...to, ...ALL_TRAFFIC })) : [],
+      message,
+    };
   }
-  const ports = hasPorts
-    ? { portType: row.port_type, portFirst: row.port_start ?? 0, portLast: row.port_end ?? 0 }
-    : everyPort;
-  return { rules: [{ ...base, ...destination, ...ports }], message: null };
+  return { rules: [{ ...base, ...destination, ...traffic }], message: null };
+}
+
+type Traffic = Pick<RuleConfig, 'portType' | 'portFirst' | 'portLast'>;
+
+const ALL_TRAFFIC: Traffic = { portType: null, portFirst: 0, portLast: 0 };
+
+/** Protocol and ports of a rule; null where they cannot be read. */
+function trafficOf({ protocol, port_type, port_start, port_end }: ObeyedRule): Traffic | null {
+  if (protocol !== null)
+    return protocol === 'icmp' && port_type === null ? { ...ALL_TRAFFIC, portType: 'icmp' } : null;
+  if (port_type === null) return ALL_TRAFFIC;
+  if (port_type !== 'tcp' && port_type !== 'udp') return null;
+  if (!isPort(port_start) || !isPort(port_end) || port_start > port_end) return null;
+  return { portType: port_type, portFirst: port_start, portLast: port_end };
 }
 
 interface Destination {

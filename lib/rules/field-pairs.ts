@@ -28,6 +28,9 @@ export function judgePorts(
   const ports = values.port_range === undefined ? present?.port_start : values.port_range;
   const hasType = type !== undefined && type !== null;
   const hasPorts = ports !== undefined && ports !== null;
+  const protocol = values.protocol === undefined ? present?.protocol : values.protocol;
+  if (protocol !== undefined && protocol !== null && (hasType || hasPorts))
+    addFault(faults, 'protocol', messages.besidePorts);
   if (hasType && !hasPorts) addFault(faults, 'port_range', messages.blank);
   if (hasPorts && !hasType) addFault(faults, 'port_type', messages.blank);
 }

@@ -226,6 +226,7 @@ export class Rules implements Collection<RuleValues> {
       'destination',
       'port_range',
       'port_type',
+      'protocol',
       'user_id',
       'group_id',
       'action',

@@ -72,6 +72,16 @@ export const ruleFields = fieldsOf({
       description: 'The packets of all members of this group; then `user_id` is null.',
     },
   },
+  // Never beside `port_type`, whose words are those that clients of the original know.
+  protocol: {
+    column: { kind: 'text', size: 8, words: ['icmp'], nullable: true },
+    audit: 'value',
+    obeyed: true,
+    api: {
+      kind: 'choice',
+      description: 'A protocol without ports; then `port_type` and `port_range` are null.',
+    },
+  },
   description: {
     column: { kind: 'text', size: 255, nullable: true },
     audit: 'value',
@@ -127,3 +137,6 @@ export type RuleAction = RuleRow['action'];
 
 /** The protocol that a rule with ports names. */
 export type PortType = NonNullable<RuleRow['port_type']>;
+
+/** A protocol without ports that a rule names. */
+export type PortlessProtocol = NonNullable<RuleRow['protocol']>;

@@ -110,7 +110,7 @@ export async function readRivalRules(
   });
   const rows = await database.sequelize.query<RivalRule>(
     `SELECT id, user_id, group_id, action, family, range_start AS start, range_end AS end,
-            port_type, port_start, port_end, starts_at, ends_at FROM rules
+            protocol, port_type, port_start, port_end, starts_at, ends_at FROM rules
      WHERE enabled = 1 AND (ends_at IS NULL OR ends_at > ${now}) AND (${conditions.join(' OR ')})`,
     { ...plainSelect(transaction), bind: binds.values },
   );
@@ -152,8 +152,8 @@ export async function readTouchingRules(
   extent: RuleExtent,
   limit: number,
 ): Promise<string[]> {
-  const { user_id, group_id, family, start, end, port_type, port_start, port_end } = extent;
-  const { from, until } = extent;
+  const { user_id, group_id, family, start, end, from, until } = extent;
+  const { protocol, port_type, port_start, port_end } = extent;
   const timeOf = (ms: number): string => sqlTime(database.kind, new Date(ms));
   const conditions = [
     'enabled = 1 AND family = :family AND range_start <= :end AND range_end >= :start',
@@ -161,11 +161,12 @@ export async function readTouchingRules(
     ...(Number.isFinite(until) ? ['(starts_at IS NULL OR starts_at < :until)'] : []),
     ...(user_id === null ? [] : [`(${EVERYONES} OR user_id = :user_id OR ${OF_GROUPS_OF_USER})`]),
     ...(group_id === null ? [] : [`(${EVERYONES} OR group_id = :group_id)`]),
-    // A rule without ports means all traffic, that of every port too.
+    // A rule without a protocol means all traffic.
+    ...(protocol === null ? [] : ['port_type IS NULL']),
     ...(port_type === null
       ? []
       : [
-          `(port_type IS NULL OR
+          `((port_type IS NULL AND protocol IS NULL) OR
             (port_type = :port_type AND port_start <= :port_end AND port_end >= :port_start))`,
         ]),
   ];
@@ -202,6 +203,7 @@ const IS_SHADOWED = `rules.enabled = 1 AND other.enabled = 1
     OR (other.user_id IS NULL AND other.group_id IS NULL
       AND rules.user_id IS NULL AND rules.group_id IS NULL))
   AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
+  AND (other.protocol = rules.protocol OR (other.protocol IS NULL AND rules.protocol IS NULL))
   AND ((other.port_type IS NULL AND rules.port_type IS NULL)
     OR (other.port_type = rules.port_type AND other.port_start <= rules.port_start
       AND other.port_end >= rules.port_end))`;

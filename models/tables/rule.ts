@@ -3,6 +3,7 @@
 
 import {
   type NewRuleColumns,
+  type PortlessProtocol,
   type PortType,
   type RuleAction,
   type RuleColumns,
@@ -20,6 +21,7 @@ export class Rule extends modelOf<RuleColumns, NewRuleColumns>() {}
 export interface RuleScope {
   action: RuleAction;
   destination: string;
+  protocol: PortlessProtocol | null;
   port_type: PortType | null;
   port_start: number | null;
   port_end: number | null;
@@ -34,6 +36,7 @@ export interface RuleExtent extends AddressRange {
   user_id: string | null;
   group_id: string | null;
   action: RuleAction;
+  protocol: PortlessProtocol | null;
   port_type: PortType | null;
   port_start: number | null;
   port_end: number | null;
@@ -74,7 +77,7 @@ export function timesFrom(
 export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
   if (!haveOneScope(a, b) || a.action !== b.action) return false;
   if (a.family !== b.family || a.start > b.end || a.end < b.start) return false;
-  if (a.port_type !== b.port_type) return false;
+  if (!haveOneProtocol(a, b)) return false;
   if (Math.max(a.from, b.from) >= Math.min(a.until, b.until)) return false;
   // Without a protocol there are no ports.
   return (a.port_start ?? 0) <= (b.port_end ?? 0) && (a.port_end ?? 0) >= (b.port_start ?? 0);
@@ -87,7 +90,7 @@ export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
  */
 export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
   if (rule.action !== 'drop' || other.action !== 'accept') return false;
-  if (!haveOneScope(rule, other) || rule.port_type !== other.port_type) return false;
+  if (!haveOneScope(rule, other) || !haveOneProtocol(rule, other)) return false;
   if (rule.family !== other.family || other.start > rule.start || other.end < rule.end)
     return false;
   if (rule.from >= rule.until || other.from > rule.from || other.until < rule.until) return false;
@@ -100,6 +103,11 @@ export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
 /** Whether two rules are asked together: they are of one user, of one group, or everyone's. */
 function haveOneScope(a: RuleExtent, b: RuleExtent): boolean {
   return a.user_id === b.user_id && a.group_id === b.group_id;
+}
+
+/** Whether two rules name the same protocol, or none. */
+function haveOneProtocol(a: RuleExtent, b: RuleExtent): boolean {
+  return a.port_type === b.port_type && a.protocol === b.protocol;
 }
 
 /** Binds the table to one database. */

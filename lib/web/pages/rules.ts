@@ -31,7 +31,7 @@ import {
   suggestedGroups,
   suggestedOwners,
 } from '../parts/owners.ts';
-import { ruleForm } from '../parts/rule-form.ts';
+import { protocolOf, ruleForm } from '../parts/rule-form.ts';
 import { portsOf, ruleInWords, ruleLink, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
@@ -57,6 +57,7 @@ const plan: TablePlan = {
 };
 
 const NO_PROTOCOL = 'Please choose TCP or UDP to use ports, or leave “Ports” empty';
+const NO_PORTS = 'ICMP has no ports: please leave “Ports” empty';
 
 const FILE_HEAD = [
   'id',
@@ -105,7 +106,8 @@ export function rulePages(web: Web): ServerRoute[] {
       const rule = await rules.show(id);
       const email = await emailOf(web, rule['user_id']);
       const group_id = await groupName(web.services.database, rule['group_id']);
-      const typed = typedFrom({ ...rule, user_id: email, group_id }, ruleForm);
+      const port_type = rule['protocol'] ?? rule['port_type'];
+      const typed = typedFrom({ ...rule, port_type, user_id: email, group_id }, ruleForm);
       return showForm(web, request, h, { rules, id, typed });
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
@@ -202,7 +204,7 @@ async function fileLines(web: Web, ids: readonly string[]): Promise<(string | nu
     rule.id,
     rule.action,
     rule.destination,
-    rule.port_type ?? 'all',
+    rule.port_type ?? rule.protocol ?? 'all',
     rule.port_type === null ? null : textOfValue(showRule(rule).port_range),
     whoseRule(rule, owners),
     rule.inserted_at.toISOString(),
@@ -358,6 +360,7 @@ function timeIn(shown: unknown): Date | null {
 function ruleFaults(faults: Faults, typed: Typed): Faults {
   const named = groupFaults(faults, (typed['group_id'] ?? '').trim());
   const said = quotedFaults(ownerFaults(named, (typed['user_id'] ?? '').trim()), typed);
+  if (faults['protocol'] !== undefined) return { ...said, port_range: [NO_PORTS] };
   const isProtocolMissing = typed['port_type'] === '' && (typed['port_range'] ?? '').trim() !== '';
   return isProtocolMissing ? { ...said, port_type: [NO_PROTOCOL] } : said;
 }
@@ -415,7 +418,8 @@ async function judgeTyped(
   const { database } = web.services;
   const user_id = await ownerIdOf(database, (typed['user_id'] ?? '').trim());
   const group_id = await groupIdOf(database, (typed['group_id'] ?? '').trim());
-  const input = { ...inputOf(typed, ruleForm), user_id, group_id };
+  const protocol = protocolOf(typed['port_type'] ?? '');
+  const input = { ...inputOf(typed, ruleForm), ...protocol, user_id, group_id };
   return rules.judge(input, id === null ? 'create' : 'update');
 }
 

@@ -2,6 +2,13 @@
 
 import type { Section } from '../kit/form.ts';
 
+/** The form asks for a protocol once; the API has a field of its own for one without ports. */
+export function protocolOf(choice: string): { port_type: string; protocol: string } {
+  return choice === 'icmp'
+    ? { port_type: '', protocol: choice }
+    : { port_type: choice, protocol: '' };
+}
+
 /** Its fields. */
 export const ruleForm: readonly Section[] = [
   {
@@ -29,6 +36,7 @@ export const ruleForm: readonly Section[] = [
           ['', 'All traffic'],
           ['tcp', 'TCP'],
           ['udp', 'UDP'],
+          ['icmp', 'ICMP'],
         ],
       },
       {

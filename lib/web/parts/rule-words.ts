@@ -6,7 +6,7 @@ import { textOfValue } from '../kit/form.ts';
 
 /** Protocol and ports of a rule; null where it means all traffic. */
 export function portsOf(rule: RuleRow): string | null {
-  if (rule.port_type === null) return null;
+  if (rule.port_type === null) return rule.protocol?.toUpperCase() ?? null;
   const { port_range: range } = showRule(rule);
   return `${rule.port_type.toUpperCase()} ${textOfValue(range)}`;
 }

@@ -11,6 +11,7 @@ import {
   type Row,
   filterOf,
   parsed,
+  icmp,
   plainFragment,
   ports,
   tcp80,
@@ -373,6 +374,24 @@ const fragments: readonly Row[] = [
     { own: [rule('1', 'drop', '192.0.2.0/24', udp53)] },
     pingFragment,
     'none',
+  ],
+  [
+    'a later fragment of ICMP and a rule for ICMP',
+    { own: [rule('1', 'drop', '192.0.2.0/24', icmp)] },
+    pingFragment,
+    'rule_drop',
+  ],
+  [
+    'a later fragment of UDP and a rule for ICMP',
+    { own: [rule('1', 'accept', '192.0.2.0/24', icmp)] },
+    plainFragment,
+    'inner_fragment_unsafe',
+  ],
+  [
+    'a later IPv6 fragment and a rule for ICMP: it may be ICMP',
+    { own: [rule('1', 'drop', '::/0', icmp), rule('2', 'accept', '::/0')] },
+    fragment6,
+    'inner_fragment_unsafe',
   ],
   [
     'a later IPv6 fragment where a port rule covers its destination',

@@ -4,6 +4,8 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { RuleConfig } from '../../../dataplane/contract.ts';
 import {
+  ICMP_ACCEPT,
+  ICMP_DROP,
   KINDS,
   type NumberedRule,
   type Ports,
@@ -28,12 +30,16 @@ const tcp = (first: number, last = first): RuleConfig =>
   rule('1', 'drop', PREFIX, { type: 'tcp', first, last });
 
 test('the kinds of port rules are the places of their ranges', (t) => {
-  t.deepEqual([TCP_ACCEPT, UDP_ACCEPT, TCP_DROP, UDP_DROP], [0, 1, 2, 3]);
-  t.is(KINDS, 4);
+  const kinds = [TCP_ACCEPT, UDP_ACCEPT, ICMP_ACCEPT, TCP_DROP, UDP_DROP, ICMP_DROP];
+  t.deepEqual(kinds, [0, 1, 2, 3, 4, 5]);
+  t.is(KINDS, 6);
 });
 
 test('rules without ports have no ranges', (t) => {
-  t.deepEqual(rangesOf(numbered(rule('1', 'drop', PREFIX))), { ranges: [], ends: [0, 0, 0, 0] });
+  t.deepEqual(rangesOf(numbered(rule('1', 'drop', PREFIX))), {
+    ranges: [],
+    ends: [0, 0, 0, 0, 0, 0],
+  });
 });
 
 test('each kind has its ranges, one kind behind the other', (t) => {
@@ -44,15 +50,19 @@ test('each kind has its ranges, one kind behind the other', (t) => {
       rule('3', 'accept', PREFIX),
       rule('4', 'accept', PREFIX, { type: 'udp', first: 4 }),
       rule('5', 'accept', PREFIX, { type: 'tcp', first: 5 }),
+      rule('6', 'drop', PREFIX, { type: 'icmp', first: 6 }),
+      rule('7', 'accept', PREFIX, { type: 'icmp', first: 7 }),
     ),
   );
   t.deepEqual(ranges(ports), [
     [2, 2, 11],
     [5, 5, 14],
     [4, 4, 13],
+    [0, 65_535, 16],
     [1, 1, 10],
+    [0, 65_535, 15],
   ]);
-  t.deepEqual(ports.ends, [2, 3, 3, 4]);
+  t.deepEqual(ports.ends, [2, 3, 4, 4, 5, 6]);
 });
 
 test('ranges that overlap are made disjoint, and each port keeps a rule', (t) => {

@@ -34,6 +34,10 @@ for (const kind of databaseKinds()) {
     t.regex(text, /^ID +ACTION +DESTINATION +TRAFFIC +WHOSE +STATE +DESCRIPTION\n/);
     t.regex(text, / drop +10\.0\.0\.0\/8 +all +everyone +enabled *\n/);
     t.regex(text, / accept +10\.1\.0\.0\/16 +tcp 80 - 443 +ann@b\.example +enabled *$/);
+    const ping = await runLine(database, 'rule create --destination fd00::/8 --protocol icmp');
+    t.like(ping.data, { protocol: 'icmp', port_type: null });
+    t.regex((await runLine(database, 'rule list')).text, / drop +fd00::\/8 +icmp +everyone /);
+    await runLine(database, `rule delete --id ${ping.text}`);
     const ofAnn = await runLine(database, 'rule list --email ann@b.example');
     t.is((ofAnn.data as unknown[]).length, 1);
     const faults: [line: string, message: RegExp][] = [
@@ -45,6 +49,10 @@ for (const kind of databaseKinds()) {
       [
         'rule create --destination 10.9.0.1 --port-type tcp',
         /^port_range can't be blank; give --port-range 443 or 8000-8080$/,
+      ],
+      [
+        'rule create --destination 10.9.0.1 --port-type tcp --port-range 80 --protocol icmp',
+        /^protocol must be null where port_type or port_range is set/,
       ],
       ['rule create --destination 10.9.0.1 --email x@y', /^there is no user x@y/],
       ['rule delete --id 0190', /^there is no rule 0190; see: .* rule list$/],

@@ -47,6 +47,7 @@ test('texts are those of docs/api.md', (t) => {
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',
     'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000',
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
+    'must be null where port_type or port_range is set; only tcp and udp have ports',
   ]);
   t.is(atLeastCharacters(1), 'should be at least 1 character(s)');
   t.is(exhausted('10.0.0.0/8'), 'CIDR 10.0.0.0/8 is exhausted');

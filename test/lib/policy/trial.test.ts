@@ -39,8 +39,15 @@ const ports = fc.option(
   })),
   { nil: { port_type: null, port_range: null } },
 );
+const asks = fc.oneof(
+  { weight: 4, arbitrary: ports.map((some) => ({ ...some, protocol: null })) },
+  {
+    weight: 1,
+    arbitrary: fc.constant({ port_type: null, port_range: null, protocol: 'icmp' }),
+  },
+);
 const rule = fc
-  .tuple(fc.constantFrom('accept', 'drop'), network, ports, whose)
+  .tuple(fc.constantFrom('accept', 'drop'), network, asks, whose)
   .map(([action, destination, traffic, owner]) => ({ action, destination, ...traffic, owner }));
 const traffic = fc.oneof(
   fc.tuple(fc.constantFrom('tcp', 'udp'), port).map(([protocol, to]) => ({ protocol, port: to })),

@@ -10,6 +10,7 @@ export interface ShownRule {
   readonly destination: string;
   readonly port_type: 'tcp' | 'udp' | null;
   readonly port_range: string | null;
+  readonly protocol: 'icmp' | null;
   readonly user_id: string | null;
 }
 
@@ -41,7 +42,7 @@ export function twinVerdict(
           (rule) =>
             rule.user_id === owner &&
             rule.action === action &&
-            (rule.port_type !== null) === hasPorts,
+            (rule.port_type !== null || rule.protocol !== null) === hasPorts,
         );
         if (deciding.length > 0) return { verdict: action, rules: deciding.map(({ id }) => id) };
       }
@@ -52,6 +53,7 @@ function matches(rule: ShownRule, { destination, protocol, port }: TwinPacket): 
   const [range, one] = [parseRange(rule.destination), parseRange(destination)];
   if (range === null || one === null || range.family !== one.family) return false;
   if (range.start > one.start || range.end < one.end) return false;
+  if (rule.protocol !== null) return protocol === rule.protocol;
   if (rule.port_type === null) return true;
   const [first = '0', last = first] = (rule.port_range ?? '').split(' - ');
   return rule.port_type === protocol && port !== null && +first <= port && port <= +last;

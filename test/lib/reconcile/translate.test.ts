@@ -187,6 +187,7 @@ test('rules stand under their owner, or under everyone', (t) => {
       ruleRow({ id: 'r1' }),
       ruleRow({ id: 'r2', user_id: 'u1', action: 'accept', destination: '2001:db8::1' }),
       ruleRow({ id: 'r3', port_type: 'tcp', port_start: 80, port_end: 443 }),
+      ruleRow({ id: 'r4', protocol: 'icmp' }),
     ],
   });
   const { config, problems } = translateAll(state, settings, NOW);
@@ -205,6 +206,7 @@ test('rules stand under their owner, or under everyone', (t) => {
     [
       ['r1', 'drop', 8, null, 0, 0],
       ['r3', 'drop', 8, 'tcp', 80, 443],
+      ['r4', 'drop', 8, 'icmp', 0, 0],
     ],
   );
   t.is(config.rules.get('u1')?.[0]?.prefixBits, 128);
@@ -221,6 +223,11 @@ const badRules: [title: string, fields: Partial<RuleRow>, prefixes: number[]][] 
     'a drop without a destination drops everything, both families',
     { destination: 'nowhere' },
     [0, 0],
+  ],
+  [
+    'a drop with two protocols drops its destination',
+    { protocol: 'icmp', port_type: 'tcp', port_start: 1, port_end: 9 },
+    [8],
   ],
   ['a drop with bad ports drops its destination', { port_type: 'tcp', port_start: null }, [8]],
 ];

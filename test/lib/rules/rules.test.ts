@@ -15,6 +15,8 @@ import { anyCharacter } from '../../support/suite/characters.ts';
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];
 const invalid = ['is invalid'];
+const besidePorts =
+  'must be null where port_type or port_range is set; only tcp and udp have ports';
 const overlaps = refused({ destination: ['destination overlaps with an existing rule'] });
 
 for (const kind of surfaces()) {
@@ -31,6 +33,7 @@ for (const kind of surfaces()) {
       destination: '10.1.2.3/8',
       port_type: null,
       port_range: null,
+      protocol: null,
       user_id: null,
       description: null,
       enabled: true,
@@ -171,6 +174,18 @@ for (const kind of surfaces()) {
         { port_type: invalid },
       ),
       create('port_type', { destination, port_type: 'icmp' }, { port_type: invalid }),
+      create('protocol', { destination, protocol: 'tcp' }, { protocol: invalid }),
+      create('protocol', { destination, protocol: 6 }, { protocol: invalid }),
+      create(
+        'protocol',
+        { destination, protocol: 'icmp', port_type: 'udp', port_range: 53 },
+        { protocol: [besidePorts] },
+      ),
+      create(
+        'protocol',
+        { destination, protocol: 'icmp', port_range: 53 },
+        { port_type: blank, protocol: [besidePorts] },
+      ),
       create(
         'port_type',
         { destination, port_type: 6, port_range: 'x' },

@@ -90,6 +90,7 @@ for (const kind of databaseKinds()) {
         {
           action: 'drop',
           destination,
+          protocol: null,
           port_type: null,
           port_start: null,
           port_end: null,
@@ -122,6 +123,7 @@ for (const kind of databaseKinds()) {
     const touching = (changes: Partial<RuleScope>, limit = 9): Promise<string[]> => {
       const none = {
         group_id: null,
+        protocol: null,
         port_type: null,
         port_start: null,
         port_end: null,
@@ -163,6 +165,7 @@ async function explain(database: Database, userId: string): Promise<string> {
   });
   const none = {
     group_id: null,
+    protocol: null,
     port_type: null,
     port_start: null,
     port_end: null,
@@ -216,6 +219,10 @@ for (const kind of databaseKinds())
         ['drop', '192.0.2.9', { ...web, port_end: 85 }],
         ['drop', '192.0.2.8', { ...web, port_end: 91 }],
         ['drop', '192.0.2.8', { ...web, port_type: 'udp' }],
+        ['accept', '198.51.100.0/24', { protocol: 'icmp' }],
+        ['drop', '198.51.100.1', { protocol: 'icmp' }],
+        ['drop', '198.51.100.2', {}],
+        ['drop', '10.2.0.0/16', { protocol: 'icmp' }],
         ['drop', '0.0.0.0/0', {}],
         ['drop', 'fd00::/8', {}],
         ...times,
@@ -230,7 +237,7 @@ for (const kind of databaseKinds())
       rules.map(({ id }) => id),
       NOW,
     );
-    t.is(expected.length, 4 + 2 * 26);
+    t.is(expected.length, 6 + 2 * 26);
     t.deepEqual([...shadows.keys()].toSorted(), expected.map(({ id }) => id).toSorted());
     for (const [id, by] of shadows) {
       const [rule, other] = [id, by].map((one) => rules.find((row) => row.id === one));

@@ -17,6 +17,7 @@ import { addRule, addUser, write } from '../fixtures.ts';
 const drop: RuleScope = {
   action: 'drop',
   destination: '10.0.0.0/8',
+  protocol: null,
   port_type: null,
   port_start: null,
   port_end: null,
@@ -61,6 +62,9 @@ const CASES: [string, Partial<RuleScope>, Partial<RuleScope>, boolean][] = [
   ['ports inside', tcp(1, 65535), tcp(443, 443), true],
   ['ports apart', tcp(80, 90), tcp(91, 100), false],
   ['another protocol', tcp(80, 90), { ...tcp(80, 90), port_type: 'udp' }, false],
+  ['ICMP twice', { protocol: 'icmp' }, { protocol: 'icmp', destination: '10.1.2.3' }, true],
+  ['ICMP beside all traffic', { protocol: 'icmp' }, {}, false],
+  ['ICMP beside ports', { protocol: 'icmp' }, tcp(1, 65_535), false],
   [
     'a time that begins meanwhile',
     { starts_at: at(1), ends_at: at(3) },
@@ -151,6 +155,7 @@ test('only a rule that drops is shadowed, by one that accepts all of its packets
       {
         action,
         destination,
+        protocol: null,
         port_type: null,
         port_start: null,
         port_end: null,

@@ -430,7 +430,7 @@ export function rule(
   id: string,
   action: 'accept' | 'drop',
   range: string,
-  ports?: { type: 'tcp' | 'udp'; first: number; last?: number },
+  ports?: { type: 'tcp' | 'udp' | 'icmp'; first: number; last?: number },
 ): RuleConfig {
   const [text, bits] = range.split('/') as [string, string | undefined];
   const bytes = address(text);

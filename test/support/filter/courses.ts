@@ -120,6 +120,7 @@ const anyPorts = fc.constantFrom(
   { type: 'udp' as const, first: 53 },
   { type: 'tcp' as const, first: 80 },
   { type: 'tcp' as const, first: 40, last: 53 },
+  { type: 'icmp' as const, first: 0 },
 );
 
 const anyRules = fc.array(

@@ -72,6 +72,7 @@ export function pingTo(destination: string): Uint8Array {
 
 export const tcp80 = { type: 'tcp', first: 80 } as const;
 export const tcp80to90 = { type: 'tcp', first: 80, last: 90 } as const;
+export const icmp = { type: 'icmp', first: 0 } as const;
 export const udp53 = { type: 'udp', first: 53 } as const;
 
 export type Row = readonly [why: string, rules: Rules, packet: Uint8Array, wanted: ReasonName];
@@ -176,6 +177,48 @@ export const ports: readonly Row[] = [
       protocol: 132,
       payload: new Uint8Array(16),
     }),
+    'none',
+  ],
+  [
+    'ICMP and a ping',
+    { own: [rule('1', 'drop', '0.0.0.0/0', icmp)] },
+    pingTo('192.0.2.1'),
+    'rule_drop',
+  ],
+  [
+    'ICMPv6 and a ping over IPv6',
+    { own: [rule('1', 'accept', '2001:db8::/32', icmp), rule('2', 'drop', '::/0')] },
+    pingTo('2001:db8::1'),
+    'none',
+  ],
+  [
+    'ICMP and an error that quotes no flow',
+    { own: [rule('1', 'drop', '0.0.0.0/0', icmp)] },
+    ip({ source: '10.0.0.2', destination: '192.0.2.1', protocol: 1, payload: Uint8Array.of(3) }),
+    'rule_drop',
+  ],
+  [
+    'ICMP and ports',
+    { own: [rule('1', 'drop', '0.0.0.0/0', icmp)] },
+    udpTo('192.0.2.1', 0),
+    'none',
+  ],
+  [
+    'ICMP and the protocol of ICMPv6 over IPv4',
+    { own: [rule('1', 'drop', '0.0.0.0/0', icmp)] },
+    ip({ source: '10.0.0.2', destination: '192.0.2.1', protocol: 58, payload: new Uint8Array(8) }),
+    'none',
+  ],
+  [
+    'a drop of ICMP and an accept without ports',
+    { own: [rule('1', 'drop', '192.0.2.1', icmp), rule('2', 'accept', '192.0.2.1')] },
+    pingTo('192.0.2.1'),
+    'rule_drop',
+  ],
+  [
+    'an accept of ICMP around a drop of ICMP',
+    { own: [rule('1', 'drop', '192.0.2.1', icmp), rule('2', 'accept', '0.0.0.0/0', icmp)] },
+    pingTo('192.0.2.1'),
     'none',
   ],
   [

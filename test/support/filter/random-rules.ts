@@ -43,7 +43,7 @@ export const anyRule = fc
     action: fc.constantFrom('accept' as const, 'drop' as const),
     address: anyAddress,
     bits: fc.oneof(fc.nat(128), fc.constantFrom(0, 8, 24, 30, 31, 32, 96, 120, 127, 128)),
-    portType: fc.constantFrom(null, null, 'tcp' as const, 'udp' as const),
+    portType: fc.constantFrom(null, null, 'tcp' as const, 'udp' as const, 'icmp' as const),
     ports: fc.tuple(anyPort, anyPort),
   })
   .map((fields): Omit<RuleConfig, 'id'> => ({
@@ -64,7 +64,7 @@ export function anyRules(prefix: string, maxLength: number): fc.Arbitrary<RuleCo
 export const anyPacket: fc.Arbitrary<SlowPacket> = fc
   .record({
     destination: anyAddress,
-    protocol: fc.constantFrom(1, 6, 6, 17, 17, 58, 47),
+    protocol: fc.constantFrom(1, 6, 6, 17, 17, 58, 58, 47),
     port: anyPort,
     fragment: fc.constantFrom(WHOLE, WHOLE, WHOLE, FIRST_FRAGMENT, LATER_FRAGMENT),
   })
@@ -100,7 +100,7 @@ export function manyRule(id: string, choose: Choose): RuleConfig {
     action: choose(2) === 0 ? 'accept' : 'drop',
     address: bytes,
     prefixBits: bytes.length * 8 - MANY_HOST_BITS[choose(MANY_HOST_BITS.length)]!,
-    portType: ([null, 'tcp', 'udp'] as const)[choose(3)]!,
+    portType: ([null, 'tcp', 'udp', 'icmp'] as const)[choose(4)]!,
     portFirst,
     portLast: Math.min(65_535, portFirst + choose(2) * choose(20_000)),
   };
@@ -117,7 +117,7 @@ export function packetNear(near: RuleConfig, choose: Choose): SlowPacket {
   return {
     version: near.address.length === 4 ? 4 : 6,
     destination: [first - 1n, first, inside, inside, last, last + 1n][choose(6)]!,
-    protocol: [1, 6, 6, 6, 17, 17, 17, 58][choose(8)]!,
+    protocol: [1, 1, 6, 6, 6, 17, 17, 17, 58, 58][choose(10)]!,
     port: Math.min(65_535, Math.max(0, ports[choose(6)]!)),
     fragment: [WHOLE, WHOLE, WHOLE, WHOLE, FIRST_FRAGMENT, LATER_FRAGMENT][choose(6)]!,
   };

@@ -69,16 +69,14 @@ function covers(one: RuleConfig, packet: SlowPacket): boolean {
  */
 function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdict | null {
   const covering = rules.filter((one) => covers(one, packet));
-  // The protocol of a later IPv6 fragment is not reliable.
-  const isUnknown = packet.version === 6 && packet.fragment === LATER_FRAGMENT;
-  const hasPorts =
-    packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_UDP || isUnknown;
-  const withPorts = hasPorts ? covering.filter((one) => one.portType !== null) : [];
-  if (withPorts.length > 0 && packet.fragment === LATER_FRAGMENT)
+  const withPorts = covering.filter((one) => one.portType !== null);
+  if (withPorts.length > 0 && hasUnknownPorts(packet))
     return { reason: 'inner_fragment_unsafe', rules: [] };
-  const type = packet.protocol === PROTOCOL_TCP ? 'tcp' : 'udp';
+  const type = typeOf(packet);
   const matching = withPorts.filter(
-    (one) => one.portType === type && one.portFirst <= packet.port && packet.port <= one.portLast,
+    (one) =>
+      one.portType === type &&
+      (type === 'icmp' || (one.portFirst <= packet.port && packet.port <= one.portLast)),
   );
   const plain = covering.filter((one) => one.portType === null);
   for (const candidates of [matching, plain]) {
@@ -92,6 +90,18 @@ function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdic
     }
   }
   return null;
+}
+
+function typeOf({ version, protocol }: SlowPacket): RuleConfig['portType'] {
+  if (protocol === PROTOCOL_TCP) return 'tcp';
+  if (protocol === PROTOCOL_UDP) return 'udp';
+  return protocol === (version === 4 ? 1 : 58) ? 'icmp' : null;
+}
+
+/** The protocol of a later IPv6 fragment is not reliable; over IPv4 only its ports are unknown. */
+function hasUnknownPorts(packet: SlowPacket): boolean {
+  if (packet.fragment !== LATER_FRAGMENT) return false;
+  return packet.version === 6 || ['tcp', 'udp'].includes(typeOf(packet) ?? '');
 }
 
 /** `ofGroups`: the rules of all groups of the owner. */

@@ -128,10 +128,28 @@ for (const kind of firstKind()) {
     const ports = await admin.post('/rules/new', { ...typed, port_type: '' });
     t.is(ports.status, 422);
     t.regex(ports.text, /id="field-port_type-fault">Please choose TCP or UDP to use ports/);
+    const ping = await admin.post('/rules/new', { ...typed, port_type: 'icmp' });
+    t.regex(ping.text, /id="field-port_range-fault">ICMP has no ports/);
     const named = { ...typed, port_type: 'tcp', destination: 'intranet.acme.test' };
     const { text } = await admin.post('/rules/new', { ...named, user_id: 'alise@acme.test' });
     t.regex(text, /“intranet\.acme\.test” is neither an address nor a network[^<]*Names are not/);
     t.true(text.includes('No user has the e-mail “alise@acme.test”'));
+  });
+
+  test(`${kind}: ICMP is chosen beside TCP and UDP`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    await admin.get('/rules/new');
+    const typed = { action: 'accept', destination: 'fd00::/8' };
+    const asked = { ...typed, port_range: '', enabled: 'true', user_id: '' };
+    await admin.post('/rules/new', { ...asked, port_type: 'icmp' });
+    const rule = await database.models.Rule.findOne({ rejectOnEmpty: true });
+    t.like(rule.get(), { protocol: 'icmp', port_type: null });
+    t.regex((await admin.get('/rules')).text, /fd00::\/8[^]*ICMP/);
+    t.regex((await admin.get('/rules.csv')).text, /,icmp,/);
+    const { text } = await admin.get(`/rules/${rule.id}`);
+    t.regex(text, /<option value="icmp" selected/);
+    await admin.post(`/rules/${rule.id}`, { ...asked, port_type: 'udp', port_range: '53' });
+    t.like((await rule.reload()).get(), { protocol: null, port_type: 'udp', port_start: 53 });
   });
 
   test(`${kind}: hits that the data plane counted are shown`, async (t) => {

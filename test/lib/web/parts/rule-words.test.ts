@@ -20,6 +20,7 @@ test('a rule is one line, with its ports where it has some', async (t) => {
       'UDP 53',
       'Drop 10.9.9.9 UDP 53',
     ],
+    [{ destination: '10.9.9.9', protocol: 'icmp' }, 'ICMP', 'Drop 10.9.9.9 ICMP'],
   ] as const;
   for (const [fields, ports, words] of table) {
     const { id } = await addRule(database, fields);
