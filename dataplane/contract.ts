@@ -98,6 +98,21 @@ export function groupOfScope(name: string): number | null {
   return name.startsWith(GROUP_MARK) ? Number(name.slice(1)) : null;
 }
 
+const STAGED_MARK = '~';
+
+/**
+ * Name of the scope of the staged rules beside a scope: they decide nothing, and it is counted what
+ * they would decide.
+ */
+export function stagedScope(name: string): string {
+  return `${STAGED_MARK}${name}`;
+}
+
+/** The scope beside which a scope has staged rules; null: its rules are enforced. */
+export function besideScope(name: string): string | null {
+  return name.startsWith(STAGED_MARK) ? name.slice(STAGED_MARK.length) : null;
+}
+
 /** Everything that may change while a gateway runs. Compared by value, entry by entry. */
 export interface GatewayConfig {
   /** By public key. */

@@ -4,6 +4,7 @@
 
 import {
   type Amendment,
+  besideScope,
   type GatewayConfig,
   groupOfScope,
   groupScope,
@@ -11,6 +12,7 @@ import {
   type PeerConfig,
   type PlacedPeer,
   type RuleConfig,
+  stagedScope,
 } from './contract.ts';
 import type { CompiledScope } from './filter/compile.ts';
 import { type RuleStep, ScopeRules } from './filter/scope-rules.ts';
@@ -112,7 +114,7 @@ export class ConfigInForce {
       namedRules.set(name, new Map(Map.groupBy(ofScope, (rule) => rule.id)));
     for (const [place, scope] of this.#scopes)
       for (const { rule, group } of scope.rules()) {
-        const name = place === GROUPS_SCOPE ? groupScope(group) : place;
+        const name = nameOf(place, group);
         const named = namedRules.get(name) ?? new Map<string, RuleConfig[]>();
         if (!named.has(rule.id)) named.set(rule.id, []);
         namedRules.set(name, named);
@@ -225,15 +227,15 @@ export class ConfigInForce {
 
   /** Takes the steps of a change of rules; `drafts` has what is taken also where this throws. */
   #takeSteps(rules: Amendment['rules'], drafts: Draft[]): void {
-    let ofGroups: Draft | null = null;
+    const ofGroups = new Map<string, Draft>();
     for (const [name, ofScope] of rules) {
-      const group = groupOfScope(name);
-      let draft: Draft | null = group === null ? null : ofGroups;
-      if (draft === null) {
-        draft = this.#draft(group === null ? name : GROUPS_SCOPE);
+      const { place, group } = placeOf(name);
+      let draft = ofGroups.get(place);
+      if (draft === undefined) {
+        draft = this.#draft(place);
         drafts.push(draft);
       }
-      if (group !== null) ofGroups = draft;
+      if (group !== null) ofGroups.set(place, draft);
       for (const [id, ofId] of ofScope) {
         const step = draft.scope.set(id, ofId, group ?? 0);
         if (step !== null) draft.steps.push(step);
@@ -258,7 +260,7 @@ export class ConfigInForce {
   }
 
   #draft(name: string): Draft {
-    const isOfGroups = name === GROUPS_SCOPE;
+    const isOfGroups = name === GROUPS_SCOPE || name === STAGED_OF_GROUPS;
     const scope = this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax, isOfGroups);
     return { name, scope, steps: [] };
   }
@@ -274,6 +276,23 @@ export class ConfigInForce {
     }
     return scopes;
   }
+}
+
+/** Name of the staged rules of all groups. */
+const STAGED_OF_GROUPS = stagedScope(GROUPS_SCOPE);
+
+/** Where the rules of a scope are compiled: those of all groups are together. */
+function placeOf(scope: string): { readonly place: string; readonly group: number | null } {
+  const beside = besideScope(scope);
+  const group = groupOfScope(beside ?? scope);
+  if (group === null) return { place: scope, group };
+  return { place: beside === null ? GROUPS_SCOPE : STAGED_OF_GROUPS, group };
+}
+
+/** The scope of a rule by where it is compiled, and by its group. */
+function nameOf(place: string, group: number): string {
+  if (place === GROUPS_SCOPE) return groupScope(group);
+  return place === STAGED_OF_GROUPS ? stagedScope(groupScope(group)) : place;
 }
 
 /** What an amendment changes in one scope, before it is known whether that can be compiled. */

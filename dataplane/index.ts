@@ -11,7 +11,14 @@ export type {
   RuleSample,
   Sample,
 } from './contract.ts';
-export { GLOBAL_SCOPE, GROUP_NUMBERS, groupOfScope, groupScope } from './contract.ts';
+export {
+  besideScope,
+  GLOBAL_SCOPE,
+  GROUP_NUMBERS,
+  groupOfScope,
+  groupScope,
+  stagedScope,
+} from './contract.ts';
 export type { GatewayOptions } from './descriptors.ts';
 export type { CapturedPacket } from './capture-ring.ts';
 export { createCapturedPacket, FROM_DEVICE, REFUSED, TO_DEVICE } from './capture-ring.ts';

@@ -55,7 +55,7 @@ export async function metricFamilies(): Promise<ReadonlyMap<string, ReadFamily>>
       lost: { ring_full: 0, device_share: 0, unsent: 0 },
     }),
     watched: fakeWatched([totals('a', { latestHandshakeMs: 1 })], {
-      ruleActions: () => [['a', 'drop']],
+      ruleActions: () => [{ id: 'a', action: 'drop', isStaged: false }],
       ...(facts === null
         ? {}
         : { facts: () => ({ ...facts, connections: { entries: 1, max: 2 } }) }),

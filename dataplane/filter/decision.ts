@@ -3,7 +3,7 @@
 
 import { reasons } from '../reasons.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
-import { DOUBTFUL, type FlowTable, peerOf, RULE, STATE } from './flow-table.ts';
+import { DOUBTFUL, type FlowTable, peerOf, RULE, STAGED, STATE } from './flow-table.ts';
 import {
   FLOW_CONTINUES,
   FLOW_NONE,
@@ -21,6 +21,8 @@ export interface Decision {
   readonly by: 'rule' | 'default' | 'nothing';
   /** The id of the rule. Null where it is not known: it belongs to the other side of the flow. */
   readonly rule: string | null;
+  /** The id of the staged rule that would decide if all staged rules were enforced; or null. */
+  readonly staged: string | null;
   /** What the packet does to a flow. */
   readonly flow: 'none' | 'opens' | 'continues';
   /** Slot of the peer that opened or opens the flow; NO_PEER: it came from the TUN. */
@@ -29,7 +31,7 @@ export interface Decision {
 
 /** What decisions are read from. */
 export interface DecidedBy {
-  readonly filter: Pick<Filter, 'idOf'>;
+  readonly filter: Pick<Filter, 'idOf' | 'stagedIdOf'>;
   readonly flows: Pick<FlowTable, 'get' | 'opener'>;
   /** By peer slot: the rules of its owner. */
   readonly scopes: readonly (Scope | undefined)[];
@@ -44,7 +46,8 @@ const FLOWS = {
 /** What decided a verdict. No other verdict may have been asked for since. */
 export function decisionOf(by: DecidedBy, verdict: FlowVerdict): Decision {
   const opener = openerOf(by, verdict);
-  const flow = { flow: FLOWS[verdict.step as keyof typeof FLOWS], opener };
+  const staged = stagedIdOf(by, verdict);
+  const flow = { staged, flow: FLOWS[verdict.step as keyof typeof FLOWS], opener };
   const rule = ruleIdOf(by, verdict);
   // The rules of either side may have refused it.
   if (isRefusedInDoubt(by, verdict)) return { by: 'rule', rule, ...flow };
@@ -62,6 +65,16 @@ export function ruleIdOf(by: DecidedBy, verdict: FlowVerdict): string | null {
   if (opener === NO_PEER) return null;
   const rule = ruleOf(by, verdict);
   return rule === NO_RULE ? null : by.filter.idOf(rule, by.scopes[opener]!);
+}
+
+/** The id of the staged rule that would decide; null: none would, or it is not known. */
+function stagedIdOf(by: DecidedBy, verdict: FlowVerdict): string | null {
+  const opener = openerOf(by, verdict);
+  if (opener === NO_PEER || isRefusedInDoubt(by, verdict)) return null;
+  const flow = continued(verdict);
+  const ofFlow = verdict.isRenewed ? verdict.renewedStaged : by.flows.get(flow, STAGED);
+  const staged = flow === 0 ? verdict.staged : ofFlow;
+  return staged === NO_RULE ? null : by.filter.stagedIdOf(staged, by.scopes[opener]!);
 }
 
 /** The flow that a packet continues; 0: none. */

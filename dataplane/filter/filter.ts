@@ -4,12 +4,19 @@
 // with ports, accept, drop. All groups of an owner are one scope in this sense. The filter never
 // sees an unauthenticated packet, and knows no keys.
 
-import { GLOBAL_SCOPE, GROUPS_SCOPE, type RuleConfig, type RuleSample } from '../contract.ts';
+import {
+  besideScope,
+  GLOBAL_SCOPE,
+  GROUPS_SCOPE,
+  type RuleConfig,
+  type RuleSample,
+} from '../contract.ts';
 import { reasons } from '../reasons.ts';
 import type { InnerPacket } from '../wire/ip.ts';
 import type { CompiledFamily, CompiledScope } from './compile.ts';
 import { Hits } from './hits.ts';
 import {
+  classOf,
   decideIn,
   decideInGroups,
   dropsBy,
@@ -41,6 +48,8 @@ export interface Scope {
   ipv6: Family | null;
   /** By rule number. */
   hits: Hits;
+  /** The staged rules beside it, which decide nothing; null: there are none. */
+  staged: Scope | null;
   /** How many hold it; without holders and rules it is forgotten. */
   holders: number;
 }
@@ -65,6 +74,9 @@ export class Filter {
   readonly #wallMs = new Float64Array(1);
   #version = 0;
   #matched = NO_RULE;
+  /** How many scopes have staged rules beside them. */
+  #stagedScopes = 0;
+  #staged = NO_RULE;
   /** Hits of rules that were removed since the last sample. */
   #retired: RuleSample[] = [];
 
@@ -167,6 +179,14 @@ export class Filter {
     return this.#matched;
   }
 
+  /**
+   * The staged rule that would have made the last decision if all staged rules were enforced, as
+   * `matched` says it; or NO_RULE.
+   */
+  get staged(): number {
+    return this.#staged;
+  }
+
   /** Makes all verdicts before this one outdated. */
   renew(): void {
     this.#version = (this.#version + 1) | 0;
@@ -192,10 +212,35 @@ export class Filter {
       family = isIpv4 ? this.#global.ipv4 : this.#global.ipv6;
       if (family !== null) match = decideIn(family, packet);
     }
+    if (this.#stagedScopes !== 0) this.#staged = this.#decideStaged(packet, scope, match, place);
     if (match === NO_MATCH) return this.#defaultReason;
     if (match === UNSAFE_FRAGMENT) return reasons.inner_fragment_unsafe;
     this.#matched = (ruleOf(match) << PLACE_BITS) | place;
     return dropsBy(match) ? reasons.rule_drop : reasons.none;
+  }
+
+  /**
+   * The staged rule that would decide in place of a match. All other rules decide alike with staged
+   * rules beside them, so a staged rule decides where it is asked before the match: in an earlier
+   * place, or in the same one with a lower class.
+   */
+  #decideStaged(packet: InnerPacket, scope: Scope, match: number, place: number): number {
+    const last = match === NO_MATCH ? OF_ALL : place;
+    let at = OF_OWNER;
+    let found = NO_MATCH;
+    for (; at <= last; at++) {
+      const { staged } = at === OF_OWNER ? scope : at === OF_GROUP ? this.#groups : this.#global;
+      const family = packet.version === 4 ? staged?.ipv4 : staged?.ipv6;
+      if (family == null) continue;
+      found =
+        at === OF_GROUP ? decideInGroups(family, packet, scope.groups) : decideIn(family, packet);
+      if (found !== NO_MATCH) break;
+    }
+    if (found === NO_MATCH || found === UNSAFE_FRAGMENT) return NO_RULE;
+    const isSamePlace = match !== NO_MATCH && at === place;
+    if (isSamePlace && (match === UNSAFE_FRAGMENT || classOf(match) <= classOf(found)))
+      return NO_RULE;
+    return (ruleOf(found) << PLACE_BITS) | at;
   }
 
   #scopeAt(matched: number, scope: Scope): Scope {
@@ -214,6 +259,17 @@ export class Filter {
   /** The id of a rule that was `matched` under the current version. */
   idOf(matched: number, scope: Scope): string | null {
     return this.#scopeAt(matched, scope).hits.idOf(matched >> PLACE_BITS);
+  }
+
+  /** Counts a packet for a rule that was `staged` under the current version. */
+  countStaged(staged: number, packet: InnerPacket, scope: Scope): void {
+    const by = this.#scopeAt(staged, scope).staged;
+    by?.hits.count(staged >> PLACE_BITS, packet.length, this.#wallMs);
+  }
+
+  /** The id of a rule that was `staged` under the current version. */
+  stagedIdOf(staged: number, scope: Scope): string | null {
+    return this.#scopeAt(staged, scope).staged?.hits.idOf(staged >> PLACE_BITS) ?? null;
   }
 
   /**
@@ -235,8 +291,27 @@ export class Filter {
     if (scope === undefined) {
       scope = newScope(name);
       this.#scopes.set(name, scope);
+      this.#stageBeside(name, scope);
     }
     return scope;
+  }
+
+  /** Puts staged rules beside the rules of their scope, which is held meanwhile. */
+  #stageBeside(name: string, staged: Scope): void {
+    const beside = besideScope(name);
+    if (beside === null) return;
+    this.hold(beside).staged = staged;
+    this.#stagedScopes++;
+  }
+
+  #forgetStaged(name: string): void {
+    const beside = besideScope(name);
+    if (beside === null) return;
+    const scope = this.#scope(beside);
+    scope.staged = null;
+    this.#stagedScopes--;
+    this.#staged = NO_RULE;
+    this.release(scope);
   }
 
   #retire(all: Iterable<RuleSample | null>): void {
@@ -246,11 +321,13 @@ export class Filter {
   #forgetUnused(scope: Scope): void {
     if (scope.holders > 0 || scope.ipv4 !== null || scope.ipv6 !== null) return;
     this.#scopes.delete(scope.name);
+    this.#forgetStaged(scope.name);
   }
 }
 
 function newScope(name: string): Scope {
-  return { name, groups: '', ipv4: null, ipv6: null, hits: new Hits(), holders: 0 };
+  const rules = { ipv4: null, ipv6: null, hits: new Hits(), staged: null };
+  return { name, groups: '', ...rules, holders: 0 };
 }
 
 function defaultReasonOf(action: RuleConfig['action']): number {

@@ -12,7 +12,7 @@ import { Chains } from './chains.ts';
 import { hashOf, isRestAt, putAddresses } from './flow-hash.ts';
 
 /** Words of a flow. A opened it, towards B. KIND is version << 8 | protocol; 0: it is no flow. */
-const FLOW_WORDS = 24;
+const FLOW_WORDS = 25;
 export const KIND = 0;
 export const A = 1;
 export const A_PORT = 5;
@@ -24,13 +24,15 @@ export const STATE = 12;
 export const VERSION = 13;
 export const REASON = 14;
 export const RULE = 15;
+/** The staged rule that would decide in place of RULE. */
+export const STAGED = 16;
 /** The owners of A and B, and their generations when the flow was made. */
-const A_OWNER = 16;
-export const A_GENERATION = 17;
-const B_OWNER = 18;
-export const B_GENERATION = 19;
-const OWNER_CHAIN = 20;
-const COMMON_CHAIN = 22;
+const A_OWNER = 17;
+export const A_GENERATION = 18;
+const B_OWNER = 19;
+export const B_GENERATION = 20;
+const OWNER_CHAIN = 21;
+const COMMON_CHAIN = 23;
 
 /** The owner of everything behind the TUN. */
 export const TUN_OWNER = 0;

@@ -22,6 +22,8 @@ export class FlowVerdict {
   from = NO_PEER;
   /** The rule that the packet is counted for. */
   rule = NO_RULE;
+  /** The staged rule that would have decided in its place. */
+  staged = NO_RULE;
   /** 1 where the rules for this packet gave the reason, 0 where those of another side did. */
   isByRules = 1;
 
@@ -49,12 +51,14 @@ export class FlowVerdict {
   isRenewed = false;
   /** The rule that decided when it was judged again. */
   renewedRule = NO_RULE;
+  renewedStaged = NO_RULE;
 
   /** Clears the verdict for the next packet. */
   clear(from: number): void {
     this.reason = reasons.none;
     this.from = from;
     this.rule = NO_RULE;
+    this.staged = NO_RULE;
     this.isByRules = 1;
     this.step = FLOW_NONE;
     this.flow = 0;

@@ -13,7 +13,7 @@ import type { Random } from '../noise/handshake.ts';
 import { FIRST_FRAGMENT, type InnerPacket, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
 
 /** Words of a place. */
-const PLACE_WORDS = 17;
+const PLACE_WORDS = 18;
 const KIND = 0;
 const IDENTIFICATION = 1;
 const SOURCE = 2;
@@ -25,6 +25,7 @@ const LEAST_OFFSET = 13;
 const PORT = 14;
 const JUDGED = 15;
 const GENERATION = 16;
+const STAGED = 17;
 const WAYS = 4;
 const TCP_HEADER_BYTES = 20;
 const UDP_HEADER_BYTES = 8;
@@ -71,12 +72,13 @@ export class FragmentTable {
     return place;
   }
 
-  /** Stores the verdict of a place, and by which rule, under a version of the rules. */
-  setVerdict(place: number, version: number, reason: number, rule: number): void {
+  /** Stores the verdict of a place, and by which rules, under a version of the rules. */
+  setVerdict(place: number, version: number, reason: number, rule: number, staged: number): void {
     const at = place * PLACE_WORDS;
     this.#words[at + VERSION] = version;
     this.#words[at + REASON] = reason;
     this.#words[at + RULE] = rule;
+    this.#words[at + STAGED] = staged;
   }
 
   /** The place of the first fragment that a later one belongs to, or NO_FIRST. */
@@ -119,6 +121,10 @@ export class FragmentTable {
 
   ruleAt(place: number): number {
     return this.#words[place * PLACE_WORDS + RULE]!;
+  }
+
+  stagedAt(place: number): number {
+    return this.#words[place * PLACE_WORDS + STAGED]!;
   }
 
   #holds(at: number, packet: InnerPacket): boolean {

@@ -28,6 +28,7 @@ import {
   peerOf,
   REASON,
   RULE,
+  STAGED,
   STATE,
   TUN_OWNER,
   VERSION,
@@ -52,7 +53,7 @@ const MISPLACED = -1;
  * another method does not compile.
  */
 export interface JudgedBy {
-  readonly filter: Pick<Filter, 'decide' | 'matched' | 'version'>;
+  readonly filter: Pick<Filter, 'decide' | 'matched' | 'staged' | 'version'>;
   readonly flows: Pick<
     FlowTable,
     | 'describe'
@@ -68,7 +69,7 @@ export interface JudgedBy {
   >;
   readonly fragments: Pick<
     FragmentTable,
-    'describe' | 'find' | 'isOutdated' | 'overlaps' | 'reasonAt' | 'ruleAt'
+    'describe' | 'find' | 'isOutdated' | 'overlaps' | 'reasonAt' | 'ruleAt' | 'stagedAt'
   >;
   /** By peer slot: the rules of its owner. */
   readonly scopes: readonly (Scope | undefined)[];
@@ -175,6 +176,7 @@ export class Judge {
     const reason = this.#filter.decide(packet, this.#scopes[verdict.from]!);
     verdict.reason = reason;
     verdict.rule = this.#filter.matched;
+    verdict.staged = this.#filter.staged;
     return reason;
   }
 
@@ -205,9 +207,15 @@ export class Judge {
   #follow(found: number, verdict: FlowVerdict): number {
     const flow = found >> 1;
     const reason = this.#reasonOf(flow, verdict);
-    if ((found & 1) === 0)
-      verdict.rule = verdict.isRenewed ? verdict.renewedRule : this.#flows.get(flow, RULE);
-    else verdict.isByRules = 0;
+    if ((found & 1) === 1) {
+      verdict.isByRules = 0;
+    } else if (verdict.isRenewed) {
+      verdict.rule = verdict.renewedRule;
+      verdict.staged = verdict.renewedStaged;
+    } else {
+      verdict.rule = this.#flows.get(flow, RULE);
+      verdict.staged = this.#flows.get(flow, STAGED);
+    }
     return reason;
   }
 
@@ -233,10 +241,12 @@ export class Judge {
     const opener = flows.opener(flow);
     let reason: number = reasons.none;
     let rule = NO_RULE;
+    let staged = NO_RULE;
     if (opener !== TUN_OWNER) {
       flows.describe(flow, this.#opening);
       reason = filter.decide(this.#opening, this.#scopes[peerOf(opener)]!);
       rule = filter.matched;
+      staged = filter.staged;
     }
     if (reason === reasons.none && this.#isDoubtful(flow)) {
       flows.describeReply(flow, this.#opening);
@@ -244,6 +254,7 @@ export class Judge {
     }
     verdict.isRenewed = true;
     verdict.renewedRule = rule;
+    verdict.renewedStaged = staged;
     return reason;
   }
 
@@ -267,12 +278,15 @@ export class Judge {
     verdict.reason = fragments.reasonAt(place);
     if (!fragments.isOutdated(place, filter.version)) {
       verdict.rule = fragments.ruleAt(place);
+      verdict.staged = fragments.stagedAt(place);
     } else if (verdict.reason === reasons.none) {
       fragments.describe(place, this.#opening, packet);
       verdict.reason = filter.decide(this.#opening, this.#scopes[verdict.from]!);
       verdict.rule = filter.matched;
+      verdict.staged = filter.staged;
       verdict.isRenewed = true;
       verdict.renewedRule = verdict.rule;
+      verdict.renewedStaged = verdict.staged;
     }
     return verdict.reason;
   }

@@ -9,6 +9,7 @@ import {
   PROTOCOL_UDP,
 } from '../wire/ip.ts';
 import type { CompiledTable } from './compile.ts';
+import { find } from './find.ts';
 import { ICMP_ACCEPT, KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT } from './ports.ts';
 
 /** The rules in force of one address family, in pieces that follow each other. */
@@ -41,6 +42,11 @@ export function ruleOf(match: number): number {
 /** Whether the rule of a match drops. */
 export function dropsBy(match: number): boolean {
   return (match & 1) !== 0;
+}
+
+/** The class of the rule of a match. */
+export function classOf(match: number): number {
+  return match & CLASS_MASK;
 }
 
 /** The number of the rule that decides, then its class; or NO_MATCH or UNSAFE_FRAGMENT. */
@@ -86,9 +92,9 @@ export function decideInGroups(family: Family, packet: InnerPacket, groups: stri
       const match = matchOf(table, entry, packet);
       if (match === UNSAFE_FRAGMENT) return UNSAFE_FRAGMENT;
       if (match === NO_MATCH) continue;
-      if (best === NO_MATCH || (match & CLASS_MASK) < (best & CLASS_MASK)) best = match;
+      if (best === NO_MATCH || classOf(match) < classOf(best)) best = match;
     }
-    if (best !== NO_MATCH && (best & CLASS_MASK) === ACCEPT_PORT) break;
+    if (best !== NO_MATCH && classOf(best) === ACCEPT_PORT) break;
   }
   return best;
 }
@@ -176,42 +182,4 @@ function findRange(table: CompiledTable, place: number, port: number): number {
     else high = middle;
   }
   return low < end && table.portFirsts[low]! <= port ? table.portRules[low]! : NO_MATCH;
-}
-
-/** The last of some ascending addresses that is not after the destination of a packet. */
-function find(addresses: Uint32Array, words: 1 | 4, packet: InnerPacket): number {
-  return words === 1 ? find4(addresses, packet.destination0) : find6(addresses, packet);
-}
-
-function find4(addresses: Uint32Array, address: number): number {
-  const wanted = address >>> 0;
-  let low = 0;
-  let high = addresses.length;
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (addresses[middle]! <= wanted) low = middle;
-    else high = middle;
-  }
-  return low;
-}
-
-function find6(addresses: Uint32Array, packet: InnerPacket): number {
-  let low = 0;
-  let high = addresses.length >>> 2;
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (isAtOrBefore(addresses, middle << 2, packet)) low = middle;
-    else high = middle;
-  }
-  return low;
-}
-
-function isAtOrBefore(addresses: Uint32Array, at: number, packet: InnerPacket): boolean {
-  const word0 = packet.destination0 >>> 0;
-  if (addresses[at]! !== word0) return addresses[at]! < word0;
-  const word1 = packet.destination1 >>> 0;
-  if (addresses[at + 1]! !== word1) return addresses[at + 1]! < word1;
-  const word2 = packet.destination2 >>> 0;
-  if (addresses[at + 2]! !== word2) return addresses[at + 2]! < word2;
-  return addresses[at + 3]! <= packet.destination3 >>> 0;
 }

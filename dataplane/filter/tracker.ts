@@ -14,7 +14,16 @@ import { type Filter, NO_RULE, type Scope } from './filter.ts';
 import { FlowCounts } from './flow-counts.ts';
 import { FlowEnds } from './flow-ends.ts';
 import { FlowSweep } from './flow-sweep.ts';
-import { DOUBTFUL, FlowTable, ownerOf, REASON, RULE, STATE, VERSION } from './flow-table.ts';
+import {
+  DOUBTFUL,
+  FlowTable,
+  ownerOf,
+  REASON,
+  RULE,
+  STAGED,
+  STATE,
+  VERSION,
+} from './flow-table.ts';
 import { FragmentTable, NO_FIRST } from './fragments.ts';
 import { Judge } from './judge.ts';
 import { hold, notice } from './lifetime.ts';
@@ -140,6 +149,8 @@ export class Tracker {
   track(packet: InnerPacket, verdict: FlowVerdict, packets = 1, bytes = packet.length): void {
     const { from, step } = verdict;
     if (verdict.rule !== NO_RULE) this.#filter.count(verdict.rule, packet, this.#scopes[from]!);
+    if (verdict.staged !== NO_RULE)
+      this.#filter.countStaged(verdict.staged, packet, this.#scopes[from]!);
     if (verdict.isRenewed) this.#renew(verdict);
     if (verdict.stale !== 0) this.flows.remove(verdict.stale);
     if (step === FLOW_CONTINUES) this.#note(packet, verdict, packets, bytes);
@@ -173,14 +184,16 @@ export class Tracker {
   }
 
   /** Stores what the current rules say of a flow or a first fragment. */
-  #renew({ first, flow: found, reason, renewedRule }: FlowVerdict): void {
+  #renew({ first, flow: found, reason, renewedRule, renewedStaged }: FlowVerdict): void {
     const { version } = this.#filter;
-    if (first !== NO_FIRST) return this.#fragments.setVerdict(first, version, reason, renewedRule);
+    if (first !== NO_FIRST)
+      return this.#fragments.setVerdict(first, version, reason, renewedRule, renewedStaged);
     const flow = found >> 1;
     const before = this.flows.get(flow, REASON);
     this.flows.set(flow, VERSION, version);
     this.flows.set(flow, REASON, reason);
     this.flows.set(flow, RULE, renewedRule);
+    this.flows.set(flow, STAGED, renewedStaged);
     this.ends.turned(flow, before);
   }
 
@@ -210,6 +223,7 @@ export class Tracker {
     flows.set(flow, VERSION, this.#filter.version);
     flows.set(flow, REASON, verdict.reason);
     flows.set(flow, RULE, verdict.rule);
+    flows.set(flow, STAGED, verdict.staged);
     if (verdict.isDoubtful) flows.set(flow, STATE, DOUBTFUL);
     notice(flows, flow, packet, 0);
     this.counts.open(flow);
@@ -219,11 +233,12 @@ export class Tracker {
   }
 
   /** Keeps the verdict on a first fragment for the later ones. */
-  #keepFirst(packet: InnerPacket, { from, reason, rule, isByRules }: FlowVerdict): void {
+  #keepFirst(packet: InnerPacket, { from, reason, rule, staged, isByRules }: FlowVerdict): void {
     const fragments = this.#fragments;
     const generation = this.flows.generationOf(ownerOf(from, packet.version));
     const place = fragments.keep(packet, generation, isByRules);
     const byRule = isByRules === 1 ? rule : NO_RULE;
-    fragments.setVerdict(place, this.#filter.version, reason, byRule);
+    const byStaged = isByRules === 1 ? staged : NO_RULE;
+    fragments.setVerdict(place, this.#filter.version, reason, byRule, byStaged);
   }
 }

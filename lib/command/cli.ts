@@ -133,6 +133,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     onlyRefused: values['only-refused'] === true,
     force: values.force === true,
     disabled: values.disabled === true,
+    staged: values.staged === true,
     follow: values.follow === true,
     ended: values.ended === true,
     csv: values.csv === true,

@@ -64,11 +64,14 @@ function numberOf(word: string): number | string {
 
 const MARKS = { passed: 'ok', refused: 'NO', not_reached: '' } as const;
 
-function textOf({ verdict, text, advice, rule_id: rule, gates, shadowed, host }: Answer): string {
+function textOf(answer: Answer): string {
+  const { verdict, text, advice, rule_id: rule, staged_rule_id: staged } = answer;
+  const { gates, shadowed, host } = answer;
   const width = gates.reduce((widest, { code }) => Math.max(widest, code.length), 0);
   return [
     `${verdict}: ${text}${advice === null ? '' : ` ${advice}`}`,
     ...(rule === null ? [] : [`rule: ${rule}`]),
+    ...(staged === null ? [] : [`staged rule: ${staged}`]),
     ...(shadowed.length === 0 ? [] : [`rules that match too: ${shadowed.join(', ')}`]),
     ...host.map(({ check, message, fix }) => `host: ${check}: ${message}. ${fix ?? ''}`.trimEnd()),
     '',

@@ -220,9 +220,9 @@ export const commands = {
   },
   'rule create': {
     usage:
-      '--destination D [--action A] [--port-type T --port-range P | --protocol icmp] [--description D] [--disabled] [--starts-at T] [--ends-at T] [--email E | --group G] [--force] [--dry-run]',
+      '--destination D [--action A] [--port-type T --port-range P | --protocol icmp] [--description D] [--disabled] [--staged] [--starts-at T] [--ends-at T] [--email E | --group G] [--force] [--dry-run]',
     sentence:
-      'Makes a rule for everyone, with --email for the devices of one user, or with --group for those of all members of a group: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
+      'Makes a rule for everyone, with --email for the devices of one user, or with --group for those of all members of a group: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled, with --staged it only counts what it would decide, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
     takes: [
       'destination',
       'action',
@@ -231,6 +231,7 @@ export const commands = {
       'protocol',
       'description',
       'disabled',
+      'staged',
       'starts-at',
       'ends-at',
       'email',

@@ -52,6 +52,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'port-range': ['P', 'A port or ports: 443, 8000-8080.'],
   description: ['D', 'What it is for: at most 255 characters.'],
   disabled: ['', 'It decides nothing until it is enabled.'],
+  staged: ['', 'It decides nothing, and what it would decide is counted.'],
   protocol: ['P', 'tcp, udp or icmp; of a rule only icmp, which has no ports.'],
   port: ['N', 'A port of tcp or udp: 443.'],
   snaplen: ['N', 'Bytes that are kept of each packet; 128 without it.'],

@@ -25,6 +25,7 @@ export const optionTypes = {
   'port-range': { type: 'string' },
   description: { type: 'string' },
   disabled: { type: 'boolean' },
+  staged: { type: 'boolean' },
   'starts-at': { type: 'string' },
   'ends-at': { type: 'string' },
   'no-password': { type: 'boolean' },

@@ -22,7 +22,7 @@ export interface RuleOwner {
 /** The fields of a rule. */
 export function ruleFields(options: Options, owner: RuleOwner): object {
   const { destination, action, protocol, portType, portRange } = options;
-  const { description, disabled, startsAt, endsAt } = options;
+  const { description, disabled, staged, startsAt, endsAt } = options;
   return {
     destination,
     ...(action === undefined ? {} : { action }),
@@ -31,6 +31,7 @@ export function ruleFields(options: Options, owner: RuleOwner): object {
     ...(protocol === undefined ? {} : { protocol }),
     ...(description === undefined ? {} : { description }),
     ...(disabled ? { enabled: false } : {}),
+    ...(staged ? { enforced: false } : {}),
     ...(startsAt === undefined ? {} : { starts_at: startsAt.toISOString() }),
     ...(endsAt === undefined ? {} : { ends_at: endsAt.toISOString() }),
     ...owner,

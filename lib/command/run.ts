@@ -58,6 +58,8 @@ export interface Options {
   readonly createUser: boolean;
   /** Makes what decides nothing until it is enabled. */
   readonly disabled: boolean;
+  /** Of a rule: it decides nothing, and what it would decide is counted. */
+  readonly staged: boolean;
   /** Writes although policy tests fail then. */
   readonly force: boolean;
   /** All people, where else one is named. */

@@ -13,6 +13,7 @@ import {
   type Database,
   readDevices,
   readGroupsOfUsers,
+  readRules,
   readRulesByAddress,
   type RuleRow,
 } from '../../models/index.ts';
@@ -69,6 +70,9 @@ export interface Answer {
   readonly reason: ExplainedReason | null;
   /** The rule that decided; null: none did. */
   readonly rule_id: string | null;
+  /** The staged rule that would decide if all were enforced, and how; null: none would. */
+  readonly staged_rule_id: string | null;
+  readonly staged_verdict: 'accept' | 'drop' | null;
   /** One or two sentences for people. */
   readonly text: string;
   /** What to look at first where it is dropped. */
@@ -100,11 +104,15 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
   const isNew = decision !== null && decision.flow !== 'continues' && isSent;
   const rules = isNew ? await matchingRules(from.database, asked) : [];
   const [row] = await readDevices(from.database, { ids: [device.id] });
+  const staged = await stagedIn(from.database, found);
+  const text = reason === null ? `It passes. ${admissionOf(found)}` : wordsOf(reason);
   return {
     verdict: reason === null ? 'accept' : 'drop',
     reason,
     rule_id: ruleId,
-    text: reason === null ? `It passes. ${admissionOf(found)}` : wordsOf(reason),
+    staged_rule_id: staged?.id ?? null,
+    staged_verdict: staged?.action ?? null,
+    text: staged === null ? text : `${text} A staged rule would ${staged.action} it.`,
     advice: reason === null ? null : adviceOn(reason),
     flow: decision?.flow ?? null,
     opener_id: openerOf(from.gateway, found),
@@ -114,6 +122,14 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
     host: reason === null ? await hostFindings(from, asked, found) : [],
     gateway_id: from.gateway.id,
   };
+}
+
+/** The staged rule that would decide; null where there is none, or none any more. */
+async function stagedIn(database: Database, found: Explanation | null): Promise<RuleRow | null> {
+  const id = found?.decision?.staged ?? null;
+  if (id === null) return null;
+  const [rule] = await readRules(database, { ids: [id] });
+  return rule ?? null;
 }
 
 /** The device that opened the flow of the packet, or opens it. */

@@ -4,6 +4,7 @@
 import type { GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
 import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/reconciler.ts';
+import type { RuleInForce } from '../reconcile/translated-rules.ts';
 import type { KnownDevice, Problem } from '../reconcile/translation.ts';
 import type { PresenceCounts } from './presence.ts';
 
@@ -54,7 +55,7 @@ export interface Watched {
   readonly peers: () => Iterable<PeerTotals>;
   readonly deviceOf: (publicKey: string) => KnownDevice | null;
   /** Rules that are in force, with their actions. */
-  readonly ruleActions: () => Iterable<readonly [id: string, action: string]>;
+  readonly ruleActions: () => Iterable<RuleInForce>;
   readonly reconciler: () => ReconcilerWork;
   readonly presence: () => PresenceCounts;
   /** What became of the rows of the history; null where none is kept. */

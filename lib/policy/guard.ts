@@ -97,7 +97,8 @@ export class PolicyGuard {
     const passing = this.#tests.filter((test) => trial.judge(test).passes);
     trial.change(before, after);
     const atMs = at?.getTime() ?? Date.now();
-    const isHeldUp = after !== null && after.enabled && hasTime(ruleTimes(after), atMs);
+    const isOn = after !== null && after.enabled && after.enforced;
+    const isHeldUp = isOn && hasTime(ruleTimes(after), atMs);
     return passing
       .map((test) => ({ test, result: trial.judge(test), at, isHeldUp }))
       .filter(({ result }) => !result.passes);

@@ -229,9 +229,9 @@ export function hasTime({ startMs, endMs }: RuleTimes, atMs: number): boolean {
   return startMs <= atMs && atMs < endMs;
 }
 
-/** The rules that a row means at a moment (Unix ms). */
+/** The rules that a row means at a moment (Unix ms); a staged one means none. */
 export function rulesAt(row: ObeyedRule, atMs: number): readonly RuleConfig[] {
-  return hasTime(ruleTimes(row), atMs) ? translateRule(row).rules : [];
+  return row.enforced && hasTime(ruleTimes(row), atMs) ? translateRule(row).rules : [];
 }
 
 /** What a rule means while it has time. */

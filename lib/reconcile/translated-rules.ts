@@ -4,9 +4,11 @@
 
 import {
   type Amendment,
+  besideScope,
   GLOBAL_SCOPE,
   groupOfScope,
   type RuleConfig,
+  stagedScope,
 } from '../../dataplane/index.ts';
 import type { ObeyedRule } from '../../models/index.ts';
 import { type GroupNumbers, holdScope } from './group-numbers.ts';
@@ -23,6 +25,13 @@ interface Rule extends TranslatedRule, RuleTimes {
   readonly scope: string;
   /** Whether its time is now. */
   isOn: boolean;
+}
+
+/** A rule in force, and what it does; `isStaged`: or would do. */
+export interface RuleInForce {
+  readonly id: string;
+  readonly action: RuleConfig['action'];
+  readonly isStaged: boolean;
 }
 
 /** The meaning of the rows of rules. */
@@ -70,10 +79,11 @@ export class TranslatedRules {
     return this.#rules.get(id)?.scope;
   }
 
-  /** The rules that are in force, and what each does. */
-  *actions(): Generator<readonly [id: string, action: RuleConfig['action']]> {
-    for (const [id, { rules, isOn }] of this.#rules)
-      if (isOn && rules[0] !== undefined) yield [id, rules[0].action];
+  /** The rules that are in force, and what each does; `isStaged`: or would do. */
+  *actions(): Generator<RuleInForce> {
+    for (const [id, { rules, scope, isOn }] of this.#rules)
+      if (isOn && rules[0] !== undefined)
+        yield { id, action: rules[0].action, isStaged: besideScope(scope) !== null };
   }
 
   /** Takes a row that changed, at `nowMs` (Unix time); null: it was deleted. */
@@ -81,7 +91,7 @@ export class TranslatedRules {
     const before = this.#rules.get(id);
     const scope = row === null ? '' : this.#hold(row);
     if (before !== undefined) {
-      const group = groupOfScope(before.scope);
+      const group = groupOfScope(besideScope(before.scope) ?? before.scope);
       if (group !== null) this.#numbers.release(group);
       this.#timed.delete(before);
       this.#due.delete(before);
@@ -150,9 +160,10 @@ export class TranslatedRules {
   }
 
   /** The scope of a rule, whose group is held. */
-  #hold({ user_id, group_id }: ObeyedRule): string {
-    if (user_id !== null) return user_id;
-    return group_id === null ? GLOBAL_SCOPE : holdScope(this.#numbers, group_id);
+  #hold({ user_id, group_id, enforced }: ObeyedRule): string {
+    const scope =
+      user_id ?? (group_id === null ? GLOBAL_SCOPE : holdScope(this.#numbers, group_id));
+    return enforced ? scope : stagedScope(scope);
   }
 
   #mark(scope: string, id: string): void {

@@ -3,12 +3,7 @@
 // Pending changes are kept only here. A change that the data plane did not acknowledge is pending
 // again, so that a failure loses nothing (../../dataplane/decisions/2026-11-23-one-ledger.md).
 
-import {
-  type Amendment,
-  MAX_PEERS,
-  type PeerConfig,
-  type RuleConfig,
-} from '../../dataplane/index.ts';
+import { type Amendment, MAX_PEERS, type PeerConfig } from '../../dataplane/index.ts';
 import type { ObeyedDevice, RuleAction, ObeyedUser } from '../../models/index.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
 import { Places } from './places.ts';
@@ -289,7 +284,7 @@ export class Translation {
   }
 
   /** The rules that are in force, and what each does. */
-  ruleActions(): Generator<readonly [id: string, action: RuleConfig['action']]> {
+  ruleActions(): ReturnType<TranslatedRules['actions']> {
     return this.#rules.actions();
   }
 

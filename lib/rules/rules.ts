@@ -111,18 +111,19 @@ export function showRule(rule: RuleRow): Shown {
 
 const shownRule = showerOf(ruleFields);
 
-/** Whether a rule decides, or why not: it is disabled, waits for its start, or is over. */
-export type RuleState = 'enabled' | 'disabled' | 'waiting' | 'over';
+/** Whether a rule decides, or why not: it is disabled, waits for its start, is over, or staged. */
+export type RuleState = 'enabled' | 'disabled' | 'waiting' | 'over' | 'staged';
 
 /** The state of a rule at a time (Unix ms). */
 export function ruleState(
-  rule: Pick<RuleRow, 'enabled' | 'starts_at' | 'ends_at'>,
+  rule: Pick<RuleRow, 'enabled' | 'enforced' | 'starts_at' | 'ends_at'>,
   nowMs: number,
 ): RuleState {
   const { startMs, endMs } = ruleTimes(rule);
   if (!rule.enabled) return 'disabled';
   if (nowMs >= endMs) return 'over';
-  return nowMs < startMs ? 'waiting' : 'enabled';
+  if (nowMs < startMs) return 'waiting';
+  return rule.enforced ? 'enabled' : 'staged';
 }
 
 /** Judges the fields of a rule by themselves. */
@@ -231,7 +232,7 @@ export class Rules implements Collection<RuleValues> {
       'group_id',
       'action',
     ].every((name) => faults[name] === undefined);
-    if (!isReadable || row.destination === '' || !row.enabled)
+    if (!isReadable || row.destination === '' || !isOn(row))
       return { rivals: [], others: [], shadow: null, shadowed: [] };
     const now = Date.now();
     const extent = extentOf(row, now);
@@ -330,7 +331,7 @@ export async function judgeNewRules(
   const now = Date.now();
   const judged = (await judgeFields(rules, null, { database, transaction })).map((rule) => ({
     ...rule,
-    extent: isFaultless(rule.faults) && rule.row.enabled ? extentOf(rule.row, now) : null,
+    extent: isFaultless(rule.faults) && isOn(rule.row) ? extentOf(rule.row, now) : null,
   }));
   const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
   const rivals: RuleExtent[] = await readRivalRules(database, wanted, now, transaction);
@@ -463,9 +464,14 @@ function portsOf(ports: RuleValues['port_range']): Pick<Rule, 'port_start' | 'po
   return { port_start: ports?.start ?? null, port_end: ports?.end ?? null };
 }
 
+/** Whether a rule decides while it has time. */
+function isOn({ enabled, enforced }: RuleContent): boolean {
+  return enabled && enforced;
+}
+
 /** True if a rule would match packets that it does not match now. */
 function movesRule(row: RuleContent, present: Rule): boolean {
-  if (!row.enabled) return false;
+  if (!isOn(row)) return false;
   const names = Object.keys(row) as (keyof RuleContent)[];
   return names.some((name) => name !== 'description' && !isSame(row[name], present[name]));
 }

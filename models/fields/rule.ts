@@ -93,6 +93,15 @@ export const ruleFields = fieldsOf({
     obeyed: true,
     api: { kind: 'flag', description: 'False: the rule decides nothing.' },
   },
+  enforced: {
+    column: { kind: 'flag', default: true },
+    audit: 'value',
+    obeyed: true,
+    api: {
+      kind: 'flag',
+      description: 'False: the rule is staged; it decides nothing, and what it would is counted.',
+    },
+  },
   starts_at: {
     column: { kind: 'time', nullable: true },
     audit: 'value',

@@ -86,8 +86,8 @@ export async function readUserIds(
 }
 
 /**
- * Reads the enabled rules that overlap one of the given ones by scope, action and addresses, and
- * that are not over at `nowMs` (Unix time).
+ * Reads the enabled, enforced rules that overlap one of the given ones by scope, action and
+ * addresses, and that are not over at `nowMs` (Unix time).
  */
 export async function readRivalRules(
   database: Database,
@@ -111,7 +111,8 @@ export async function readRivalRules(
   const rows = await database.sequelize.query<RivalRule>(
     `SELECT id, user_id, group_id, action, family, range_start AS start, range_end AS end,
             protocol, port_type, port_start, port_end, starts_at, ends_at FROM rules
-     WHERE enabled = 1 AND (ends_at IS NULL OR ends_at > ${now}) AND (${conditions.join(' OR ')})`,
+     WHERE enabled = 1 AND enforced = 1 AND (ends_at IS NULL OR ends_at > ${now})
+       AND (${conditions.join(' OR ')})`,
     { ...plainSelect(transaction), bind: binds.values },
   );
   return rows.map(({ starts_at, ends_at, ...rule }) => ({
@@ -143,7 +144,7 @@ const OF_GROUPS_OF_USER =
   'group_id IN (SELECT group_id FROM group_memberships WHERE user_id = :user_id)';
 
 /**
- * Reads enabled rules that match some of the packets that the given one means, at some time from
+ * Reads enabled, enforced rules that match some of the packets that the given one means, at some time from
  * its `from` on, whatever they do with them: also those of the other action, and those that are
  * everyone's beside a user's or a group's, and those of a user's groups. The first ones.
  */
@@ -156,7 +157,7 @@ export async function readTouchingRules(
   const { protocol, port_type, port_start, port_end } = extent;
   const timeOf = (ms: number): string => sqlTime(database.kind, new Date(ms));
   const conditions = [
-    'enabled = 1 AND family = :family AND range_start <= :end AND range_end >= :start',
+    'enabled = 1 AND enforced = 1 AND family = :family AND range_start <= :end AND range_end >= :start',
     '(ends_at IS NULL OR ends_at > :from)',
     ...(Number.isFinite(until) ? ['(starts_at IS NULL OR starts_at < :until)'] : []),
     ...(user_id === null ? [] : [`(${EVERYONES} OR user_id = :user_id OR ${OF_GROUPS_OF_USER})`]),
@@ -194,6 +195,7 @@ export async function readTouchingRules(
 
 /** Whether the rule `other` decides before the drop rule `rules` wherever and whenever that may. */
 const IS_SHADOWED = `rules.enabled = 1 AND other.enabled = 1
+  AND rules.enforced = 1 AND other.enforced = 1
   AND (rules.ends_at IS NULL OR (rules.ends_at > :now
     AND (rules.starts_at IS NULL OR rules.starts_at < rules.ends_at)))
   AND (other.ends_at IS NULL OR (other.ends_at > :now AND other.ends_at >= rules.ends_at))

@@ -120,6 +120,7 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       disabled: 'rules.enabled = 0',
       waiting: 'rules.enabled = 1 AND rules.starts_at > :now',
       over: 'rules.enabled = 1 AND rules.ends_at <= :now',
+      staged: 'rules.enabled = 1 AND rules.enforced = 0',
       everyone: 'rules.user_id IS NULL AND rules.group_id IS NULL',
       one_user: 'rules.user_id IS NOT NULL',
       one_group: 'rules.group_id IS NOT NULL',

@@ -71,7 +71,7 @@ export function addDevice(
 /** Makes a rule. */
 export function addRule(
   database: Database,
-  values: Partial<RuleScope> & Pick<RuleScope, 'destination'>,
+  values: Partial<RuleScope> & Pick<RuleScope, 'destination'> & { enforced?: boolean },
 ): Promise<Rule> {
   return write(database, (transaction) =>
     database.models.Rule.create({ ...values }, { transaction }),

@@ -54,6 +54,10 @@ export const explanationFields = resource({
       .description('All gates, in the order of a packet.'),
     { readOnly: true },
   ),
+  staged_rule_id: recordId(
+    'The staged rule that would decide if all were enforced; null: none would.',
+  ).allow(null),
+  staged_verdict: answered(choice('What that rule would do.', 'accept', 'drop')).allow(null),
   shadowed: mark(
     joi
       .array()

@@ -13,7 +13,7 @@ import { type ApiContext, route } from '../routes.ts';
 /** The counters of a rule, as they are answered. */
 export const ruleCounterFields = resource({
   id: recordId('The rule.'),
-  packets: count('Packets that the rule decided on.'),
+  packets: count('Packets that the rule decided on; while it is staged, would have decided on.'),
   bytes: count('Bytes of those packets, as they are inside the tunnel.'),
   last_hit_at: timestamp('When the rule decided last; null: not since `counted_since`.').allow(
     null,

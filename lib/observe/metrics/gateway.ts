@@ -96,10 +96,12 @@ export function* ruleMetrics(
 ): Generator<string> {
   const hits = rules();
   // All at once: rules come and go while this is sent, and none may be shown twice.
-  const shown = [...ruleActions()].map(([id, action]) => ({
+  const all = [...ruleActions()].map(({ id, action, isStaged }) => ({
     labels: labelText({ rule_id: id, action }),
     hit: hits.get(id),
+    isStaged,
   }));
+  const shown = all.filter(({ isStaged }) => !isStaged);
   const counts = [
     ['packets', 'Packets that a rule decided on since this gateway began.'],
     ['bytes', 'Bytes of the packets that a rule decided on since this gateway began.'],
@@ -113,6 +115,10 @@ export function* ruleMetrics(
   yield family(name, 'gauge', 'Unix time of the last hit of a rule; absent before the first.');
   for (const { labels, hit } of shown)
     if (hit !== undefined) yield sample(name, labels, hit.lastHitMs / 1_000);
+  const staged = 'wg_gateway_staged_rule_packets_total';
+  yield family(staged, 'counter', 'Packets that a staged rule would have decided on.');
+  for (const { labels, hit, isStaged } of all)
+    if (isStaged) yield sample(staged, labels, hit?.packets ?? 0);
 }
 
 /** The reconciler: how far it is, how it does, and rows that it cannot obey. */

@@ -132,11 +132,12 @@ function askedView({ device, isSent, source, destination, protocol, port }: Aske
 
 async function answerView(database: Database, answer: Answer): Promise<object> {
   const { verdict, text, advice, reason, rule_id: ruleId, shadowed, gates } = answer;
-  const ids = [...(ruleId === null ? [] : [ruleId]), ...shadowed];
+  const ids = [ruleId, answer.staged_rule_id, ...shadowed].filter((id) => id !== null);
   const rules = ids.length === 0 ? [] : await readRules(database, { ids });
   const owners = await ownersOfRules(database, rules);
   const linked = (rule: RuleRow) => ruleLink(rule, owners);
   const decider = rules.find(({ id }) => id === ruleId);
+  const staged = rules.find(({ id }) => id === answer.staged_rule_id);
   return {
     passes: verdict === 'accept',
     text,
@@ -144,7 +145,8 @@ async function answerView(database: Database, answer: Answer): Promise<object> {
     reason,
     handshake: answer.latest_handshake,
     rule: decider === undefined ? null : linked(decider),
-    others: rules.filter(({ id }) => id !== ruleId).map(linked),
+    staged: staged === undefined ? null : linked(staged),
+    others: rules.filter(({ id }) => shadowed.includes(id)).map(linked),
     host: answer.host,
     gates: gates
       .filter(({ outcome }) => outcome !== 'not_reached')

@@ -16,7 +16,7 @@ import type { Shown } from '../../records/shown.ts';
 import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
 import { attempt } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
-import { formView, inputOf, textOfValue, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { formView, textOfValue, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
 import { askFirst, effectView, isBack } from '../parts/effect.ts';
@@ -31,7 +31,7 @@ import {
   suggestedGroups,
   suggestedOwners,
 } from '../parts/owners.ts';
-import { protocolOf, ruleForm } from '../parts/rule-form.ts';
+import { ruleForm, ruleInput, typedRule } from '../parts/rule-form.ts';
 import { portsOf, ruleInWords, ruleLink, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
@@ -49,12 +49,15 @@ const plan: TablePlan = {
     drop: 'Drop',
     disabled: 'Disabled',
     waiting: 'Not yet begun',
+    staged: 'Staged',
     over: 'Over',
     everyone: 'For everyone',
     one_user: 'For one user',
     one_group: 'For a group',
   },
 };
+
+const NEW_RULE = { action: 'accept', enabled: true };
 
 const NO_PROTOCOL = 'Please choose TCP or UDP to use ports, or leave “Ports” empty';
 const NO_PORTS = 'ICMP has no ports: please leave “Ports” empty';
@@ -69,6 +72,7 @@ const FILE_HEAD = [
   'added_at',
   'description',
   'enabled',
+  'enforced',
   'starts_at',
   'ends_at',
 ];
@@ -77,7 +81,7 @@ const FILE_HEAD = [
 export function rulePages(web: Web): ServerRoute[] {
   const rules = new Rules(web);
   const fresh = (request: Request): Typed =>
-    typedFrom({ action: 'accept', enabled: true, user_id: queryText(request, 'user') }, ruleForm);
+    typedFrom({ ...NEW_RULE, user_id: queryText(request, 'user') }, ruleForm);
   return [
     adminPage('GET', RULES, (request, h) => showRules(web, request, h)),
     adminPage('GET', `${RULES}.csv`, (request, h) =>
@@ -106,8 +110,7 @@ export function rulePages(web: Web): ServerRoute[] {
       const rule = await rules.show(id);
       const email = await emailOf(web, rule['user_id']);
       const group_id = await groupName(web.services.database, rule['group_id']);
-      const port_type = rule['protocol'] ?? rule['port_type'];
-      const typed = typedFrom({ ...rule, port_type, user_id: email, group_id }, ruleForm);
+      const typed = typedRule({ ...rule, user_id: email, group_id });
       return showForm(web, request, h, { rules, id, typed });
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
@@ -176,6 +179,7 @@ function ruleCells(
 const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {
   disabled: 'disabled',
   waiting: 'not yet',
+  staged: 'staged',
   over: 'over',
 };
 
@@ -210,6 +214,7 @@ async function fileLines(web: Web, ids: readonly string[]): Promise<(string | nu
     rule.inserted_at.toISOString(),
     rule.description,
     String(rule.enabled),
+    String(rule.enforced),
     rule.starts_at?.toISOString() ?? null,
     rule.ends_at?.toISOString() ?? null,
   ]);
@@ -333,9 +338,10 @@ async function save(
 }
 
 /** What became of a rule that was written. */
-function doneInWords({ enabled, starts_at, ends_at }: Shown, isNew: boolean): string {
+function doneInWords({ enabled, enforced, starts_at, ends_at }: Shown, isNew: boolean): string {
   const rule = {
     enabled: enabled === true,
+    enforced: enforced === true,
     starts_at: timeIn(starts_at),
     ends_at: timeIn(ends_at),
   };
@@ -346,6 +352,8 @@ function doneInWords({ enabled, starts_at, ends_at }: Shown, isNew: boolean): st
       return 'The rule is saved. It decides nothing before its start.';
     case 'over':
       return 'The rule is saved. Its end is over, so it decides nothing.';
+    case 'staged':
+      return 'The rule is saved. It is staged: it decides nothing, and counts what it would decide.';
     case 'enabled':
       return isNew ? 'The rule is in force.' : 'The changes are in force.';
   }
@@ -418,8 +426,7 @@ async function judgeTyped(
   const { database } = web.services;
   const user_id = await ownerIdOf(database, (typed['user_id'] ?? '').trim());
   const group_id = await groupIdOf(database, (typed['group_id'] ?? '').trim());
-  const protocol = protocolOf(typed['port_type'] ?? '');
-  const input = { ...inputOf(typed, ruleForm), ...protocol, user_id, group_id };
+  const input = { ...ruleInput(typed), user_id, group_id };
   return rules.judge(input, id === null ? 'create' : 'update');
 }
 

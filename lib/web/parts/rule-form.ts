@@ -1,12 +1,27 @@
 // The form of a rule.
 
-import type { Section } from '../kit/form.ts';
+import type { Shown } from '../../records/shown.ts';
+import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
 
-/** The form asks for a protocol once; the API has a field of its own for one without ports. */
-export function protocolOf(choice: string): { port_type: string; protocol: string } {
-  return choice === 'icmp'
-    ? { port_type: '', protocol: choice }
-    : { port_type: choice, protocol: '' };
+/**
+ * What was typed, as fields of the API. The form asks for a protocol once, and the API has a field
+ * of its own for one without ports. A rule is enforced unless its box says that it is not, so that
+ * no form without the box stages a rule.
+ */
+export function ruleInput(typed: Typed): Record<string, unknown> {
+  const { staged, ...input } = inputOf(typed, ruleForm);
+  const isIcmp = typed['port_type'] === 'icmp';
+  return {
+    ...input,
+    enforced: staged !== true,
+    ...(isIcmp ? { port_type: '', protocol: 'icmp' } : { protocol: '' }),
+  };
+}
+
+/** A rule as it is shown, in the fields of the form. */
+export function typedRule(rule: Shown): Typed {
+  const port_type = rule['protocol'] ?? rule['port_type'];
+  return typedFrom({ ...rule, port_type, staged: rule['enforced'] === false }, ruleForm);
 }
 
 /** Its fields. */
@@ -61,6 +76,12 @@ export const ruleForm: readonly Section[] = [
         label: 'Enabled',
         kind: 'box',
         help: 'A rule that is disabled decides nothing.',
+      },
+      {
+        name: 'staged',
+        label: 'Staged',
+        kind: 'box',
+        help: 'A staged rule decides nothing; its hits count the packets that it would decide.',
       },
       {
         name: 'starts_at',

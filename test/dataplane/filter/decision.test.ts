@@ -23,32 +23,32 @@ const states: readonly [title: string, make: () => [Bench, Uint8Array], Decision
   [
     'no rule matches',
     () => [new Bench(), ask],
-    { by: 'default', rule: null, flow: 'opens', opener: 0 },
+    { by: 'default', rule: null, staged: null, flow: 'opens', opener: 0 },
   ],
   [
     'the default action drops',
     () => [new Bench({ default: 'drop' }), ask],
-    { by: 'default', rule: null, flow: 'none', opener: 0 },
+    { by: 'default', rule: null, staged: null, flow: 'none', opener: 0 },
   ],
   [
     'a rule of the owner accepts',
     () => [ruled('0', rule('own', 'accept', host)), ask],
-    { by: 'rule', rule: 'own', flow: 'opens', opener: 0 },
+    { by: 'rule', rule: 'own', staged: null, flow: 'opens', opener: 0 },
   ],
   [
     'a rule for everyone drops',
     () => [ruled('', rule('all', 'drop', host)), ask],
-    { by: 'rule', rule: 'all', flow: 'none', opener: 0 },
+    { by: 'rule', rule: 'all', staged: null, flow: 'none', opener: 0 },
   ],
   [
     'a flow goes on by the rule that admitted it',
     () => [judged(ruled('0', rule('own', 'accept', host)), ask), ask],
-    { by: 'rule', rule: 'own', flow: 'continues', opener: 0 },
+    { by: 'rule', rule: 'own', staged: null, flow: 'continues', opener: 0 },
   ],
   [
     'the answer belongs to the flow of the device',
     () => [judged(ruled('0', rule('own', 'accept', host)), ask), answer],
-    { by: 'rule', rule: 'own', flow: 'continues', opener: 0 },
+    { by: 'rule', rule: 'own', staged: null, flow: 'continues', opener: 0 },
   ],
   [
     'the rules have changed since the flow was judged',
@@ -57,22 +57,22 @@ const states: readonly [title: string, make: () => [Bench, Uint8Array], Decision
       bench.rules('0', rule('new', 'drop', host));
       return [bench, ask];
     },
-    { by: 'rule', rule: 'new', flow: 'continues', opener: 0 },
+    { by: 'rule', rule: 'new', staged: null, flow: 'continues', opener: 0 },
   ],
   [
     'rules are not asked about what comes from behind the TUN',
     () => [ruled('0', ...dropAll), answer],
-    { by: 'nothing', rule: null, flow: 'opens', opener: NO_PEER },
+    { by: 'nothing', rule: null, staged: null, flow: 'opens', opener: NO_PEER },
   ],
   [
     'a device may answer it',
     () => [judged(ruled('0', ...dropAll), answer), ask],
-    { by: 'nothing', rule: null, flow: 'continues', opener: NO_PEER },
+    { by: 'nothing', rule: null, staged: null, flow: 'continues', opener: NO_PEER },
   ],
   [
     'the answer of another device goes by the rules of the first one',
     () => [judged(ruled('1', ...dropAll), toOther.ask), toOther.answer],
-    { by: 'default', rule: null, flow: 'continues', opener: 0 },
+    { by: 'default', rule: null, staged: null, flow: 'continues', opener: 0 },
   ],
   [
     'the other device may have opened the flow',
@@ -82,7 +82,7 @@ const states: readonly [title: string, make: () => [Bench, Uint8Array], Decision
       bench.rules('1', rule('theirs', 'drop', device));
       return [bench, toOther.ask];
     },
-    { by: 'rule', rule: null, flow: 'opens', opener: 0 },
+    { by: 'rule', rule: null, staged: null, flow: 'opens', opener: 0 },
   ],
   [
     'a connection request in the direction of answers is judged by the rules',
@@ -92,7 +92,7 @@ const states: readonly [title: string, make: () => [Bench, Uint8Array], Decision
       bench.rules('0', rule('own', 'drop', host));
       return [bench, connection(host, device).answer(SYN)];
     },
-    { by: 'rule', rule: 'own', flow: 'none', opener: 0 },
+    { by: 'rule', rule: 'own', staged: null, flow: 'none', opener: 0 },
   ],
 ];
 

@@ -53,8 +53,9 @@ test('a first fragment that comes again takes the same place', (t) => {
 test('a verdict is kept with the rules that gave it', (t) => {
   const table = tableAt(0);
   const place = table.keep(first(7), 0, 1);
-  table.setVerdict(place, 5, 21, 33);
-  t.deepEqual([table.reasonAt(place), table.ruleAt(place)], [21, 33]);
+  table.setVerdict(place, 5, 21, 33, 44);
+  const kept = [table.reasonAt(place), table.ruleAt(place), table.stagedAt(place)];
+  t.deepEqual(kept, [21, 33, 44]);
   t.false(table.isOutdated(place, 5));
   t.true(table.isOutdated(place, 6));
   table.keep(first(7), 0, 0);

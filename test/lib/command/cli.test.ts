@@ -14,6 +14,7 @@ test('nothing means serve', (t) => {
         qr: false,
         passwordStdin: false,
         resetMfa: false,
+        staged: false,
         replace: false,
         dryRun: false,
         everyone: false,

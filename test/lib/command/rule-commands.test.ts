@@ -38,6 +38,10 @@ for (const kind of databaseKinds()) {
     t.like(ping.data, { protocol: 'icmp', port_type: null });
     t.regex((await runLine(database, 'rule list')).text, / drop +fd00::\/8 +icmp +everyone /);
     await runLine(database, `rule delete --id ${ping.text}`);
+    const staged = await runLine(database, 'rule create --destination 10.0.0.0/8 --staged');
+    t.like(staged.data, { enforced: false });
+    t.regex((await runLine(database, 'rule list')).text, / everyone +staged *$/);
+    await runLine(database, `rule delete --id ${staged.text}`);
     const ofAnn = await runLine(database, 'rule list --email ann@b.example');
     t.is((ofAnn.data as unknown[]).length, 1);
     const faults: [line: string, message: RegExp][] = [

@@ -126,6 +126,13 @@ test('to switch a rule off is tried as a removal, to switch it on as a new rule'
     record: { enabled: false },
     ended_flow_count: 3,
   });
+  const staging = { method: 'PATCH', path: accepts, body: { rule: { enforced: false } } };
+  t.like(await tryOut(t, gateway, staging), { ended_flow_count: 3 });
+  const stagedDrop = await make('drop', '10.0.0.6', { enforced: false });
+  const enforcing = { ...staging, path: stagedDrop, body: { rule: { enforced: true } } };
+  t.like(await tryOut(t, gateway, { ...enforcing, body: { rule: {} } }), { ended_flow_count: 0 });
+  t.true((await tryOut(t, gateway, enforcing)).ended_flow_count > 0);
+  await gateway.api.delete(stagedDrop);
   const { rule } = ruleTo('accept', '10.0.0.0/24', { enabled: false }).body;
   const off = `/v0/rules/${String((await gateway.api.post('/v0/rules', { rule })).id)}`;
   const on = await tryOut(t, gateway, turn(off, true));

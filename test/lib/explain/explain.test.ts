@@ -43,12 +43,23 @@ test('a packet that passes, and the rule that accepts it', async (t) => {
     rule: { action: 'drop', destination: '10.0.0.0/16' },
   });
   await gateway.api.post('/v0/rules', { rule: { action: 'drop', destination: '10.1.0.0/16' } });
+  const staged = await gateway.api.post('/v0/rules', {
+    rule: {
+      destination: '10.0.0.0/24',
+      user_id: laptop.userId,
+      port_type: 'tcp',
+      port_range: '443',
+      enforced: false,
+    },
+  });
   const { gates, gateway_id, latest_handshake: _, ...answer } = await ask(t, gateway, packet);
   t.deepEqual(answer, {
     verdict: 'accept',
     reason: null,
     rule_id: String(id),
-    text: 'It passes. A rule accepts it.',
+    staged_rule_id: String(staged['id']),
+    staged_verdict: 'drop',
+    text: 'It passes. A rule accepts it. A staged rule would drop it.',
     advice: null,
     flow: 'opens',
     opener_id: laptop.id,

@@ -131,6 +131,11 @@ for (const kind of surfaces()) {
     t.is((await change({ enabled: false }, drops.id)).status, 200);
     const narrow = { action: 'drop', destination: '10.0.0.5', port_type: 'tcp', port_range: 443 };
     t.is((await make({ ...narrow, enabled: false })).enabled, false, 'nothing is held up');
+    const staged = await make({ ...narrow, enforced: false });
+    t.is(staged.enforced, false, 'what decides nothing is not held up');
+    t.is((await change({ enforced: true }, staged.id)).status, 422);
+    t.is((await change({ enforced: false }, id)).status, 200);
+    t.is((await change({ enforced: true }, id)).status, 200);
     const accepts = { port_type: 'udp', port_range: 443 };
     t.is((await change(accepts, id)).status, 422);
     t.is((await change({ ...accepts, enabled: false }, id)).status, 200);

@@ -1,7 +1,7 @@
 // What rows mean: who is served, under which rules, until when; and what a bad row does.
 
 import test from 'ava';
-import { parseAddress } from '../../../dataplane/index.ts';
+import { parseAddress, stagedScope } from '../../../dataplane/index.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../../models/index.ts';
 import {
@@ -188,6 +188,8 @@ test('rules stand under their owner, or under everyone', (t) => {
       ruleRow({ id: 'r2', user_id: 'u1', action: 'accept', destination: '2001:db8::1' }),
       ruleRow({ id: 'r3', port_type: 'tcp', port_start: 80, port_end: 443 }),
       ruleRow({ id: 'r4', protocol: 'icmp' }),
+      ruleRow({ id: 'r5', enforced: false }),
+      ruleRow({ id: 'r6', enforced: false, user_id: 'u1' }),
     ],
   });
   const { config, problems } = translateAll(state, settings, NOW);
@@ -210,6 +212,14 @@ test('rules stand under their owner, or under everyone', (t) => {
     ],
   );
   t.is(config.rules.get('u1')?.[0]?.prefixBits, 128);
+  for (const [scope, id] of [
+    ['', 'r5'],
+    ['u1', 'r6'],
+  ] as const)
+    t.deepEqual(
+      config.rules.get(stagedScope(scope))?.map((one) => one.id),
+      [id],
+    );
 });
 
 const badRules: [title: string, fields: Partial<RuleRow>, prefixes: number[]][] = [

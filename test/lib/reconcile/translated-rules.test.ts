@@ -21,7 +21,7 @@ const one = (row: RuleRow): Map<string, RuleRow> => new Map([[row.id, row]]);
 test('a rule decides from its start on and before its end, by time alone', (t) => {
   const timed = ruleRow({ starts_at: new Date(NOW + 10), ends_at: new Date(NOW + 20) });
   const translation = knowing([timed, ruleRow({ id: 'r2', user_id: 'u1' })]);
-  const inForce = () => [...translation.ruleActions()].map(([id]) => id);
+  const inForce = () => [...translation.ruleActions()].map(({ id }) => id);
   for (const [passMs, count, nextMs] of [
     [9, null, 10],
     [10, 1, 20],

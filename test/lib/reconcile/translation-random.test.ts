@@ -95,6 +95,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           action: fc.constantFrom('accept' as const, 'drop' as const),
           destination: fc.constantFrom('10.0.0.0/8', 'fd00::/8', 'nowhere'),
           enabled: fc.constantFrom(true, true, false),
+          enforced: fc.constantFrom(true, true, false),
           starts_at: fc.constantFrom(null, null, new Date(NOW + DAY / 2), new Date(NOW - DAY)),
           ends_at: fc.constantFrom(null, null, new Date(NOW + DAY), new Date(NOW)),
         }),

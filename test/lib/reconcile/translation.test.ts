@@ -84,13 +84,16 @@ test('rules in force are known by what they do; a bad accept is none', (t) => {
     ruleRow({ id: 'r2', action: 'accept', user_id: 'u1' }),
     ruleRow({ id: 'r3', action: 'accept', destination: 'nowhere' }),
     ruleRow({ id: 'r4', action: 'drop', destination: 'nowhere' }),
+    ruleRow({ id: 'r5', enforced: false }),
   ];
+  const isStaged = false;
   t.deepEqual(
     [...knowing({ rules }).ruleActions()],
     [
-      ['r1', 'drop'],
-      ['r2', 'accept'],
-      ['r4', 'drop'],
+      { id: 'r1', action: 'drop', isStaged },
+      { id: 'r2', action: 'accept', isStaged },
+      { id: 'r4', action: 'drop', isStaged },
+      { id: 'r5', action: 'drop', isStaged: true },
     ],
   );
 });

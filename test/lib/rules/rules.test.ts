@@ -37,6 +37,7 @@ for (const kind of surfaces()) {
       user_id: null,
       description: null,
       enabled: true,
+      enforced: true,
       starts_at: null,
       ends_at: null,
       group_id: null,
@@ -93,6 +94,25 @@ for (const kind of surfaces()) {
         }),
       },
     ]);
+  });
+
+  test(`${kind}: a staged rule overlaps none until it is enforced`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const rule = { destination: '10.0.0.0/8', enforced: false };
+    const make = (more: object) =>
+      send('POST', '/v0/rules', { body: { rule: { ...rule, ...more } } });
+    const staged = (await make({})).body.data;
+    t.is(staged.enforced, false);
+    t.is((await make({})).status, 201, 'two that are staged');
+    const { id } = (await make({ enforced: true })).body.data;
+    const change = (more: object, of: string = staged.id) =>
+      send('PATCH', `/v0/rules/${of}`, { body: { rule: more } });
+    t.deepEqual((await change({ enforced: true })).body, overlaps);
+    t.is((await change({ destination: '10.0.0.0/9' })).status, 200);
+    t.is((await change({ enforced: false }, id)).status, 200);
+    t.is((await change({ enforced: true })).status, 200);
+    t.deepEqual((await change({ enforced: true }, id)).body, overlaps);
+    t.deepEqual((await change({ enforced: 'no' })).body, refused({ enforced: invalid }));
   });
 
   test(`${kind}: a rule has a start and an end, and overlaps none at another time`, async (t) => {

@@ -235,6 +235,8 @@ for (const kind of databaseKinds()) {
     await addRule(database, { ...timed, starts_at: at(-1), ends_at: at(1) });
     t.deepEqual(await rules({ state: 'over' }), [over.id]);
     t.deepEqual(await rules({ state: 'waiting' }), [waiting.id]);
+    const staged = await addRule(database, { ...timed, enforced: false });
+    t.deepEqual(await rules({ state: 'staged' }), [staged.id]);
     t.is(await countFound(database, 'rules', { text: 'ann@' }), 1);
   });
 }

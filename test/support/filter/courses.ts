@@ -2,7 +2,7 @@
 // ports and identifiers, so that packets meet again and again.
 
 import fc from 'fast-check';
-import { groupScope, type RuleConfig } from '../../../dataplane/contract.ts';
+import { groupScope, type RuleConfig, stagedScope } from '../../../dataplane/contract.ts';
 import { flagsOf, fragmentHeader, ip, tcp, udp } from '../dataplane/packets.ts';
 import { rule, SEEDED } from '../dataplane/simulation.ts';
 import type { Described } from './slow-filter.ts';
@@ -185,7 +185,13 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       type: fc.constant('rules' as const),
-      scope: fc.constantFrom('', '0', '1', '2', 'x', ...[0, 1, 2].map(groupScope)),
+      scope: fc.constantFrom(
+        ...['', '0', '1', '2', 'x', ...[0, 1, 2].map(groupScope)].flatMap((name) => [
+          name,
+          name,
+          stagedScope(name),
+        ]),
+      ),
       rules: anyRules,
     }),
   },

@@ -87,13 +87,17 @@ export class Pair {
   }
 
   #meet(packet: Described, reason: ReasonName): void {
-    const meet = (what: string): void => void this.met.set(what, (this.met.get(what) ?? 0) + 1);
+    const meet = (what: string): void => this.#count(what);
     meet(reason);
     const alone = this.slow.byRules({ ...packet, fragment: 'whole' });
     if (reason === 'none' && alone !== 'none') meet('freed');
     if (reason !== 'none' && packet.from === 'tun') meet('refused');
     if (reason === 'none' && packet.fragment === 'later' && packet.from !== 'tun')
       if (this.slow.byRules(packet) === 'inner_fragment_unsafe') meet('followed');
+  }
+
+  #count(what: string): void {
+    this.met.set(what, (this.met.get(what) ?? 0) + 1);
   }
 
   #judgeError(about: Described, from: number): string | null {
@@ -112,9 +116,12 @@ export class Pair {
     const wanted = slow.judge(packet);
     const hits = withoutNulls(bench.filter.takeHits());
     this.#meet(packet, reason);
-    const isCounted = hits.length === Math.min(1, wanted.rules.length);
-    if (reason === wanted.reason && isCounted && hits.every(({ id }) => wanted.rules.includes(id)))
-      return null;
+    const { rules, staged = [] } = wanted;
+    if (staged.length > 0) this.#count(reason === 'none' ? 'staged' : 'staged and refused');
+    const isOnce = (ids: readonly string[]): boolean =>
+      hits.filter(({ id }) => ids.includes(id)).length === Math.min(1, ids.length);
+    const isCounted = hits.every(({ id }) => rules.includes(id) || staged.includes(id));
+    if (reason === wanted.reason && isCounted && isOnce(rules) && isOnce(staged)) return null;
     return JSON.stringify({ packet, reason, hits, wanted });
   }
 }

@@ -1,7 +1,7 @@
 // A second filter, slow and simple: what the documentation says, with lists, strings and objects.
 // Random tests compare the real one with it.
 
-import { groupScope, type RuleConfig } from '../../../dataplane/contract.ts';
+import { groupScope, type RuleConfig, stagedScope } from '../../../dataplane/contract.ts';
 import type { EndReason } from '../../../dataplane/filter/ended-flows.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
 import { LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../../../dataplane/wire/ip.ts';
@@ -34,6 +34,8 @@ export interface SlowVerdict {
   reason: ReasonName;
   /** Ids of the rules of the kind that decided. */
   rules: string[];
+  /** Ids of the staged rules of which one would decide if all were enforced; left out: none. */
+  staged?: string[];
 }
 
 export function addressValue(bytes: Uint8Array): bigint {
@@ -120,6 +122,31 @@ export function slowJudge(
       rules: [],
     }
   );
+}
+
+/** The rules that a packet may meet. */
+export interface SlowRules {
+  readonly own: readonly RuleConfig[];
+  readonly ofGroups: readonly RuleConfig[];
+  readonly global: readonly RuleConfig[];
+}
+
+/**
+ * Ids of the staged rules of which one would decide if all were enforced. No rule that is enforced
+ * is among those that decide then.
+ */
+export function slowStaged(
+  enforced: SlowRules,
+  staged: SlowRules,
+  defaultAction: 'accept' | 'drop',
+  packet: SlowPacket,
+): string[] {
+  const both = (name: keyof SlowRules): RuleConfig[] => [...enforced[name], ...staged[name]];
+  const all = slowJudge(both('own'), both('global'), defaultAction, packet, both('ofGroups'));
+  const ids = new Set(
+    Object.values(staged).flatMap((list: RuleConfig[]) => list.map((one) => one.id)),
+  );
+  return all.rules.every((id) => ids.has(id)) ? all.rules : [];
 }
 
 // ---- flows -----------------------------------------------------------------------------------
@@ -279,7 +306,7 @@ export class SlowTracker {
       if (known !== -1) this.firsts.splice(known, 1);
       this.firsts.push({
         packet,
-        verdict: { reason: verdict.reason, rules: verdict.isJudged ? verdict.rules : [] },
+        verdict: verdict.isJudged ? verdict : { reason: verdict.reason, rules: [] },
         version: this.version,
         isJudged: verdict.isJudged,
         endsAt: this.now + 30 * SECOND,
@@ -305,7 +332,7 @@ export class SlowTracker {
       if (verdict.reason === 'none' && packet.echo !== 'reply') {
         if (flow !== undefined) this.#remove(flow, closingOf(flow) ?? 'replaced');
         const { reason } = this.#open(packet, verdict);
-        return { reason, rules: verdict.rules, isJudged: reason === 'none' };
+        return { ...verdict, reason, isJudged: reason === 'none' };
       }
       return verdict;
     }
@@ -317,8 +344,10 @@ export class SlowTracker {
 
   /** The rules of an opener judge and count what it sends, but not what it receives. */
   #inFlow(flow: SlowFlow, along: boolean): SlowVerdict & { isJudged: boolean } {
-    const { reason, rules } = this.#verdictOn(flow);
-    return { reason, rules: along ? rules : [], isJudged: along };
+    const verdict = this.#verdictOn(flow);
+    return along
+      ? { ...verdict, isJudged: true }
+      : { reason: verdict.reason, rules: [], isJudged: false };
   }
 
   /** A flow that is refused from now on has ended; one that may pass again begins anew. */
@@ -360,7 +389,7 @@ export class SlowTracker {
     };
     const { reason } = this.#byRules(turned, target);
     if (reason !== 'none') this.doubted++;
-    return { reason, rules: verdict.rules };
+    return { ...verdict, reason };
   }
 
   #later(packet: Described, peer: number): SlowVerdict {
@@ -404,7 +433,7 @@ export class SlowTracker {
   #byRules(packet: Described, peer: number): SlowVerdict {
     const owner = this.scopes.get(peer)!;
     const groups = (this.groups.get(owner) ?? '').split('').map((unit) => unit.charCodeAt(0));
-    const ofGroups = groups.flatMap((number) => this.rules.get(groupScope(number)) ?? []);
+    const rulesOf = (name: string): readonly RuleConfig[] => this.rules.get(name) ?? [];
     const asked = {
       version: familyOf(packet),
       destination: addressValue(address(packet.destination)),
@@ -412,7 +441,21 @@ export class SlowTracker {
       port: packet.destinationPort,
       fragment: packet.fragment === 'later' ? LATER_FRAGMENT : WHOLE,
     };
-    return slowJudge(this.rules.get(owner) ?? [], this.global, this.defaultAction, asked, ofGroups);
+    const enforced = {
+      own: rulesOf(owner),
+      ofGroups: groups.flatMap((number) => rulesOf(groupScope(number))),
+      global: this.global,
+    };
+    const staged = {
+      own: rulesOf(stagedScope(owner)),
+      ofGroups: groups.flatMap((number) => rulesOf(stagedScope(groupScope(number)))),
+      global: rulesOf(stagedScope('')),
+    };
+    const { own, ofGroups, global } = enforced;
+    return {
+      ...slowJudge(own, global, this.defaultAction, asked, ofGroups),
+      staged: slowStaged(enforced, staged, this.defaultAction, asked),
+    };
   }
 
   /** The flow between these two sides that a packet belongs to, in either direction. */
@@ -439,7 +482,7 @@ export class SlowTracker {
       sent: 0,
       replies: 0,
     };
-    flow.verdict = this.#byTarget(flow, { reason: 'none', rules: verdict.rules });
+    flow.verdict = this.#byTarget(flow, { ...verdict, reason: 'none' });
     this.flows.push(flow);
     this.#note(flow, packet);
     return flow.verdict;

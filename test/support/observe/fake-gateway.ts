@@ -108,7 +108,7 @@ export const passing: Explanation = {
   reason: 'none',
   place: 'tun',
   to: null,
-  decision: { by: 'default', rule: null, flow: 'opens', opener: null },
+  decision: { by: 'default', rule: null, staged: null, flow: 'opens', opener: null },
   next: null,
 };
 

@@ -2,11 +2,13 @@
 // lib/reconcile/translation.ts, with which the tests compare it.
 
 import {
+  besideScope,
   GLOBAL_SCOPE,
   type GatewayConfig,
   groupOfScope,
   groupScope,
   type RuleConfig,
+  stagedScope,
 } from '../../../dataplane/index.ts';
 import type { PeerConfig } from '../../../dataplane/index.ts';
 import type { RowChanges, RowSettings } from '../../../lib/reconcile/read.ts';
@@ -90,7 +92,8 @@ export function slowTranslate(
     if (row.starts_at !== null && nowMs < row.starts_at.getTime()) continue;
     if (row.ends_at !== null && nowMs >= row.ends_at.getTime()) continue;
     const ofGroup = row.group_id === null ? GLOBAL_SCOPE : groupScope(numberOf(row.group_id));
-    const scope = row.user_id ?? ofGroup;
+    const place = row.user_id ?? ofGroup;
+    const scope = row.enforced ? place : stagedScope(place);
     rules.set(scope, [...(rules.get(scope) ?? []), ...translated.rules]);
   }
   const defaultAction = settings.defaultAction ?? rows.settings.defaultAction;
@@ -112,8 +115,13 @@ function slowLimit(
  */
 export function withoutNumbers({ peers, rules }: GatewayConfig): GatewayConfig {
   const nameOf = (scope: string): string => {
-    if (groupOfScope(scope) === null) return scope;
-    return ['group of', ...(rules.get(scope) ?? []).map(({ id }) => id).sort()].join(' ');
+    const beside = besideScope(scope);
+    if (groupOfScope(beside ?? scope) === null) return scope;
+    return [
+      beside === null ? 'enforced' : 'staged',
+      'group of',
+      ...(rules.get(scope) ?? []).map(({ id }) => id).sort(),
+    ].join(' ');
   };
   return {
     peers: new Map(

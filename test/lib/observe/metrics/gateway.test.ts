@@ -46,11 +46,13 @@ test('rules in force have counters, hit or not; rules that are gone have none', 
   const hit = (id: string) => ({ id, packets: 2, bytes: 300, lastHitMs: 5_500 });
   const rules = new Map([
     ['hit', hit('hit')],
+    ['staged', hit('staged')],
     ['gone', hit('gone')],
   ]);
   const actions = [
-    ['hit', 'drop'],
-    ['idle', 'accept'],
+    { id: 'hit', action: 'drop', isStaged: false },
+    { id: 'idle', action: 'accept', isStaged: false },
+    { id: 'staged', action: 'drop', isStaged: true },
   ] as const;
   const families = read(
     ruleMetrics(
@@ -65,6 +67,10 @@ test('rules in force have counters, hit or not; rules that are gone have none', 
   t.is(valueOf(families, 'wg_gateway_rule_last_hit_seconds', one), 5.5);
   t.is(valueOf(families, 'wg_gateway_rule_packets_total', idle), 0);
   t.is(valueOf(families, 'wg_gateway_rule_last_hit_seconds', idle), undefined);
+  const staged = { rule_id: 'staged', action: 'drop' };
+  t.is(valueOf(families, 'wg_gateway_staged_rule_packets_total', staged), 2);
+  t.is(valueOf(families, 'wg_gateway_rule_packets_total', staged), undefined, 'it decided nothing');
+  t.is(valueOf(families, 'wg_gateway_staged_rule_packets_total', one), undefined);
   t.false(JSON.stringify([...families]).includes('gone'));
 });
 

@@ -183,6 +183,21 @@ for (const kind of firstKind()) {
     t.notRegex((await admin.get('/rules')).text, />Accept, disabled</);
   });
 
+  test(`${kind}: a rule is staged by its box alone, and is marked then`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    t.notRegex((await admin.get('/rules/new')).text, /name="staged"[^>]* checked/);
+    const typed = { action: 'accept', destination: '10.0.0.0/8', enabled: 'true' };
+    await admin.post('/rules/new', { ...typed, staged: 'true' });
+    const rule = await database.models.Rule.findOne({ rejectOnEmpty: true });
+    t.is(rule.enforced, false);
+    const list = (await admin.get('/rules?state=staged')).text;
+    t.true(list.includes('It is staged: it decides nothing'));
+    t.regex(list, />Accept, staged</);
+    t.regex((await admin.get(`/rules/${rule.id}`)).text, /name="staged"[^>]* checked/);
+    await admin.post(`/rules/${rule.id}`, typed);
+    t.true((await rule.reload()).enforced);
+  });
+
   test(`${kind}: a rule begins and ends at times that are typed in UTC`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     const times = { starts_at: '2999-01-01T08:00', ends_at: '2999-01-01T17:30:05' };

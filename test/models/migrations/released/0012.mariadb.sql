@@ -266,7 +266,7 @@ INSERT INTO `migrations` VALUES ('0008-groups','2026-11-26 09:03:44.570000');
 INSERT INTO `migrations` VALUES ('0009-enrolment','2026-11-26 09:11:06.887000');
 INSERT INTO `migrations` VALUES ('0010-quotas','2026-11-26 12:24:21.532000');
 INSERT INTO `migrations` VALUES ('0011-provider-groups','2026-11-26 13:29:38.454000');
-INSERT INTO `migrations` VALUES ('0012-staged-rules','2026-11-26 13:34:16.770000');
+INSERT INTO `migrations` VALUES ('0012-staged-rules','2026-11-26 13:38:02.922000');
 CREATE TABLE `one_time_links` (
   `id` char(36) NOT NULL,
   `user_id` char(36) NOT NULL,
@@ -361,6 +361,7 @@ CREATE TABLE `rules` (
   `ends_at` datetime(6) DEFAULT NULL,
   `group_id` char(36) DEFAULT NULL,
   `protocol` varchar(8) DEFAULT NULL,
+  `enforced` tinyint(1) NOT NULL DEFAULT 1,
   PRIMARY KEY (`id`),
   KEY `rules_user_id_action_family_range_start_range_end` (`user_id`,`action`,`family`,`range_start`,`range_end`),
   KEY `rules_inserted_at_id` (`inserted_at`,`id`),
@@ -368,8 +369,8 @@ CREATE TABLE `rules` (
   CONSTRAINT `rules_group_id_foreign_idx` FOREIGN KEY (`group_id`) REFERENCES `user_groups` (`id`),
   CONSTRAINT `rules_ibfk_1` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
-INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000021','accept','10.0.0.0/8',4,'0a000000','0affffff','tcp',80,443,'0190a000-0000-7000-8000-000000000001','2026-11-21 22:29:26.661000','2026-11-21 22:29:26.661000',NULL,1,NULL,NULL,NULL,NULL);
-INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000022','drop','fd12::/16',6,'fd120000000000000000000000000000','fd12ffffffffffffffffffffffffffff',NULL,NULL,NULL,NULL,'2026-11-21 22:29:26.667000','2026-11-21 22:29:26.667000',NULL,1,NULL,NULL,NULL,NULL);
+INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000021','accept','10.0.0.0/8',4,'0a000000','0affffff','tcp',80,443,'0190a000-0000-7000-8000-000000000001','2026-11-21 22:29:26.661000','2026-11-21 22:29:26.661000',NULL,1,NULL,NULL,NULL,NULL,1);
+INSERT INTO `rules` VALUES ('0190a000-0000-7000-8000-000000000022','drop','fd12::/16',6,'fd120000000000000000000000000000','fd12ffffffffffffffffffffffffffff',NULL,NULL,NULL,NULL,'2026-11-21 22:29:26.667000','2026-11-21 22:29:26.667000',NULL,1,NULL,NULL,NULL,NULL,1);
 CREATE TABLE `saml_tests` (
   `provider_id` varchar(64) NOT NULL,
   `metadata_sha256` char(64) NOT NULL,
