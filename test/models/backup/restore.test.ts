@@ -231,9 +231,10 @@ for (const kind of kinds) {
     const added = Object.keys(again).filter((name) => !(name in before));
     // Columns that later versions added are at the end, and have their defaults.
     const grown = Object.entries({
-      rules: ',null,true,null,null,null]',
+      rules: ',null,true,null,null,null,null,true]',
       configurations: ',false,null,null,null]',
-      users: ',null,null,null]',
+      users: ',null,null,null,null]',
+      identities: ',null]',
       devices: ',null,null,null]',
       api_tokens: ',"admin"]',
     }).map(([name, columns]) => {

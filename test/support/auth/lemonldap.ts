@@ -70,7 +70,7 @@ export async function openLemonldap(t: ExecutionContext): Promise<Lemonldap> {
     metadata: await (await fetch(`${origin}/saml/metadata`)).text(),
     knowSaml: (ours, options = {}) => change(samlServiceOf(ours, options)),
     knowOidc: (addresses, options = {}, groups = {}) =>
-      change({ ...oidcClientOf(addresses, options), groups }),
+      change({ ...oidcClientOf(addresses, options), ...groupsOf(groups) }),
     signIn: async (page, login = DWHO.login, password = login) => {
       await page
         .locator('input[name=user]')
@@ -198,6 +198,9 @@ async function baseConfiguration(folder: string, origin: string): Promise<object
   };
 }
 
+/** Claims, and where each is in a session there. */
+const EXPORTED = { email: 'mail', name: 'cn' };
+
 function oidcClientOf(
   addresses: OidcAddresses,
   options: Readonly<Record<string, unknown>>,
@@ -218,10 +221,16 @@ function oidcClientOf(
   ]);
   return {
     oidcRPMetaDataOptions: { postern: Object.fromEntries(named) },
-    oidcRPMetaDataExportedVars: {
-      postern: { email: 'mail', name: 'cn', groups: 'groups;string;always' },
-    },
-    // The claims of a scope beside those of the standard.
+    oidcRPMetaDataExportedVars: { postern: EXPORTED },
+  };
+}
+
+/** Groups by their terms, exported with the scope `profile`. */
+function groupsOf(groups: Readonly<Record<string, string>>): object {
+  if (Object.keys(groups).length === 0) return {};
+  return {
+    groups,
+    oidcRPMetaDataExportedVars: { postern: { ...EXPORTED, groups: 'groups;string;always' } },
     oidcRPMetaDataOptionsExtraClaims: { postern: { profile: 'groups' } },
   };
 }

@@ -492,10 +492,13 @@ test('no secret is logged', async (t) => {
 
 test('a real provider rotates tokens, and refuses once the account is revoked', async (t) => {
   const redirectUri = redirectUriOf(oidcEntry(), 'http://127.0.0.1:13000/');
-  const real = await openRealProvider(t, { redirectUris: [redirectUri] });
-  real.people.set('alice', { email: 'alice@example.com', email_verified: true });
+  const claims = { email: ['email', 'email_verified'], profile: ['groups'] };
+  const real = await openRealProvider(t, { redirectUris: [redirectUri] }, { claims });
+  const alice = { email: 'alice@example.com', email_verified: true };
+  real.people.set('alice', alice);
   const database = await openDatabase(t, 'sqlite');
-  const provider = oidcEntry({ discovery_document_uri: real.discoveryUri });
+  const naming = { groups_claim: 'groups', groups_create: true };
+  const provider = oidcEntry({ discovery_document_uri: real.discoveryUri, ...naming });
   const clients = new OidcClients();
   const beginner = { browserSha256: 'b'.repeat(64), userId: null };
   const oidc = { database, clients, provider, redirectUri };
@@ -527,7 +530,14 @@ test('a real provider rotates tokens, and refuses once the account is revoked', 
   const { IdentityTokens: table, User: users } = database.models;
   const seen = new Set([proof.tokens.refreshToken]);
   for (let i = 0; i < 3; i += 1) {
+    real.people.set('alice', { ...alice, groups: i === 2 ? undefined : [`team ${i}`] });
     await refresher.look();
+    const memberships = await database.models.GroupMembership.findAll();
+    const groups = await database.models.Group.findAll({
+      where: { id: memberships.map(({ group_id }) => group_id) },
+    });
+    const teams = groups.map(({ name }) => name);
+    t.deepEqual(teams, i === 2 ? [] : [`team ${i}`]);
     seen.add((await table.findOne({ rejectOnEmpty: true })).tokens.refreshToken);
     nowMs += TURN_MS;
   }
