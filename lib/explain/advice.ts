@@ -20,7 +20,7 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   rule_drop: 'Change the rule, or add one that is asked before it and accepts.',
   default_drop: 'Add a rule that accepts it, or change the default action.',
   no_peer: 'Look whether the device with this address exists, is on and may connect.',
-  no_tun: 'Run `postern doctor`: the gateway has no TUN, so nothing leaves it.',
+  no_tun: 'Run “postern doctor”: the gateway has no TUN, so nothing leaves it.',
   hop_limit_exceeded: 'Look for a loop of routes.',
   packet_too_big: 'Lower the MTU of the device.',
   rate_limit: 'Wait for a moment, or raise the limit of the device.',

@@ -182,17 +182,29 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.getByText('1 device is deleted').waitFor();
 });
 
-test('a token is shown once, and revoked', async (t) => {
-  const { person } = await openBrowser(t);
+test('a token has its scopes, is shown once, and revoked', async (t) => {
+  const { gateway, person } = await openBrowser(t);
   const page = await person();
   await signIn(page);
   await page.goto('/api_tokens/new');
   await inspect(t, page, 'console-token-new');
   await page.getByLabel('Name').fill(NASTY);
+  await page.getByLabel('Everything').uncheck();
   await page.getByRole('button', { name: 'Make the token' }).click();
-  t.regex(await page.getByLabel('Token').inputValue(), /^pst_[\w-]{43}$/);
+  await page.getByText('choose at least one').waitFor();
+  await inspect(t, page, 'console-token-refused');
+  await page.getByLabel('Read').check();
+  await page.getByLabel('Metrics').check();
+  await page.getByRole('button', { name: 'Make the token' }).click();
+  const token = await page.getByLabel('Token').inputValue();
+  t.regex(token, /^pst_[\w-]{43}$/);
+  const ask = (method: string) =>
+    fetch(`${gateway.url}/v0/users`, { method, headers: { authorization: `Bearer ${token}` } });
+  t.is((await ask('GET')).status, 200);
+  t.is((await ask('POST')).status, 403, 'it only reads');
   await inspect(t, page, 'console-token-made');
   await page.getByRole('link', { name: 'I have copied it' }).click();
+  await page.getByRole('row', { name: NASTY }).getByText('read, metrics').waitFor();
   await inspect(t, page, 'console-tokens');
   await page.getByRole('row', { name: NASTY }).getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();

@@ -23,15 +23,17 @@ addEventListener('popstate', () => location.reload());
 
 /** Prepares a page's forms and its file; `pair` is the key pair of the device that it shows. */
 function prepare(main, pair) {
-  for (const form of main.querySelectorAll('form[data-makes-key]')) prepareForm(form);
+  for (const form of main.querySelectorAll('form[data-makes-key]'))
+    prepareForm(form, pair !== null);
   const file = main.querySelector('[data-client-file]');
   if (file !== null) prepareFile(main, file, pair);
 }
 
 // ---- a device that is added --------------------------------------------------------------------
 
-function prepareForm(form) {
-  const field = ownKeyOf(form);
+/** `hadPair` says that the form was refused with a key that was made here. */
+function prepareForm(form, hadPair) {
+  const field = ownKeyOf(form, hadPair);
   for (const part of form.querySelectorAll('[data-with-script]')) part.hidden = false;
   let pair = null;
   form.addEventListener('submit', (event) => {
@@ -55,13 +57,13 @@ function prepareForm(form) {
   });
 }
 
-/** The field for the person's own public key. A key that was made for a refused form is cleared. */
-function ownKeyOf(form) {
+/** The field for the person's own public key, which stays; one that was made here is cleared. */
+function ownKeyOf(form, hadPair) {
   const own = form.querySelector('[data-own-key]');
   const field = own.querySelector('input');
   const isFaulty = own.querySelector('.fault') !== null;
-  if (!isFaulty) field.value = '';
-  own.open = isFaulty;
+  if (hadPair && !isFaulty) field.value = '';
+  own.open = field.value !== '' || isFaulty;
   return field;
 }
 
@@ -108,7 +110,7 @@ function say(form, text) {
 
 /** First shows the new file, and sends the new key when the person says so. */
 function prepareChange(form, { complete, address, device }) {
-  const field = ownKeyOf(form);
+  const field = ownKeyOf(form, true);
   const [button, giveUp] = form.querySelectorAll('.buttons button');
   const staged = form.querySelector('[data-staged]');
   const said = form.querySelector('[data-said]');
