@@ -55,6 +55,6 @@ function gatewayView(row: Gateway, revision: number, now: number): object {
     meaning: MEANINGS[state],
     settings: settings
       .filter(([, value]) => value !== null && value !== '')
-      .map(([name, value]) => [{ text: name, isWhole: true }, String(value)]),
+      .map(([name, value]) => ({ name, text: String(value) })),
   };
 }

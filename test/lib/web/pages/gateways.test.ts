@@ -27,7 +27,12 @@ for (const kind of firstKind()) {
     const appliedRevision = await currentRevision(database);
     const enter = async (id: string, name: string, agoMs: number, revision: Revision) => {
       const startedAt = new Date(Date.now() - agoMs);
-      const settings = JSON.stringify({ EXTERNAL_URL: `https://${NASTY}`, HTTP_PORT: 80, X: null });
+      const settings = JSON.stringify({
+        EXTERNAL_URL: `https://${NASTY}`,
+        HTTP_PORT: 80,
+        [NASTY]: 1,
+        NOT_SET: null,
+      });
       await registerGateway(database, {
         id,
         name,
@@ -50,8 +55,8 @@ for (const kind of firstKind()) {
       'late: behind',
     ]);
     t.is(page.text.split('It made this page').length, 2);
-    t.is(page.text.match(/>HTTP_PORT<[^]{0,200}?\b80\b/g)?.length, 3);
-    t.false(page.text.includes('>X<'), 'what is not set is left out');
+    t.is(page.text.match(/HTTP_<wbr>PORT[^]{0,200}?\b80\b/g)?.length, 3);
+    t.false(page.text.includes('NOT_<wbr>SET'), 'what is not set is left out');
     t.true(page.text.includes('key of late'));
     judgeText(t, page, 'the gateways');
   });
