@@ -1,11 +1,12 @@
 // Limits with real clients and iperf3: TCP settles at the limit of the device, each way, with one
-// stream and with eight, and a device beside it is not limited. docs/packets.md#limits.
+// stream and with eight, and a device beside it is not limited. Who is over the quota reaches the
+// portal and nothing else. docs/packets.md#limits.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { TRANSPORT_OVERHEAD_BYTES } from '../../dataplane/constants.ts';
 import type { Host } from '../support/network/namespaces.ts';
-import { Postern } from '../support/gateway/postern.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -13,10 +14,12 @@ import {
   GATEWAY4,
   GATEWAY4_BOB,
   LAN4,
+  TUNNEL4,
 } from '../support/network/topology.ts';
 import { enrol, type Person } from './people.ts';
 
 const MBIT = 1_000_000;
+const MBYTE = 1_000_000;
 const MTU = 1_280;
 /** IPv4, TCP and its timestamps: what a packet carries beside what iperf3 counts. */
 const HEADERS = 20 + 20 + 12;
@@ -30,10 +33,10 @@ interface Scene {
   readonly free: Person;
 }
 
-async function begin(t: ExecutionContext): Promise<Scene> {
+async function begin(t: ExecutionContext, settings = {}): Promise<Scene> {
   const { network, alice, bob, gateway, lan } = await buildTopology('li');
   t.teardown(() => network.remove());
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required', ...settings });
   await postern.start();
   t.teardown(() => postern.stop());
   const limited = await enrol(postern, alice, 'alice@example.test', `${GATEWAY4}:51820`);
@@ -114,4 +117,30 @@ test.serial('TCP settles at the limit, and who has none is not held back', async
   ]);
   settles(slow, 10 * MBIT, 'beside another device');
   t.true(fast > 100 * MBIT, `${(fast / MBIT).toFixed(2)} Mbit/s of a device without a limit`);
+});
+
+test.serial('who is over the quota reaches the portal and nothing else', async (t) => {
+  t.timeout(120_000);
+  const { postern, limited, free } = await begin(t, { HTTP_THROUGH_TUNNEL: 'on' });
+  const { host } = limited.client;
+  const { id } = limited.user;
+  // As where the name of EXTERNAL_URL leads devices to the gateway's address in the tunnel.
+  const name = 'gateway.example.test:13000';
+  const words = ['-fsS', '-m', '5', '-o', '/dev/null', '--resolve', `${name}:${TUNNEL4}`];
+  const opensPortal = () => host.succeeds('curl', ...words, `http://${name}/`);
+  t.true(await opensPortal());
+  await postern.update('user', id, { quota: 5 * MBYTE });
+  t.true(await canPing(host, LAN4), 'the quota is not used up');
+  await host.run('iperf3', '-c', LAN4, '-p', `${LIMITED_PORT}`, '-n', '3M');
+  await host.run('iperf3', '-c', LAN4, '-p', `${LIMITED_PORT}`, '-n', '3M', '-R').catch(() => null);
+  await until('the end of the quota', async () => !(await canPing(host, LAN4, 1)), 15_000);
+  const user = await postern.read('user', id);
+  t.is(user['quota_exceeded'], true);
+  const used = Number(user['quota_used']);
+  t.true(used >= 5 * MBYTE && used < 9 * MBYTE, `${used}`);
+  t.true(await opensPortal(), 'the portal still answers');
+  t.true(await canPing(host, TUNNEL4));
+  t.true(await canPing(free.client.host, LAN4), 'nobody else is concerned');
+  await postern.update('user', id, { quota: 100 * MBYTE });
+  t.true(await canPing(host, LAN4), 'a write that raises it is in force');
 });
