@@ -38,6 +38,7 @@ for (const kind of surfaces()) {
       default_client_include_routes: false,
       default_limit_down: null,
       default_limit_up: null,
+      default_quota: null,
       disable_vpn_on_oidc_error: false,
       local_auth_enabled: true,
       vpn_session_duration: 0,
@@ -148,6 +149,7 @@ for (const kind of surfaces()) {
       'default_client_endpoint',
       'default_limit_down',
       'default_limit_up',
+      'default_quota',
       'logo',
     ]);
     const values = Object.keys(before.data).filter((name) => !nullable.has(name));

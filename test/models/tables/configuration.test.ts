@@ -37,6 +37,7 @@ for (const kind of databaseKinds()) {
       default_client_include_routes: false,
       default_limit_down: null,
       default_limit_up: null,
+      default_quota: null,
       disable_vpn_on_oidc_error: false,
       local_auth_enabled: true,
       vpn_session_duration: 0,
