@@ -134,6 +134,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     force: values.force === true,
     disabled: values.disabled === true,
     staged: values.staged === true,
+    enforced: values.enforced === true,
     follow: values.follow === true,
     ended: values.ended === true,
     csv: values.csv === true,
@@ -148,6 +149,7 @@ const EXCLUDING = [
   ['follow', 'limit'],
   ['json', 'csv'],
   ['email', 'group'],
+  ['staged', 'enforced'],
 ] as const satisfies readonly (readonly [OptionName, OptionName])[];
 
 function isGiven(value: string | boolean | undefined): boolean {
@@ -177,20 +179,34 @@ const TIME_OPTIONS = [
   ['since', 'since'],
   ['from', 'from'],
   ['to', 'to'],
+] as const;
+
+/** Those that also take that there is no such time. */
+const END_OPTIONS = [
   ['starts-at', 'startsAt'],
   ['ends-at', 'endsAt'],
 ] as const;
 
 type TimeOption = (typeof TIME_OPTIONS)[number][1];
+type EndOption = (typeof END_OPTIONS)[number][1];
 
 /** The times of options that name one, or what is wrong with one. */
-function timesOf(values: Values): Pick<Options, TimeOption | 'at'> | { complaint: string } {
-  const times: { [Name in TimeOption]?: Date } & { at?: Date | null } = {};
+function timesOf(
+  values: Values,
+): Pick<Options, TimeOption | EndOption | 'at'> | { complaint: string } {
+  const times: { [Name in TimeOption]?: Date } & { [Name in EndOption | 'at']?: Date | null } = {};
   for (const [option, name] of TIME_OPTIONS) {
     const text = values[option];
     const time = text === undefined ? undefined : parseTime(text);
     if (time === null) return { complaint: noTime(option, text) };
     if (time !== undefined) times[name] = time;
+  }
+  for (const [option, name] of END_OPTIONS) {
+    const text = values[option];
+    if (text === undefined) continue;
+    const time = text === 'none' ? null : parseTime(text);
+    if (time === null && text !== 'none') return { complaint: `${noTime(option, text)}; or none` };
+    times[name] = time;
   }
   if (values.at === undefined) return times;
   times.at = values.at === 'never' ? null : parseTime(values.at);

@@ -5,7 +5,7 @@ import type { DryRunAnswer } from '../dry-run/dry-run.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesOf, refusalTable } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
-import { ruleFields, RULE_HINTS } from './rule-fields.ts';
+import { changedFields, ruleFields, RULE_HINTS } from './rule-fields.ts';
 import type { Command, Outcome } from './run.ts';
 
 /** An operation of the API. */
@@ -27,6 +27,8 @@ const operations: Partial<
     };
     return { method: 'POST', path: '/v0/rules', body: { rule: ruleFields(options, owner) } };
   },
+  'rule update': async (_gateway, options) =>
+    change('rule', options.id ?? '', changedFields(options)),
   'rule enable': async (_gateway, { id = '' }) => change('rule', id, { enabled: true }),
   'rule disable': async (_gateway, { id = '' }) => change('rule', id, { enabled: false }),
   'rule delete': async (_gateway, { id = '' }) => removal('rules', id),

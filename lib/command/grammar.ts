@@ -242,6 +242,24 @@ export const commands = {
     ],
     needs: ['destination'],
   },
+  'rule update': {
+    usage:
+      '--id ID [--description D] [--starts-at T] [--ends-at T] [--staged | --enforced] [--force] [--dry-run]',
+    sentence:
+      'Changes what a rule is for, when it decides, and whether it decides or is staged. What is not named stays. Where a policy test would fail because of it, only with --force. --dry-run says what that would do, and changes nothing.',
+    takes: [
+      'id',
+      'description',
+      'starts-at',
+      'ends-at',
+      'staged',
+      'enforced',
+      'force',
+      'dry-run',
+      'json',
+    ],
+    needs: ['id'],
+  },
   'rule enable': {
     usage: '--id ID [--force] [--dry-run]',
     sentence:

@@ -26,6 +26,7 @@ export const optionTypes = {
   description: { type: 'string' },
   disabled: { type: 'boolean' },
   staged: { type: 'boolean' },
+  enforced: { type: 'boolean' },
   'starts-at': { type: 'string' },
   'ends-at': { type: 'string' },
   'no-password': { type: 'boolean' },

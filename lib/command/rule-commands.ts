@@ -37,7 +37,7 @@ import {
 } from '../rules/rules.ts';
 import { faultsInWords } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
-import { RULE_HINTS, ruleFields, type RuleOwner } from './rule-fields.ts';
+import { changedFields, RULE_HINTS, ruleFields, type RuleOwner } from './rule-fields.ts';
 import type { Command, Options, Outcome } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -47,6 +47,7 @@ type Run = (config: Config, database: Database, command: Command) => Promise<Out
 export const ruleCommands: Partial<Record<CommandName, Run>> = {
   'rule list': listRules,
   'rule create': createRule,
+  'rule update': updateRule,
   'rule enable': (...asked) => switchRule(...asked, true),
   'rule disable': (...asked) => switchRule(...asked, false),
   'rule delete': deleteRule,
@@ -156,7 +157,7 @@ async function createRule(
 }
 
 /** A refusal as a sentence, with the way out where policy tests hold the rule up. */
-function inWords({ faults }: ApiError, done: 'made' | 'enabled'): string {
+function inWords({ faults }: ApiError, done: 'made' | 'changed' | 'enabled'): string {
   const words = faultsInWords(faults ?? {}, RULE_HINTS);
   return faults?.['base'] === undefined
     ? words
@@ -166,29 +167,63 @@ function inWords({ faults }: ApiError, done: 'made' | 'enabled'): string {
 async function switchRule(
   config: Config,
   database: Database,
-  { options: { id = '', force: isForced } }: Command,
+  { options: { id = '', force } }: Command,
   isOn: boolean,
 ): Promise<Outcome> {
+  const change = { fields: { enabled: isOn }, force: force || !isOn, done: 'enabled' } as const;
+  const { failing } = await changeRule(config, database, id, change);
+  const text = `${id} is ${isOn ? 'enabled' : 'disabled'}.`;
+  return { text, data: { id, enabled: isOn }, ...failuresNote(failing) };
+}
+
+async function updateRule(
+  config: Config,
+  database: Database,
+  { options }: Command,
+): Promise<Outcome> {
+  const { id = '', force } = options;
+  const fields = changedFields(options);
+  if (Object.keys(fields).length === 0)
+    throw new Error('nothing is to be changed; name it, as with --ends-at 2026-12-31');
+  const { rule, failing } = await changeRule(config, database, id, {
+    fields,
+    force,
+    done: 'changed',
+  });
+  return { text: `${id} is changed.`, data: showRule(rule), ...failuresNote(failing) };
+}
+
+interface RuleChange {
+  /** As the API takes them. */
+  readonly fields: object;
+  readonly force: boolean;
+  /** What --force would do anyway. */
+  readonly done: 'changed' | 'enabled';
+}
+
+async function changeRule(
+  config: Config,
+  database: Database,
+  id: string,
+  { fields, force, done }: RuleChange,
+): Promise<{ rule: Rule; failing: readonly FailingTest[] }> {
   const context = await policyContextOf(config, database);
-  const { result: failures } = await writeTransaction(database, async (transaction) => {
+  const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const present = await lockRule(database, id, transaction);
-    const force = isForced || !isOn;
-    const input = judgeRule({ enabled: isOn }, 'update');
+    const input = judgeRule(fields, 'update');
     const { row, failing } = await judgeChange(
       context,
       input,
       { present, force },
       transaction,
     ).catch((error: unknown) => {
-      throw error instanceof ApiError ? new Error(inWords(error, 'enabled')) : error;
+      throw error instanceof ApiError ? new Error(inWords(error, done)) : error;
     });
     noteFailures(transaction, failing, { ruleId: present.id });
-    await saveChanges(present, row, transaction);
-    return failing;
+    return { rule: await saveChanges(present, row, transaction), failing };
   });
-  const text = `${id} is ${isOn ? 'enabled' : 'disabled'}.`;
-  return { text, data: { id, enabled: isOn }, ...failuresNote(failures) };
+  return result;
 }
 
 /** Finds a rule, and locks it. */

@@ -19,21 +19,29 @@ export interface RuleOwner {
   readonly group_id: string | null;
 }
 
-/** The fields of a rule. */
+/** The fields of a rule that change; those that were not typed are left out. */
+export function changedFields(options: Options): object {
+  const { description, staged, enforced, startsAt, endsAt } = options;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(staged || enforced ? { enforced } : {}),
+    ...(startsAt === undefined ? {} : { starts_at: startsAt?.toISOString() ?? null }),
+    ...(endsAt === undefined ? {} : { ends_at: endsAt?.toISOString() ?? null }),
+  };
+}
+
+/** The fields of a new rule. */
 export function ruleFields(options: Options, owner: RuleOwner): object {
   const { destination, action, protocol, portType, portRange } = options;
-  const { description, disabled, staged, startsAt, endsAt } = options;
+  const { disabled } = options;
   return {
     destination,
     ...(action === undefined ? {} : { action }),
     ...(portType === undefined ? {} : { port_type: portType }),
     ...(portRange === undefined ? {} : { port_range: portRange }),
     ...(protocol === undefined ? {} : { protocol }),
-    ...(description === undefined ? {} : { description }),
+    ...changedFields(options),
     ...(disabled ? { enabled: false } : {}),
-    ...(staged ? { enforced: false } : {}),
-    ...(startsAt === undefined ? {} : { starts_at: startsAt.toISOString() }),
-    ...(endsAt === undefined ? {} : { ends_at: endsAt.toISOString() }),
     ...owner,
   };
 }

@@ -39,9 +39,9 @@ export interface Options {
   readonly portType?: string;
   readonly portRange?: string;
   readonly description?: string;
-  /** Of a rule: it decides from the one time on, and before the other. */
-  readonly startsAt?: Date;
-  readonly endsAt?: Date;
+  /** Of a rule: it decides from the one time on, and before the other; null: there is none. */
+  readonly startsAt?: Date | null;
+  readonly endsAt?: Date | null;
   readonly expect?: string;
   readonly json: boolean;
   readonly noPassword: boolean;
@@ -60,6 +60,8 @@ export interface Options {
   readonly disabled: boolean;
   /** Of a rule: it decides nothing, and what it would decide is counted. */
   readonly staged: boolean;
+  /** Of a rule: it decides. */
+  readonly enforced: boolean;
   /** Writes although policy tests fail then. */
   readonly force: boolean;
   /** All people, where else one is named. */

@@ -24,6 +24,7 @@ test('nothing means serve', (t) => {
         disabled: false,
         follow: false,
         ended: false,
+        enforced: false,
         online: false,
         createUser: false,
         csv: false,

@@ -131,6 +131,33 @@ for (const kind of databaseKinds()) {
     });
   });
 
+  test(`${kind}: a rule is changed where an option says so, judged as over the API`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    await runLine(database, `${WIKI} --email ann@b.example --expect accept`);
+    const line = 'rule create --destination 10.0.0.0/8 --description wiki --staged';
+    const { text: id } = await runLine(database, `${line} --ends-at 2999-01-01`);
+    const update = (options: string): Promise<Outcome> =>
+      runLine(database, `rule update --id ${id} ${options}`);
+    const { text, data } = await update('--starts-at 2998-01-01 --ends-at none');
+    t.is(text, `${id} is changed.`);
+    const starts_at = '2998-01-01T00:00:00.000000Z';
+    t.like(data, { starts_at, ends_at: null, description: 'wiki', enforced: false });
+    t.like((await update('--description web')).data, { starts_at, description: 'web' });
+    await t.throwsAsync(update('--enforced --starts-at none'), {
+      message: /this rule would drop the packet; with --force the rule is changed anyway$/,
+    });
+    const enforced = await update('--enforced --starts-at none --force');
+    t.like(enforced.data, { starts_at: null, enforced: true });
+    t.regex(enforced.note ?? '', /^1 policy test\(s\) fail now/);
+    t.like((await update('--staged')).data, { enforced: false });
+    const reversed = '--starts-at 2999-01-01 --ends-at 2998-01-01';
+    await t.throwsAsync(update(reversed), { message: /^ends_at must be after starts_at$/ });
+    await t.throwsAsync(runLine(database, `rule update --id ${id}`), {
+      message: /^nothing is to be changed; name it, /,
+    });
+  });
+
   test(`${kind}: a rule is held up by a test, unless --force is typed`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
