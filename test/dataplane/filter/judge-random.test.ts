@@ -4,7 +4,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { address } from '../../support/dataplane/packets.ts';
 import { SEEDED } from '../../support/dataplane/simulation.ts';
-import { anyStep, hosts } from '../../support/filter/courses.ts';
+import { anyStep, hosts, withStaged } from '../../support/filter/courses.ts';
 import { Pair } from '../../support/filter/pair.ts';
 import { peerText, sideOf } from '../../support/filter/tracking.ts';
 
@@ -18,7 +18,7 @@ for (const defaultAction of ['accept', 'drop'] as const) {
     const met = new Map<string, number>();
     for (const [run, steps] of courses.entries()) {
       const pair = new Pair(defaultAction);
-      for (const [i, step] of steps.entries()) {
+      for (const [i, step] of withStaged(steps).entries()) {
         const difference = pair.take(step);
         if (difference !== null)
           return t.fail(`seed ${SEEDED.seed}, run ${run}, step ${i}: ${difference}`);
@@ -29,7 +29,8 @@ for (const defaultAction of ['accept', 'drop'] as const) {
     t.log(Object.fromEntries(met));
     // The courses lead everywhere.
     const wanted = ['none', 'rule_drop', 'inner_fragment_unsafe', 'freed', 'refused', 'followed'];
-    for (const what of [...wanted, 'doubted']) t.true((met.get(what) ?? 0) > 50, what);
+    for (const what of [...wanted, 'doubted', 'staged', 'staged and refused'])
+      t.true((met.get(what) ?? 0) > 50, what);
   });
 }
 

@@ -6,7 +6,7 @@
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { explainAmong, type Explanation, type Question } from '../../../dataplane/path/explain.ts';
-import { coursesOf, peerAddresses } from '../../support/filter/courses.ts';
+import { coursesOf, peerAddresses, withStaged } from '../../support/filter/courses.ts';
 import { Scene } from '../../support/filter/scene.ts';
 import type { Described } from '../../support/filter/slow-filter.ts';
 import { udp } from '../../support/dataplane/packets.ts';
@@ -16,7 +16,7 @@ const COURSES = Number(process.env['COURSES'] ?? 40);
 /** Every so many questions the whole state of the gateway is compared. */
 const COMPARED_EVERY = 400;
 
-const courses = coursesOf(COURSES);
+const courses = coursesOf(COURSES).map(withStaged);
 
 /** How much each entry has grown; what has not is left out. */
 function growth(

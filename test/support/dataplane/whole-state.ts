@@ -15,7 +15,7 @@ interface Properties extends Runtime.GetPropertiesReturnType {
  * What judges write while they work out a verdict: the packets that they compare with rules, and the
  * rule of the last decision. No verdict reads what an earlier one left there.
  */
-export const SCRATCH = ['#quoted', '#opening', '#matched', '#place'];
+export const SCRATCH = ['#quoted', '#opening', '#matched', '#place', '#staged'];
 
 /** By path: a primitive value as text, or the bytes of a buffer. */
 export type WholeState = ReadonlyMap<string, string | Uint8Array>;
