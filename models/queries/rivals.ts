@@ -144,9 +144,9 @@ const OF_GROUPS_OF_USER =
   'group_id IN (SELECT group_id FROM group_memberships WHERE user_id = :user_id)';
 
 /**
- * Reads enabled, enforced rules that match some of the packets that the given one means, at some time from
- * its `from` on, whatever they do with them: also those of the other action, and those that are
- * everyone's beside a user's or a group's, and those of a user's groups. The first ones.
+ * Reads enabled, enforced rules that match some of the packets that the given one means, at some
+ * time from its `from` on, whatever they do with them: also those of the other action, and those
+ * that are everyone's beside a user's or a group's, and those of a user's groups. The first ones.
  */
 export async function readTouchingRules(
   database: Database,
