@@ -97,7 +97,7 @@ function deviceOf(
   const place = `line ${peer.line}: [Peer]`;
   const value = (key: string): string | undefined =>
     peer.settings.find((setting) => setting.key === key)?.value;
-  const { addresses, faults, notes } = addressesOf(config, peer, place);
+  const { addresses, routes, faults, notes } = addressesOf(config, peer, place);
   const left = peer.settings.filter(({ key }) => !TAKEN.has(key));
   return {
     device: {
@@ -108,6 +108,7 @@ function deviceOf(
         public_key: value('publickey'),
         preshared_key: value('presharedkey') ?? NO_PRESHARED_KEY,
         ...addresses,
+        ...(routes.length === 0 ? {} : { routes }),
       },
       columns: {},
     },
@@ -116,9 +117,13 @@ function deviceOf(
   };
 }
 
-/** The first address of each family that a device may have; all else is said. */
+/**
+ * The first address of each family that a device may have, and the networks behind it; all else is
+ * said.
+ */
 function addressesOf(config: Config, peer: Section, place: string) {
   const addresses: Partial<Record<'ipv4' | 'ipv6', string>> = {};
+  const routes: string[] = [];
   const faults: string[] = [];
   const notes: string[] = [];
   const listed = peer.settings
@@ -129,15 +134,21 @@ function addressesOf(config: Config, peer: Section, place: string) {
     const [address = '', prefix] = text.split('/');
     const family = families.find(({ version }) => parseAddress(address)?.family === version);
     const isSingle = prefix === undefined || prefix === String(family?.bits);
-    if (family === undefined || parseRange(text) === null)
+    const range = parseRange(text);
+    if (family === undefined || range === null)
       faults.push(`line ${line}: AllowedIPs holds ${text}, which is no network`);
-    else if (isSingle && addresses[family.field] === undefined && isInside(config, address, family))
-      addresses[family.field] = address;
-    else
+    else if (isSingle && isInside(config, address, family)) {
+      if (addresses[family.field] === undefined) addresses[family.field] = address;
+      else
+        notes.push(
+          `line ${line}: AllowedIPs ${text} is not taken over; a device has one address of each ` +
+            'network of the gateway',
+        );
+    } else if (prefix === '0')
       notes.push(
-        `line ${line}: AllowedIPs ${text} is not taken over; a device has one address of each ` +
-          'network of the gateway and routes nothing else',
+        `line ${line}: AllowedIPs ${text} is not taken over; not everything can be behind a device`,
       );
+    else routes.push(`${textOfKey(range.start, family.version)}/${prefix ?? family.bits}`);
   }
   if (Object.keys(addresses).length === 0)
     faults.push(
@@ -146,7 +157,7 @@ function addressesOf(config: Config, peer: Section, place: string) {
         .filter((network) => network !== null)
         .join(' or ')}; set the networks as said below, then import again`,
     );
-  return { addresses, faults, notes };
+  return { addresses, routes, faults, notes };
 }
 
 function isInside(config: Config, address: string, { name, version }: (typeof families)[number]) {

@@ -295,7 +295,8 @@ for (const engine of engines) {
       return gateway.explain({ from: configOf(from).publicKey, packet });
     };
     const [two, three] = [configOf(2).publicKey, configOf(3).publicKey];
-    const decision = { by: 'rule', rule: 'no', flow: 'none', opener: two } as const;
+    const by = { by: 'rule', rule: 'no', staged: null } as const;
+    const decision = { ...by, flow: 'none', opener: two } as const;
     const refused = { reason: 'rule_drop', place: 'nowhere', to: null, decision, next: null };
     t.deepEqual<unknown, unknown>(await ask(2, '10.0.0.3'), refused);
     t.like(await ask(3, '10.0.0.2'), { reason: 'peer_no_endpoint', to: two, place: 'nowhere' });
@@ -505,6 +506,7 @@ test.serial(
       'RuleTrial',
       'TO_DEVICE',
       'askedPacket',
+      'besideScope',
       'createCapturedPacket',
       'createGateway',
       'derivePublicKey',
@@ -520,6 +522,7 @@ test.serial(
       'parseAddress',
       'reasonNames',
       'releaseMemory',
+      'stagedScope',
       'startWorker',
     ]);
   },

@@ -60,7 +60,7 @@ for (const kind of databaseKinds()) {
       `[Interface]\nPrivateKey = ${privateKey}\nAddress = 10.8.0.1/24, fd42::1/64\nListenPort = 51820\n`,
       peer('phone', '10.8.0.2/32, fd42::2/128', `PresharedKey = ${key}\n`),
       peer('phone', '10.8.0.3'),
-      `\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 10.8.0.4/32\nAllowedIPs = 192.168.7.0/24\nPersistentKeepalive = 25\n`,
+      `\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 10.8.0.4/32\nAllowedIPs = 192.168.77.9/24, fd77::/48, 0.0.0.0/0, 10.8.0.5\nPersistentKeepalive = 25\n`,
     ].join('');
     const { counts, notes } = await run(file);
     t.deepEqual(counts, { devices: 3 });
@@ -69,8 +69,11 @@ for (const kind of databaseKinds()) {
     t.like(second, { name: 'phone (2)', ipv4: '10.8.0.3', preshared_key: NONE });
     t.like(third, { ipv4: '10.8.0.4', preshared_key: NONE });
     t.true((await readDevices(database)).every(({ user_id }) => user_id === owner.id));
+    const routed = (await readDevices(database)).map(({ routes }) => routes);
+    t.deepEqual(routed, [null, null, ['192.168.77.0/24', 'fd77::/48']]);
     t.deepEqual(notes, [
-      'line 20: AllowedIPs 192.168.7.0/24 is not taken over; a device has one address of each network of the gateway and routes nothing else',
+      'line 20: AllowedIPs 0.0.0.0/0 is not taken over; not everything can be behind a device',
+      'line 20: AllowedIPs 10.8.0.5 is not taken over; a device has one address of each network of the gateway',
       'line 21: PersistentKeepalive is not taken over; it belongs into the file of the client',
     ]);
   });
