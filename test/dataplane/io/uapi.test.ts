@@ -146,9 +146,9 @@ async function readAll(socket: Socket): Promise<string> {
   return read;
 }
 
-/** An answer of megabytes, more than fits between the two ends of a socket. */
+/** An answer of a megabyte, more than fits between the two ends of a socket. */
 function thousandsOfPeers(): UapiDevice['peers'] {
-  return Array.from({ length: 5_000 }, () => [...device.peers]).flat();
+  return Array.from({ length: 2_000 }, () => [...device.peers]).flat();
 }
 
 /** Turns of the event loop, in which everything that is ready runs. */

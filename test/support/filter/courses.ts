@@ -224,7 +224,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
 
 const icmp = { type: 'icmp' as const, first: 0 };
 
-/** The same course, in which some rules are staged, and some are for ICMP. */
+/** A course in which some of the rules are staged, and some are for ICMP. */
 export function withStaged(course: readonly Step[]): Step[] {
   return course.map((step, i) => {
     if (step.type !== 'rules') return step;
