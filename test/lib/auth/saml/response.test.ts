@@ -75,6 +75,7 @@ test('a good answer gives the account that its signed assertion names', async (t
     email: 'person@example.com',
     emailFrom: 'the NameID',
     attributes: [],
+    groups: undefined,
     sessionIndex: 's1',
   });
   const lifeMs = expiresAt.getTime() - madeAtMs;
