@@ -133,7 +133,7 @@ test.serial('who is over the quota reaches the portal and nothing else', async (
   t.true(await canPing(host, LAN4), 'the quota is not used up');
   await host.run('iperf3', '-c', LAN4, '-p', `${LIMITED_PORT}`, '-n', '3M');
   await host.run('iperf3', '-c', LAN4, '-p', `${LIMITED_PORT}`, '-n', '3M', '-R').catch(() => null);
-  await until('the end of the quota', async () => !(await canPing(host, LAN4, 1)), 15_000);
+  await until('the end of the quota', async () => !(await canPing(host, LAN4, 1)));
   const user = await postern.read('user', id);
   t.is(user['quota_exceeded'], true);
   const used = Number(user['quota_used']);

@@ -13,6 +13,8 @@ export const alone = [
   'test/dataplane/worker-link.test.ts',
   // The time of a start.
   'test/e2e/first-start.test.ts',
+  // TCP comes to its limit.
+  'test/e2e/limits.test.ts',
   // A worker that died serves again within a second.
   'test/e2e/restart.test.ts',
   // Workers that end are back within 1.5 s.
