@@ -13,5 +13,5 @@ export default {
   extensions: ['ts'],
   files: isAlone ? aloneWithWorkers : ofDataplane.filter((file) => !alone.includes(file)),
   concurrency: isAlone ? 1 : 2,
-  timeout: isAlone ? '5m' : '60s',
+  timeout: isAlone ? '5m' : '3m',
 };
