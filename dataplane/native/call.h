@@ -134,6 +134,8 @@ inline const char* error_name(int error) {
     case EPERM: return "EPERM";
     case EACCES: return "EACCES";
     case ENOENT: return "ENOENT";
+    case ESRCH: return "ESRCH";
+    case EEXIST: return "EEXIST";
     case EBUSY: return "EBUSY";
     case EADDRINUSE: return "EADDRINUSE";
     case EAFNOSUPPORT: return "EAFNOSUPPORT";

@@ -117,12 +117,13 @@ async function routeDevice(
 function routesIn(text: string | undefined): { routes?: string[] } {
   if (text === undefined) return {};
   if (text === NO_ROUTES) return { routes: [] };
-  return {
-    routes: text
-      .split(',')
-      .map((member) => member.trim())
-      .filter((member) => member !== ''),
-  };
+  const routes = text
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '');
+  // An unset variable of a shell must not cut off a branch.
+  if (routes.length === 0) throw new Error('routes is missing; give networks, or none');
+  return { routes };
 }
 
 async function listDevices(

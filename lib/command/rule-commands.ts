@@ -48,8 +48,8 @@ export const ruleCommands: Partial<Record<CommandName, Run>> = {
   'rule list': listRules,
   'rule create': createRule,
   'rule update': updateRule,
-  'rule enable': (...asked) => switchRule(...asked, true),
-  'rule disable': (...asked) => switchRule(...asked, false),
+  'rule enable': (config, database, command) => switchRule(config, database, command, true),
+  'rule disable': (config, database, command) => switchRule(config, database, command, false),
   'rule delete': deleteRule,
 };
 

@@ -27,6 +27,7 @@ import {
   refuseFixed,
 } from '../records/effective-configuration.ts';
 import { judgeDocuments } from './provider-documents.ts';
+import { forgetTrust } from './provider-trust.ts';
 import { standingProviders } from '../auth/identity/standing-providers.ts';
 import {
   logo,
@@ -105,8 +106,9 @@ export function saveConfiguration(
     const written = await saveChanges(present, changes, transaction);
     const { openid_connect_providers: openid, saml_identity_providers: saml } = changes;
     if (openid === undefined && saml === undefined) return written;
-    const standing = standingProviders(effectiveConfiguration(written, context.fixed));
-    await forgetGroupsOfOthers(database, standing, transaction);
+    const lists = effectiveConfiguration(written, context.fixed);
+    await forgetTrust(database, lists, transaction);
+    await forgetGroupsOfOthers(database, standingProviders(lists), transaction);
     return written;
   };
   const { default_action: action = present.default_action } = changes;

@@ -6,11 +6,14 @@ import {
   type Authority,
   type Database,
   isTrusted,
+  markTrusted,
   type OpenidConnectProvider,
   type SamlIdentityProvider,
+  type Transaction,
 } from '../../models/index.ts';
 import { oidcAuthority, samlAuthority } from '../auth/identity/authority.ts';
 import { ProviderRefusal } from '../auth/identity/refusal.ts';
+import type { ProviderLists } from '../auth/identity/standing-providers.ts';
 import type { SamlValues } from './providers.ts';
 
 /** Which of these entries name a group of administrators and are not trusted, by their place. */
@@ -25,6 +28,32 @@ export async function untrustedPlaces(
     if (authority === null || !(await isTrusted(database, authority))) places.add(place);
   }
   return places;
+}
+
+/**
+ * Removes the marks of entries that are gone or lead elsewhere, so that none comes back with an
+ * entry of the same name.
+ */
+export async function forgetTrust(
+  database: Database,
+  { openid_connect_providers: openid, saml_identity_providers: saml }: ProviderLists,
+  transaction: Transaction,
+): Promise<void> {
+  const marks = await database.models.TrustedProvider.findAll({ transaction, lock: true });
+  for (const mark of marks) {
+    const entries = mark.kind === 'oidc' ? openid : saml;
+    const entry = entries.find(({ id }) => id === mark.provider_id);
+    // Where metadata cannot be read now, the mark counts again only for whom it was set.
+    const authority = entry === undefined ? undefined : await authorityOf(database, entry);
+    if (authority === null || authority?.authority === mark.authority) continue;
+    const { kind, provider_id } = mark;
+    await markTrusted(
+      database,
+      { kind, provider_id, authority: mark.authority },
+      false,
+      transaction,
+    );
+  }
 }
 
 async function authorityOf(

@@ -17,7 +17,7 @@ import {
   type User,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import { isUuid, joi, resource } from '../judge/fields.ts';
+import { isReadableId, isUuid, joi, resource } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import { watchFailures } from '../policy/watch.ts';
 import { lockRecord, type RecordContext } from '../records/collection.ts';
@@ -116,7 +116,8 @@ export class Members {
   }
 
   async #existing(name: string): Promise<User> {
-    const user = (await findUsers(this.#database, [name])).get(keyOf(name));
+    const found = isReadableId(name) ? await findUsers(this.#database, [name]) : null;
+    const user = found?.get(keyOf(name));
     if (user === undefined) throw new ApiError('not_found');
     return user;
   }

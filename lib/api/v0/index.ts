@@ -2,7 +2,6 @@
 
 import type { Plugin, Request, ResponseToolkit } from '@hapi/hapi';
 import { seesSecrets } from '../../auth/scopes.ts';
-import { isObject } from '../../judge/judge.ts';
 import { withoutSecrets } from '../../records/secrets.ts';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
 import { apiTokenRoutes } from './api-tokens.ts';
@@ -26,11 +25,15 @@ import { samlMetadataRoutes } from './saml-metadata.ts';
 import { trustedProviderRoutes } from './trusted-providers.ts';
 import { Users } from '../../users/users.ts';
 
-/** Answers null in place of secrets to whoever may only read. Lists as text do it themselves. */
+/**
+ * Answers null in place of secrets to whoever may only read. Lists as text do it themselves, and
+ * streams hold none.
+ */
 function hideSecrets(request: Request, h: ResponseToolkit): symbol {
   const { response } = request;
-  if (!(response instanceof Error) && !seesSecrets(request) && isObject(response.source))
-    Object.assign(response, { source: withoutSecrets(response.source) });
+  if (response instanceof Error || response.variety !== 'plain' || seesSecrets(request))
+    return h.continue;
+  Object.assign(response, { source: withoutSecrets(response.source) });
   return h.continue;
 }
 

@@ -11,12 +11,14 @@ import { type Database, readAuditEntries } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
+/** As the command line calls it: with the standard input too. */
 async function runLine(database: Database, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   const run = policyTestCommands[parsed.command.words] ?? ruleCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no such command: ${line}`);
-  return run(configOf({}), database, parsed.command);
+  const asked = [configOf({}), database, parsed.command, async () => ''] as const;
+  return (run as (...all: typeof asked) => Promise<Outcome>)(...asked);
 }
 
 const WIKI = 'policy-test create --name wiki --destination 10.0.0.5 --protocol tcp --port 443';

@@ -61,6 +61,7 @@ for (const kind of databaseKinds()) {
       action: { to: 'drop' },
       destination: { to: '10.0.0.1' },
       enabled: { to: true },
+      enforced: { to: true },
     });
   });
 

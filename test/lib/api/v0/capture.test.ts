@@ -169,3 +169,13 @@ for (const kind of databaseKinds())
     // There is no data plane.
     t.is((await send('GET', path)).status, 503);
   });
+
+test('a token for captures alone gets packets', async (t) => {
+  const scene = await open(t);
+  const api_token = { name: 'wireshark', scopes: ['capture'] };
+  const made = await scene.gateway.api.post<{ token: string }>('/v0/api_tokens', { api_token });
+  const capture = await RunningCapture.begin(scene, 'duration=30', made.token);
+  t.is(capture.response.statusCode, 200);
+  await scene.laptop.udp('198.51.100.9', 7, 'hello');
+  t.is((await capture.packets(2)).length, 2);
+});

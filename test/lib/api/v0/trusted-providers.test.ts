@@ -35,9 +35,22 @@ for (const kind of surfaces())
     t.true(await isTrusted(database, { kind: 'oidc', provider_id: 'okta', authority }));
     t.is((await put('oidc/okta', false, 'PATCH')).body.data.trusted, false);
     t.false(await isTrusted(database, { kind: 'oidc', provider_id: 'okta', authority }));
+    await put('oidc/okta', true);
+    const save = (providers: object[]) =>
+      send('PATCH', '/v0/configuration', {
+        body: { configuration: { openid_connect_providers: providers } },
+      });
+    const elsewhere = `${(await openProvider(t)).origin}/discovery`;
+    for (const other of [[oidcEntry({ discovery_document_uri: elsewhere })], []]) {
+      await put('oidc/okta', true);
+      t.is((await save(other)).status, 200);
+      const back = await save(configuration.openid_connect_providers);
+      t.is(back.status, 200, back.text);
+      t.is((await send('GET', path)).body.data[0].trusted, false, 'the mark does not come back');
+    }
     for (const none of ['oidc/none', 'other/okta']) t.is((await put(none, true)).status, 404, none);
     const entries = await database.models.AuditEntry.findAll({
       where: { kind: 'trusted_provider' },
     });
-    t.is(entries.length, 2);
+    t.is(entries.length, 6);
   });
