@@ -38,6 +38,8 @@ export async function judgeDocuments(
     const detail = details.get(index);
     if (detail !== undefined) addFault(entryFaults, detail.field, metadataFault(detail.fault));
   });
+  judgeNaming('openid_connect_providers', 'groups_claim', openid, present, faults);
+  judgeNaming('saml_identity_providers', 'groups_attribute', saml, present, faults);
   await judgeTrust(database, 'openid_connect_providers', openid, present, faults);
   await judgeTrust(database, 'saml_identity_providers', saml, present, faults);
   const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
@@ -45,6 +47,26 @@ export async function judgeDocuments(
     const reason = reasons.get(index);
     if (reason !== undefined)
       addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
+  });
+}
+
+/** Adds the faults of entries that say what groups mean, and not where they are named. */
+function judgeNaming(
+  list: keyof typeof documentFields,
+  field: 'groups_claim' | 'groups_attribute',
+  entries: readonly (OpenidConnectProvider | SamlValues)[],
+  present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
+  faults: Faults,
+): void {
+  judgeEntries(list, entries.length, faults, (index, entryFaults) => {
+    const entry = entries[index];
+    // What is not sent stays as it is.
+    const before = present[list].find(({ id }) => id === entry?.id);
+    const whole: Partial<Record<string, unknown>> = { ...before, ...entry };
+    const isSet = (name: string): boolean => (whole[name] ?? null) !== null;
+    const needsNames =
+      whole['groups_create'] === true || isSet('groups_map') || isSet('admin_group');
+    if (needsNames && !isSet(field)) addFault(entryFaults, field, messages.groupsUnnamed);
   });
 }
 

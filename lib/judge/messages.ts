@@ -40,6 +40,7 @@ export const messages = {
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',
   badGroupNames:
     'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000',
+  groupsUnnamed: 'is missing; groups_map, groups_create and admin_group need it',
   notTrusted:
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
   besidePorts: 'must be null where port_type or port_range is set; only tcp and udp have ports',

@@ -156,7 +156,8 @@ export function* reconcilerMetrics(
   yield single(name('failing'), 'gauge', failing, flag(work.isFailing));
   const closed = 'Whether no packet passes, because the database is away for too long.';
   yield single('wg_gateway_database_away', 'gauge', closed, flag(work.isClosed));
-  const over = 'Users whose devices pass nothing until the next month, because of their quota.';
+  const over =
+    'Users whose devices reach nothing but the gateway until the next month, because of their quota.';
   yield single('wg_gateway_users_over_quota', 'gauge', over, work.usersOverQuota);
   const byTable = { devices: 0, rules: 0 };
   for (const { table } of problems()) byTable[table] += 1;

@@ -65,7 +65,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: names of groups are bounded`, async (t) => {
     const { openid, put } = await open(t);
     const faultsOf = async (fields: object) => {
-      const answer = await put([{ ...openid, ...fields }], []);
+      const answer = await put([{ ...openid, groups_claim: 'groups', ...fields }], []);
       return faultsIn(answer)['openid_connect_providers'];
     };
     const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`g${i}`, 'g']));
@@ -83,6 +83,15 @@ for (const kind of databaseKinds()) {
       t.deepEqual(await faultsOf({ groups_map }), [{ groups_map: ['is invalid'] }]);
     for (const name of ['groups_claim', 'admin_group'])
       t.truthy((await faultsOf({ [name]: long }))?.[0]?.[name], name);
+    const unnamed = {
+      groups_claim: ['is missing; groups_map, groups_create and admin_group need it'],
+    };
+    const alone = { ...openid, groups_create: true };
+    t.deepEqual(faultsIn(await put([alone], []))['openid_connect_providers'], [unnamed]);
+    t.is((await put([{ ...alone, groups_claim: 'groups' }], [])).status, 200);
+    t.is((await put([alone], [])).status, 200, 'what is not sent stays');
+    const less = faultsIn(await put([{ ...alone, groups_claim: null }], []));
+    t.deepEqual(less['openid_connect_providers'], [unnamed]);
   });
 
   test(`${kind}: a group of administrators needs the mark of trust`, async (t) => {

@@ -46,6 +46,7 @@ test('texts are those of docs/api.md', (t) => {
     'must be 600, 3600 or 86400',
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',
     'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000',
+    'is missing; groups_map, groups_create and admin_group need it',
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
     'must be null where port_type or port_range is set; only tcp and udp have ports',
   ]);

@@ -21,6 +21,7 @@ test('of the files that want the machine for themselves, those with packets are 
   t.deepEqual(aloneWithWorkers, [
     'test/dataplane/worker-link.test.ts',
     'test/e2e/first-start.test.ts',
+    'test/e2e/limits.test.ts',
     'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',
   ]);
