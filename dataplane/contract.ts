@@ -93,11 +93,6 @@ export function groupScope(number: number): string {
   return `${GROUP_MARK}${number}`;
 }
 
-/** The number of the group that has a scope; null: it is another scope. */
-export function groupOfScope(name: string): number | null {
-  return name.startsWith(GROUP_MARK) ? Number(name.slice(1)) : null;
-}
-
 const STAGED_MARK = '~';
 
 /**
@@ -111,6 +106,12 @@ export function stagedScope(name: string): string {
 /** The scope beside which a scope has staged rules; null: its rules are enforced. */
 export function besideScope(name: string): string | null {
   return name.startsWith(STAGED_MARK) ? name.slice(STAGED_MARK.length) : null;
+}
+
+/** The number of the group that a scope belongs to, staged or not; null: it is of no group. */
+export function groupOfScope(name: string): number | null {
+  const scope = besideScope(name) ?? name;
+  return scope.startsWith(GROUP_MARK) ? Number(scope.slice(1)) : null;
 }
 
 /** Everything that may change while a gateway runs. Compared by value, entry by entry. */

@@ -283,10 +283,9 @@ const STAGED_OF_GROUPS = stagedScope(GROUPS_SCOPE);
 
 /** Where the rules of a scope are compiled: those of all groups are together. */
 function placeOf(scope: string): { readonly place: string; readonly group: number | null } {
-  const beside = besideScope(scope);
-  const group = groupOfScope(beside ?? scope);
+  const group = groupOfScope(scope);
   if (group === null) return { place: scope, group };
-  return { place: beside === null ? GROUPS_SCOPE : STAGED_OF_GROUPS, group };
+  return { place: besideScope(scope) === null ? GROUPS_SCOPE : STAGED_OF_GROUPS, group };
 }
 
 /** The scope of a rule by where it is compiled, and by its group. */

@@ -53,7 +53,7 @@ export {
 } from './fields/field.ts';
 export { limit, quota } from './fields/limits.ts';
 export { groupFields, GROUPS_MAX, GROUPS_OF_USER_MAX, MANUAL } from './fields/group.ts';
-export type { GroupsProblem, ProviderKind } from './fields/identity.ts';
+export type { GroupsProblem, GroupsSaid, ProviderKind } from './fields/identity.ts';
 export {
   type OpenidConnectProvider,
   openidProviderFields,

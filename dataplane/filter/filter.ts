@@ -229,7 +229,7 @@ export class Filter {
     let at = OF_OWNER;
     let found = NO_MATCH;
     for (; at <= last; at++) {
-      const { staged } = at === OF_OWNER ? scope : at === OF_GROUP ? this.#groups : this.#global;
+      const { staged } = this.#scopeAt(at, scope);
       const family = packet.version === 4 ? staged?.ipv4 : staged?.ipv6;
       if (family == null) continue;
       found =

@@ -64,9 +64,14 @@ export function decideIn(family: Family, packet: InnerPacket): number {
     const dropped = findPort(table, node, kind - TCP_ACCEPT + TCP_DROP, port);
     if (dropped !== NO_MATCH) return (dropped << CLASS_BITS) | DROP_PORT;
   }
-  const accepted = table.accepts[node]!;
+  return plainMatch(table, node);
+}
+
+/** What the rules without ports of a node or an entry decide. */
+function plainMatch({ accepts, drops }: CompiledTable, place: number): number {
+  const accepted = accepts[place]!;
   if (accepted !== -1) return (accepted << CLASS_BITS) | ACCEPT;
-  const dropped = table.drops[node]!;
+  const dropped = drops[place]!;
   return dropped !== -1 ? (dropped << CLASS_BITS) | DROP : NO_MATCH;
 }
 
@@ -101,7 +106,7 @@ export function decideInGroups(family: Family, packet: InnerPacket, groups: stri
 
 /** What one entry of a table of groups decides. */
 function matchOf(table: CompiledTable, entry: number, packet: InnerPacket): number {
-  const { rangeStarts, accepts, drops } = table;
+  const { rangeStarts } = table;
   const hasPorts = rangeStarts[entry * KINDS]! < rangeStarts[(entry + 1) * KINDS]!;
   const kind = hasPorts ? kindOf(packet) : NO_KIND;
   if (kind === UNKNOWN_KIND) return UNSAFE_FRAGMENT;
@@ -112,8 +117,7 @@ function matchOf(table: CompiledTable, entry: number, packet: InnerPacket): numb
     const dropped = findRange(table, entry * KINDS + kind - TCP_ACCEPT + TCP_DROP, port);
     if (dropped !== NO_MATCH) return (dropped << CLASS_BITS) | DROP_PORT;
   }
-  if (accepts[entry] !== -1) return (accepts[entry]! << CLASS_BITS) | ACCEPT;
-  return drops[entry] === -1 ? NO_MATCH : (drops[entry]! << CLASS_BITS) | DROP;
+  return plainMatch(table, entry);
 }
 
 /** The entry of a group between two others, or -1. */

@@ -3,7 +3,6 @@
 // docs/api.md#administrators-by-group.
 
 import {
-  type Authority,
   type Database,
   isTrusted,
   markTrusted,
@@ -11,8 +10,7 @@ import {
   type SamlIdentityProvider,
   type Transaction,
 } from '../../models/index.ts';
-import { oidcAuthority, samlAuthority } from '../auth/identity/authority.ts';
-import { ProviderRefusal } from '../auth/identity/refusal.ts';
+import { authorityOf } from '../auth/identity/authority.ts';
 import type { ProviderLists } from '../auth/identity/standing-providers.ts';
 import type { SamlValues } from './providers.ts';
 
@@ -24,7 +22,8 @@ export async function untrustedPlaces(
   const places = new Set<number>();
   for (const [place, entry] of entries) {
     if ((entry.admin_group ?? null) === null) continue;
-    const authority = await authorityOf(database, entry);
+    // Metadata do not depend on our own address.
+    const authority = await authorityOf(database, entry as SamlIdentityProvider);
     if (authority === null || !(await isTrusted(database, authority))) places.add(place);
   }
   return places;
@@ -44,28 +43,9 @@ export async function forgetTrust(
     const entries = mark.kind === 'oidc' ? openid : saml;
     const entry = entries.find(({ id }) => id === mark.provider_id);
     // Where metadata cannot be read now, the mark counts again only for whom it was set.
-    const authority = entry === undefined ? undefined : await authorityOf(database, entry);
+    const authority =
+      entry === undefined ? undefined : await authorityOf(database, entry, transaction);
     if (authority === null || authority?.authority === mark.authority) continue;
-    const { kind, provider_id } = mark;
-    await markTrusted(
-      database,
-      { kind, provider_id, authority: mark.authority },
-      false,
-      transaction,
-    );
-  }
-}
-
-async function authorityOf(
-  database: Database,
-  entry: OpenidConnectProvider | SamlValues,
-): Promise<Authority | null> {
-  if ('discovery_document_uri' in entry) return oidcAuthority(entry);
-  try {
-    // Metadata do not depend on our own address.
-    return await samlAuthority(database, entry as SamlIdentityProvider);
-  } catch (error) {
-    if (error instanceof ProviderRefusal) return null;
-    throw error;
+    await markTrusted(database, mark, false, transaction);
   }
 }

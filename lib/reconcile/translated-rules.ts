@@ -91,7 +91,7 @@ export class TranslatedRules {
     const before = this.#rules.get(id);
     const scope = row === null ? '' : this.#hold(row);
     if (before !== undefined) {
-      const group = groupOfScope(besideScope(before.scope) ?? before.scope);
+      const group = groupOfScope(before.scope);
       if (group !== null) this.#numbers.release(group);
       this.#timed.delete(before);
       this.#due.delete(before);

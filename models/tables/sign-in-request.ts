@@ -12,7 +12,7 @@ import {
   Model,
 } from 'sequelize';
 import { encryptedJsonColumn, nullable, type TableContext } from './columns.ts';
-import type { GroupsProblem, ProviderKind } from '../fields/identity.ts';
+import type { GroupsSaid, ProviderKind } from '../fields/identity.ts';
 import type { ProviderAccount } from './identity.ts';
 
 /** What only this gateway and the provider know of a sign-in; each protocol has its own part. */
@@ -33,9 +33,7 @@ export interface SignInSecrets {
     isBindable: boolean;
     sessionIndex?: string | null;
     /** What it says of groups; left out where the entry does not ask. */
-    groups?:
-      | { readonly names: readonly string[] }
-      | { readonly problem: Exclude<GroupsProblem, 'left_out'> };
+    groups?: GroupsSaid;
   };
   /** For a test sign-in: the session of the administrator who began it. It signs nobody in. */
   testBy?: string;

@@ -7,6 +7,7 @@ import type {
   Database,
   OpenidConnectProvider,
   SamlIdentityProvider,
+  Transaction,
 } from '../../../models/index.ts';
 import { metadataOf } from '../saml/provider-metadata.ts';
 import { ProviderRefusal } from './refusal.ts';
@@ -23,9 +24,25 @@ export function oidcAuthority({
 export async function samlAuthority(
   database: Database,
   provider: SamlIdentityProvider,
+  transaction?: Transaction,
 ): Promise<Authority> {
-  const { entityId } = await metadataOf(database, provider);
+  const { entityId } = await metadataOf(database, provider, transaction);
   return { kind: 'saml', provider_id: provider.id, authority: entityId };
+}
+
+/** Of an entry of either list; null where its metadata cannot be read. */
+export async function authorityOf(
+  database: Database,
+  entry: OpenidConnectProvider | SamlIdentityProvider,
+  transaction?: Transaction,
+): Promise<Authority | null> {
+  if ('discovery_document_uri' in entry) return oidcAuthority(entry);
+  try {
+    return await samlAuthority(database, entry, transaction);
+  } catch (error) {
+    if (error instanceof ProviderRefusal) return null;
+    throw error;
+  }
 }
 
 /** An entry of either list; its authority is null where its metadata cannot be read. */
@@ -49,10 +66,7 @@ export async function authoritiesOf(
     authority: oidcAuthority(entry),
   }));
   for (const entry of configuration.saml_identity_providers) {
-    const authority = await samlAuthority(database, entry).catch((error: unknown) => {
-      if (error instanceof ProviderRefusal) return null;
-      throw error;
-    });
+    const authority = await authorityOf(database, entry);
     entries.push({ kind: 'saml', id: entry.id, label: entry.label, authority });
   }
   return entries;

@@ -8,9 +8,10 @@ import {
   GROUPS_MAX,
   GROUPS_OF_USER_MAX,
   type GroupsProblem,
+  type GroupsSaid,
 } from '../../../models/index.ts';
 import { bad, doubtful, type Finding, good } from './finding.ts';
-import { type GroupsSaid, NAMES_BYTES_MAX, NAMES_MAX } from './groups.ts';
+import { NAMES_BYTES_MAX, NAMES_MAX } from './groups.ts';
 import { methodOf } from './method.ts';
 import { type ProviderLists, standingProviders } from './standing-providers.ts';
 

@@ -6,6 +6,7 @@ import {
   type Authority,
   type Database,
   type GroupsProblem,
+  type GroupsSaid,
   type Identity,
   isTrusted,
   type OpenidConnectProvider,
@@ -19,10 +20,6 @@ import { methodOf } from './method.ts';
 /** The most names that are read of one person, and their bytes: a sign-in may wait with them. */
 export const NAMES_MAX = 1_000;
 export const NAMES_BYTES_MAX = 32_768;
-
-/** What a provider says: the names of groups as it writes them, or why they cannot be read. */
-export type GroupsSaid =
-  { readonly names: readonly string[] } | { readonly problem: Exclude<GroupsProblem, 'left_out'> };
 
 /** What an entry makes of names; both protocols have the same fields. */
 export type GroupsEntry = Pick<

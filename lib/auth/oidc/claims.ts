@@ -3,8 +3,12 @@
 // no e-mail address for accounts without a mailbox, Google names the organisation in `hd`.
 // docs/api.md#sign-in.
 
-import { type OpenidConnectProvider, openidProviderFields } from '../../../models/index.ts';
-import { type GroupsSaid, readNames } from '../identity/groups.ts';
+import {
+  type GroupsSaid,
+  type OpenidConnectProvider,
+  openidProviderFields,
+} from '../../../models/index.ts';
+import { readNames } from '../identity/groups.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 
 /** The claims that may hold the e-mail address; the first one is the default. */

@@ -16,6 +16,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import type {
+  GroupsSaid,
   Database,
   OpenidConnectProvider,
   ProviderTokens,
@@ -23,7 +24,6 @@ import type {
   TestReport,
 } from '../../../models/index.ts';
 import { DocumentError } from '../documents.ts';
-import type { GroupsSaid } from '../identity/groups.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';

@@ -4,7 +4,8 @@
 // profiles, section 4.1.4.
 
 import type { Element } from '@xmldom/xmldom';
-import { type GroupsSaid, readNames } from '../identity/groups.ts';
+import type { GroupsSaid } from '../../../models/index.ts';
+import { readNames } from '../identity/groups.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { addressesOf, CLOCK_SKEW_MS, type SamlSetup } from './service-provider.ts';
 import { parseMessage, refuse } from './shape.ts';

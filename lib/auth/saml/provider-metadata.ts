@@ -2,7 +2,12 @@
 // entry's address, else those of the entry itself. They are parsed once in the verifier's thread
 // and remembered.
 
-import { type Database, type MetadataEntry, readFetchedMetadata } from '../../../models/index.ts';
+import {
+  type Database,
+  type MetadataEntry,
+  readFetchedMetadata,
+  type Transaction,
+} from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
@@ -23,8 +28,9 @@ export interface ServedMetadata extends SamlMetadata {
 export async function metadataOf(
   database: Database,
   entry: MetadataEntry,
+  transaction?: Transaction,
 ): Promise<ServedMetadata> {
-  const row = await readFetchedMetadata(database, entry);
+  const row = await readFetchedMetadata(database, entry, transaction);
   const text = row?.document ?? entry.metadata;
   if (text === '') {
     const why = row?.problem ?? 'not asked for yet';

@@ -6,12 +6,12 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  type GroupsSaid,
   type ProviderAccount,
   type SamlIdentityProvider,
   type SessionAtProvider,
   useAssertion,
 } from '../../../models/index.ts';
-import type { GroupsSaid } from '../identity/groups.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';

@@ -11,13 +11,13 @@ import {
   storedValues,
 } from '../../configuration/configuration.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
+import { authorityOf } from '../../auth/identity/authority.ts';
 import { metadataState } from '../../auth/saml/metadata-state.ts';
 import { faultLine } from '../kit/attempt.ts';
 import { formView, type Typed, typedIn } from '../kit/form.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { entriesOf, findEntry, refuseFixedList, saveList } from '../parts/provider-entries.ts';
 import {
-  authorityOf,
   entryFaults,
   entryOf,
   type ProviderEntry,
@@ -59,7 +59,7 @@ export function providerPages(web: Web): ServerRoute[] {
         ),
         adminPage('GET', `${base}/{id}`, async (request, h) => {
           const { present } = await findEntry(web, form, request);
-          const mark = { [TRUSTED]: await hasTrust(web, form, present) };
+          const mark = { [TRUSTED]: await hasTrust(web, present) };
           const typed = typedEntry(form, { ...present, ...mark });
           return showForm(web, form, request, h, { present, typed });
         }),
@@ -89,7 +89,7 @@ async function showProviders(
         id: entry.id,
         label: entry.label,
         makesUsers: entry.auto_create_users,
-        isTrusted: await hasTrust(web, form, entry),
+        isTrusted: await hasTrust(web, entry),
       });
     groups.push({
       kind: form.kind,
@@ -217,7 +217,6 @@ async function remove(
     web.pages.flash(h, 'failed', faultLine(faults));
     return web.pages.redirect(h, PROVIDERS);
   }
-  await saveTrust(web, request, form, present.id, false, present);
   web.pages.flash(h, 'done', `${present.label} is removed. Nobody signs in through it any more.`);
   return web.pages.redirect(h, PROVIDERS);
 }
@@ -240,25 +239,23 @@ async function saveTrust(
   form: ProviderForm,
   id: string,
   trusted: boolean,
-  gone?: ProviderEntry,
 ): Promise<void> {
   await web.recall.refresh();
-  const entry = gone ?? (await entriesOf(web, form)).find((one) => one.id === id);
-  const authority = entry === undefined ? null : await authorityOf(web.services.database, entry);
-  if (entry === undefined || authority === null) return;
-  if ((await hasTrust(web, form, entry)) === trusted) return;
-  const mark = { kind: form.kind, provider_id: id, authority };
+  const { database } = web.services;
+  const entry = (await entriesOf(web, form)).find((one) => one.id === id);
+  const mark = entry === undefined ? null : await authorityOf(database, entry);
+  if (mark === null || (await isTrusted(database, mark)) === trusted) return;
   await web.writes.run(request, {
     scopes: { configuration: true },
     judge: async () => mark,
-    write: (transaction) => markTrusted(web.services.database, mark, trusted, transaction),
+    write: (transaction) => markTrusted(database, mark, trusted, transaction),
   });
 }
 
-async function hasTrust(web: Web, { kind }: ProviderForm, entry: ProviderEntry): Promise<boolean> {
-  const authority = await authorityOf(web.services.database, entry);
-  if (authority === null) return false;
-  return isTrusted(web.services.database, { kind, provider_id: entry.id, authority });
+/** Whether the entry is trusted as it is now. */
+async function hasTrust({ services: { database } }: Web, entry: ProviderEntry): Promise<boolean> {
+  const authority = await authorityOf(database, entry);
+  return authority !== null && isTrusted(database, authority);
 }
 
 function withLocked(

@@ -2,16 +2,10 @@
 // entry of the configuration, and which messages belong to that entry. A client secret is never
 // sent to a browser; a field that is left empty does not change it.
 
-import type {
-  Database,
-  OpenidConnectProvider,
-  SamlIdentityProvider,
-} from '../../../models/index.ts';
+import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import type { Faults } from '../../judge/judge.ts';
-import { ProviderRefusal } from '../../auth/identity/refusal.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
 import { tryOidcProvider, trySamlProvider } from '../../auth/identity/try-provider.ts';
-import { metadataOf } from '../../auth/saml/provider-metadata.ts';
 import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
 import type { Web } from '../kit/web.ts';
 
@@ -340,21 +334,4 @@ export async function tryEntry(
         services.discoveryLimits,
       )
     : trySamlProvider(entry as SamlIdentityProvider, new Date(), services.discoveryLimits);
-}
-
-/**
- * Whom a mark of trust means: the id alone does not say it, because the entry could be changed to
- * lead to another provider. Null if the entry leads to none.
- */
-export async function authorityOf(
-  database: Database,
-  entry: ProviderEntry,
-): Promise<string | null> {
-  if ('discovery_document_uri' in entry) return entry.discovery_document_uri;
-  try {
-    return (await metadataOf(database, entry)).entityId;
-  } catch (error) {
-    if (error instanceof ProviderRefusal) return null;
-    throw error;
-  }
 }

@@ -115,10 +115,9 @@ function slowLimit(
  */
 export function withoutNumbers({ peers, rules }: GatewayConfig): GatewayConfig {
   const nameOf = (scope: string): string => {
-    const beside = besideScope(scope);
-    if (groupOfScope(beside ?? scope) === null) return scope;
+    if (groupOfScope(scope) === null) return scope;
     return [
-      beside === null ? 'enforced' : 'staged',
+      besideScope(scope) === null ? 'enforced' : 'staged',
       'group of',
       ...(rules.get(scope) ?? []).map(({ id }) => id).sort(),
     ].join(' ');

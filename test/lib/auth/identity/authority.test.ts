@@ -1,10 +1,14 @@
 // Who an entry leads to: the mark of trust is for that, whatever else of the entry changes.
 
 import test from 'ava';
-import { oidcAuthority, samlAuthority } from '../../../../lib/auth/identity/authority.ts';
+import {
+  authorityOf,
+  oidcAuthority,
+  samlAuthority,
+} from '../../../../lib/auth/identity/authority.ts';
 import { ENTITY_ID, idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
 import { openDatabase } from '../../../support/database/databases.ts';
-import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlMetadata, signOnService } from '../../../support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 test('an OpenID entry leads to its discovery document', (t) => {
@@ -25,4 +29,13 @@ test('a SAML entry leads to the entity of its metadata', async (t) => {
   t.deepEqual((await samlAuthority(database, entry)) as object, authority);
   const bad = samlEntry({ metadata: '<x/>' });
   await t.throwsAsync(samlAuthority(database, bad), { name: 'ProviderRefusal' });
+});
+
+test('trust is in an address or an entity id; metadata that cannot be read lead to nobody', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const address = oidcEntry().discovery_document_uri;
+  t.is((await authorityOf(database, oidcEntry()))?.authority, address);
+  const ofSaml = await authorityOf(database, samlEntry({ metadata: samlMetadata() }));
+  t.is(typeof ofSaml?.authority, 'string');
+  t.is(await authorityOf(database, samlEntry({ metadata: '<x/>' })), null);
 });

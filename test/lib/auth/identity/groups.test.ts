@@ -4,13 +4,12 @@
 import test from 'ava';
 import {
   type GroupsEntry,
-  type GroupsSaid,
   NAMES_BYTES_MAX,
   NAMES_MAX,
   readNames,
   takeGroups,
 } from '../../../../lib/auth/identity/groups.ts';
-import { type Database, markTrusted } from '../../../../models/index.ts';
+import { type Database, type GroupsSaid, markTrusted } from '../../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 

@@ -2,7 +2,6 @@
 
 import test from 'ava';
 import {
-  authorityOf,
   entryFaults,
   entryOf,
   providerForms,
@@ -10,8 +9,6 @@ import {
   typedEntry,
 } from '../../../../lib/web/parts/provider-form.ts';
 import { typedFrom } from '../../../../lib/web/kit/form.ts';
-import { openDatabase } from '../../../support/database/databases.ts';
-import { samlMetadata } from '../../../support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const { oidc, saml } = providerForms;
@@ -81,11 +78,6 @@ test('messages of other entries are none of this form', (t) => {
   t.deepEqual(entryFaults({ base: ['x'] }, 'openid_connect_providers', 0), { base: ['x'] });
 });
 
-test('trust is in an address or an entity id; metadata that cannot be read lead to nobody', async (t) => {
-  const database = await openDatabase(t, 'sqlite');
-  const address = oidcEntry().discovery_document_uri;
-  t.is(await authorityOf(database, oidcEntry()), address);
-  t.is(typeof (await authorityOf(database, samlEntry({ metadata: samlMetadata() }))), 'string');
-  t.is(await authorityOf(database, samlEntry({ metadata: '<x/>' })), null);
+test('the form of SAML is that of its list', (t) => {
   t.is(saml.list, 'saml_identity_providers');
 });
