@@ -11,6 +11,7 @@ export default {
     '!test/browser/**',
     '!test/ops/**',
     '!test/attacks/**',
+    '!test/artefacts/**',
     ...withoutAlone,
   ],
   concurrency: 2,

@@ -4,7 +4,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { migrate } from '../../../models/index.ts';
-import { type ApiProcess, startApi } from '../../support/api/api-process.ts';
+import { type ApiProcess, type ApiServer, startProcess } from '../../support/api/api-process.ts';
 import {
   databaseKinds,
   makePlace,
@@ -14,7 +14,10 @@ import {
 import { judgeAnswer } from '../../support/api/openapi.ts';
 import { newKey, openServer, refused } from '../../support/api/server.ts';
 
-type Send = ApiProcess['send'];
+type Send = ApiServer['send'];
+
+/** Processes that serve the databases of all tests here; more processes only take longer to start. */
+const processes: ApiProcess[] = [];
 
 /** Servers on one database: each request goes to the next of them. */
 interface Servers {
@@ -35,9 +38,10 @@ async function openServers(
   }
   const place = await makePlace(t, kind);
   await migrate(await openAt(t, place));
-  const processes: ApiProcess[] = [];
-  for (let i = 0; i < count; i += 1) processes.push(await startApi(t, place, settings));
-  const sends = processes.map(({ send }): Send => async (method, path, sent) => {
+  while (processes.length < count) processes.push(startProcess());
+  const servers: ApiServer[] = [];
+  for (const { serve } of processes) servers.push(await serve(place, settings));
+  const sends = servers.map(({ send }): Send => async (method, path, sent) => {
     const answer = await send(method, path, sent);
     t.is(judgeAnswer(method, path, answer), null, answer.text);
     return answer;

@@ -12,6 +12,7 @@ import { connectDatabase, type Database, migrate } from '../../../models/index.t
 import type { DatabaseOptions } from '../../../models/index.ts';
 import { makeLatest } from '../../../models/migrations/latest.ts';
 import { runOnServer } from './mariadb.ts';
+import { migrateForTest, recycle, takeRecycled } from './recycled.ts';
 
 /** What a suite can run on. */
 export type TestDatabaseKind = 'sqlite' | 'mariadb';
@@ -54,6 +55,12 @@ export async function makePlace(t: ExecutionContext, kind: TestDatabaseKind): Pr
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     return { url: `sqlite:${join(folder, 'postern.sqlite')}`, encryptionKey };
   }
+  const url = await createMariadb();
+  t.teardown(() => dropMariadb(url));
+  return { url, encryptionKey };
+}
+
+async function createMariadb(): Promise<string> {
   const server = process.env['TEST_MARIADB_URL'];
   if (!server)
     throw new Error(
@@ -62,8 +69,11 @@ export async function makePlace(t: ExecutionContext, kind: TestDatabaseKind): Pr
     );
   const name = `test_${randomBytes(8).toString('hex')}`;
   await runOnServer(server, `CREATE DATABASE ${name}`);
-  t.teardown(() => runOnServer(server, `DROP DATABASE ${name}`));
-  return { url: server + name, encryptionKey };
+  return server + name;
+}
+
+async function dropMariadb(url: string): Promise<void> {
+  await runOnServer(url, `DROP DATABASE ${url.slice(url.lastIndexOf('/') + 1)}`);
 }
 
 /** Opens a database at a place; several may be open on one, as several processes would be. */
@@ -83,10 +93,19 @@ export async function openDatabase(
   kind: TestDatabaseKind,
   options: Partial<DatabaseOptions> = {},
 ): Promise<Database> {
-  const place = await makePlace(t, kind);
-  if (kind === 'sqlite') await placeImage(place.url.slice('sqlite:'.length));
-  const database = await openAt(t, place, options);
-  await migrate(database);
+  if (kind === 'sqlite') {
+    const place = await makePlace(t, kind);
+    await placeImage(place.url.slice('sqlite:'.length));
+    const database = await openAt(t, place, options);
+    await migrate(database);
+    return database;
+  }
+  const url = takeRecycled() ?? (await createMariadb());
+  t.teardown(async () => {
+    if (!(await recycle(url))) await dropMariadb(url);
+  });
+  const database = await openAt(t, { url, encryptionKey: randomBytes(32) }, options);
+  await migrateForTest(database, url);
   return database;
 }
 

@@ -1,0 +1,61 @@
+// Which unit tests share processes when test/all.sh runs them. `npm test` gives each file a process of
+// its own, so that a fault is easy to find.
+
+import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+/** Where the files are written that AVA runs; each loads others. */
+const FOLDER = 'test/artefacts/processes';
+
+/** Files that want a process of their own, and why. */
+export const inOwnProcess: Readonly<Record<string, string>> = {
+  'test/dataplane/allocation.test.ts': 'weighs the heap',
+  'test/dataplane/warm-up.test.ts': 'finds code that is not compiled yet',
+};
+
+/** Of these files, as paths from the root of the repository, those that share processes. */
+export function sharing(files: readonly string[]): string[] {
+  const wings = /^test\/(config|dataplane|lib|models)\//;
+  return files.filter((file) => wings.test(file) && !(file in inOwnProcess));
+}
+
+/**
+ * Deals files out to so many processes and writes for each of them a test file that AVA can run.
+ * Returns what AVA is to run: those, and the files that share no process. `name` tells runs apart.
+ */
+export function share(name: string, files: readonly string[], count: number): string[] {
+  const shared = sharing(files);
+  return [
+    ...writeProcesses(name, shared, count),
+    ...files.filter((file) => !shared.includes(file)),
+  ];
+}
+
+/** Finds the test files that patterns of AVA name, as paths from the root of the repository. */
+export function findTests(patterns: readonly string[]): string[] {
+  const excluded = patterns.filter((pattern) => pattern.startsWith('!'));
+  const exclude = excluded.flatMap((pattern) => globSync(pattern.slice(1), { cwd: ROOT }));
+  const included = patterns.filter((pattern) => !pattern.startsWith('!'));
+  return globSync(included, { cwd: ROOT })
+    .filter((file) => !exclude.includes(file))
+    .sort();
+}
+
+/** Neighbours go to different processes, because files of one folder need like time. */
+function writeProcesses(name: string, files: readonly string[], count: number): string[] {
+  const folder = join(FOLDER, name);
+  rmSync(join(ROOT, folder), { recursive: true, force: true });
+  mkdirSync(join(ROOT, folder), { recursive: true });
+  return Array.from({ length: Math.min(count, files.length) }, (_, index) => {
+    const own = files.filter((_file, i) => i % count === index);
+    const path = join(folder, `${index + 1}.test.ts`);
+    writeFileSync(
+      join(ROOT, path),
+      '// Written by test/support/suite/sharing.ts for one run.\n\n' +
+        `import { runInOneProcess } from '../../../support/suite/shared-process.ts';\n\n` +
+        `await runInOneProcess(${JSON.stringify(own, null, 2)});\n`,
+    );
+    return path;
+  });
+}
