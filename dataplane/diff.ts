@@ -37,7 +37,7 @@ export interface Change {
 
 /** What a change would do to the packets of peers that are served, for a trial of it. */
 export interface TriedChange {
-  /** The peers that would be removed, or would have other addresses or rules. */
+  /** The peers that would be removed, or would have other addresses or rules, or pass a quota. */
   readonly peers: readonly TriedPeer[];
   readonly scopes: Change['scopes'];
   /** What would happen to packets that no rule matches; left out: the same as now. */
@@ -54,6 +54,7 @@ export interface TriedPeer {
   readonly scope: string | null;
   /** The groups whose rules are asked after those. */
   readonly groups: string;
+  readonly isOverQuota: boolean;
 }
 
 /**
@@ -253,8 +254,10 @@ export class ConfigInForce {
       const scope = after?.scope ?? null;
       const groups = after?.groups ?? '';
       const hasOtherRules = scope !== present.scope || groups !== (present.groups ?? '');
-      if (losesIpv4 || losesIpv6 || hasOtherRules)
-        tried.push({ publicKey, losesIpv4, losesIpv6, scope, groups });
+      const isOverQuota = after?.isOverQuota ?? false;
+      const isOther = hasOtherRules || isOverQuota !== (present.isOverQuota ?? false);
+      if (losesIpv4 || losesIpv6 || isOther)
+        tried.push({ publicKey, losesIpv4, losesIpv6, scope, groups, isOverQuota });
     }
     return tried;
   }

@@ -214,11 +214,12 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     }
   }
 
-  /** Checks what nothing else reports: that a worker hangs, that this host got an address. */
+  /** Looks for what nothing reports: a worker that hangs, another address, a route that is free. */
   watch(): void {
     this.#watch = setInterval(() => {
       for (const link of this.#links) link.endIfHung();
       this.#sendNewLocalAddresses();
+      if (this.#hostRoutes?.isIncomplete === true) this.#retryRoutes();
     }, WATCH_MS).unref();
   }
 
@@ -358,6 +359,10 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #setRoutes(): Promise<void> {
     this.#routed = this.#routed.then(() => this.#hostRoutes?.set(this.#inForce.routes));
     return this.#routed;
+  }
+
+  #retryRoutes(): void {
+    this.#routed = this.#routed.then(() => this.#hostRoutes?.retry());
   }
 
   release(heardElsewhere: ReadonlyMap<string, number>): void {

@@ -30,12 +30,12 @@ import {
   MARK_TRUNCATED,
   type Team,
 } from './contract.ts';
-import type { Change, TriedChange } from './diff.ts';
+import type { Change, TriedChange, TriedPeer } from './diff.ts';
 import { Filter } from './filter/filter.ts';
 import { FlowTable } from './filter/flow-table.ts';
 import { RefusalTable } from './filter/refusals.ts';
 import { Tracker } from './filter/tracker.ts';
-import type { FilterTrial, TriedSlot } from './filter/trial.ts';
+import type { FilterTrial } from './filter/trial.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import { FlowLogWriter } from './flow-log-ring.ts';
 import type { Identity, Random } from './noise/handshake.ts';
@@ -160,7 +160,7 @@ export class Pipeline {
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
     const refusals = new RefusalTable({ random });
     this.#refusals = refusals;
-    this.#flowList = new FlowList({ tracker, tunnel });
+    this.#flowList = new FlowList({ tracker, tunnel, sanity, overQuota: this.#overQuota });
     this.#endedList = new EndedList(tracker.ended);
     this.#refusalList = new RefusalList({ refusals, tracker, tunnel });
     const refused = new Refused({ refusals, tracker, drop });
@@ -326,7 +326,11 @@ export class Pipeline {
     wallMs: number,
   ): EndedPart {
     this.#tracker.setTime(now, wallMs);
-    return this.#flowList.ended(this.#tried(change), from, limit, now, wallMs);
+    const overQuota = new Map(
+      this.#slotsOf(change).map(([slot, { isOverQuota }]) => [slot, isOverQuota]),
+    );
+    const trial = { rules: this.#tried(change), overQuota };
+    return this.#flowList.ended(trial, from, limit, now, wallMs);
   }
 
   /** Takes a part of the packets that the rules refused lately and that a change would let pass. */
@@ -339,13 +343,15 @@ export class Pipeline {
     return this.#refusalList.passed(this.#tried(change), from, now, wallMs);
   }
 
-  #tried({ peers, ...rules }: TriedChange): FilterTrial {
-    const slots = new Map<number, TriedSlot>();
-    for (const peer of peers) {
+  #tried(change: TriedChange): FilterTrial {
+    return this.#tracker.tried({ ...change, peers: new Map(this.#slotsOf(change)) });
+  }
+
+  #slotsOf({ peers }: TriedChange): [slot: number, peer: TriedPeer][] {
+    return peers.flatMap((peer) => {
       const known = this.#tunnel.known(peer.publicKey);
-      if (known !== undefined) slots.set(known.slot, peer);
-    }
-    return this.#tracker.tried({ ...rules, peers: slots });
+      return known === undefined ? [] : [[known.slot, peer] as [number, TriedPeer]];
+    });
   }
 
   /** Begins to copy the packets of a device, as far as they come to this worker, to a ring. */
@@ -433,9 +439,8 @@ export class Pipeline {
   /** Sets how large packets of a peer may be, and how many of them may come. */
   #setSizes({ slot, isHere }: KnownPeer, config: PeerConfig): void {
     this.#mtus.set(slot, config.mtu);
-    if (!isHere) return;
-    this.#limits.set(slot, config.limitDown, config.limitUp);
     this.#overQuota.set(slot, config.isOverQuota ?? false);
+    if (isHere) this.#limits.set(slot, config.limitDown, config.limitUp);
   }
 
   /** Sets the addresses of this host (4 or 16 bytes each), beside those of the tunnel. */

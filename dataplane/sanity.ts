@@ -115,6 +115,13 @@ export class Sanity {
     );
   }
 
+  /** Whether an address of four words is the gateway's own inside the tunnel; IPv4 uses the first. */
+  isGateway(version: number, words: readonly number[]): boolean {
+    const own = version === 4 ? this.#own4 : this.#own6;
+    const [word0 = 0, word1 = 0, word2 = 0, word3 = 0] = words;
+    return own !== null && own.isAddress(word0, word1, word2, word3);
+  }
+
   /** Where a packet goes: one of the places above. */
   placeOf(packet: InnerPacket): number {
     const own = packet.version === 4 ? this.#own4 : this.#own6;

@@ -59,7 +59,7 @@ export function askedGateway(
       flows: (...asked) => inTime(gateway.flows(...asked), LIST_MS),
       endedFlows: (...asked) => inTime(gateway.endedFlows(...asked), LIST_MS),
       refusals: (...asked) => inTime(gateway.refusals(...asked), LIST_MS),
-      tried: (rows) => reconciler.tried(rows),
+      tried: (rows, used) => reconciler.tried(rows, used),
       effectOf: (...asked) => inTime(gateway.effectOf(...asked), LIST_MS),
       userIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.userId ?? null,
       ownerIdOf: (publicKey) => reconciler.lastOwnerIdOf(publicKey),

@@ -71,21 +71,21 @@ else
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
   trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
-  # Three rows of phases at the same time, each but the first on a network of its own. Unit tests
-  # compute; the others mostly wait for something. A fourth row makes all of them late. The first
-  # tests of operation want a MariaDB there. The test that fetches a package needs the network of the
-  # machine, where no other test makes hosts.
+  # Four rows of phases at the same time, each but the first on a network of its own. Unit tests
+  # compute, one process at a time; the others mostly wait for something. The first tests of operation
+  # want a MariaDB there. The test that fetches a package needs the network of the machine, where no
+  # other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
   {
-    # The tests that wait for something judge how long; those that compute wait for a processor.
-    renice -n 10 $BASHPID >/dev/null
-    phase unit npx ava --tap --config test/shared.config.js
+    phase unit npx ava --tap --config test/shared.config.js --concurrency 1
     several dataplane 2
   } &
   {
     phase e2e $apart --config test/e2e/ava.config.js
     ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
+  } &
+  {
     phase attacks $apart --config test/attacks/ava.config.js
     several e2e 2
   } &

@@ -96,6 +96,8 @@ export interface EndedFlowsOptions {
   readonly capacity: number;
   /** How many records one device has at most. */
   readonly share?: number;
+  /** How many peers there may be: their slots are below. */
+  readonly peers?: number;
 }
 
 /** Remembers flows that have ended. A record has a place from 1 on. */
@@ -108,7 +110,7 @@ export class EndedFlows {
   readonly #targets: (EndDevice | null)[];
   readonly #rules: (string | null)[];
   /** By slot of the device: how many records it has. */
-  readonly #counts = new Int32Array(MAX_PEERS);
+  readonly #counts: Int32Array;
   readonly #ofDevice: Chains;
   readonly #ofAll: Chains;
   /** In an array, because V8 may allocate a number in a field or one that is passed. */
@@ -119,7 +121,12 @@ export class EndedFlows {
   #forgottenOfShare = 0;
   #forgottenOfAll = 0;
 
-  constructor({ capacity, share = capacity / ENDED_FLOWS_SHARE }: EndedFlowsOptions) {
+  constructor({
+    capacity,
+    share = capacity / ENDED_FLOWS_SHARE,
+    peers = MAX_PEERS,
+  }: EndedFlowsOptions) {
+    this.#counts = new Int32Array(peers);
     this.#capacity = capacity;
     this.#share = Math.max(1, share);
     // A page of these arrays takes memory when its first record comes.
@@ -128,7 +135,7 @@ export class EndedFlows {
     this.#openers = Array.from({ length: capacity + 1 }, () => null);
     this.#targets = Array.from({ length: capacity + 1 }, () => null);
     this.#rules = Array.from({ length: capacity + 1 }, () => null);
-    this.#ofDevice = new Chains(this.#words, RECORD_WORDS, OF_DEVICE, MAX_PEERS);
+    this.#ofDevice = new Chains(this.#words, RECORD_WORDS, OF_DEVICE, peers);
     this.#ofAll = new Chains(this.#words, RECORD_WORDS, OF_ALL, 1);
   }
 

@@ -52,7 +52,6 @@ export function peerOf(owner: number): number {
   return (owner - 1) >> 1;
 }
 
-const OWNERS = 1 + 2 * MAX_PEERS;
 const UNREPLIED_LIST = 0;
 const REPLIED_LIST = 1;
 
@@ -61,6 +60,8 @@ export interface FlowTableOptions {
   readonly random: Random;
   readonly capacity?: number;
   readonly quota?: number;
+  /** How many peers there may be: their slots are below. */
+  readonly peers?: number;
   /** Called with the reason when a flow is forgotten before its end. */
   readonly count?: (reason: number) => void;
 }
@@ -85,10 +86,10 @@ export class FlowTable {
   readonly #mask: number;
   readonly #seed0: number;
   readonly #seed1: number;
-  readonly #generations = new Int32Array(OWNERS);
-  readonly #counts = new Int32Array(OWNERS);
+  readonly #generations: Int32Array;
+  readonly #counts: Int32Array;
   /** By owner: until when it may have flows that were forgotten. */
-  readonly #doubtUntil = new Float64Array(OWNERS);
+  readonly #doubtUntil: Float64Array;
   readonly #byOwner: Chains;
   readonly #common: Chains;
   /** The first free flow; in a free flow, OWNER_CHAIN is the next one. */
@@ -103,6 +104,10 @@ export class FlowTable {
     this.capacity = options.capacity ?? MAX_FLOWS;
     this.#quota = options.quota ?? MAX_FLOWS_PER_PEER;
     this.#count = options.count ?? (() => undefined);
+    const owners = 1 + 2 * (options.peers ?? MAX_PEERS);
+    this.#generations = new Int32Array(owners);
+    this.#counts = new Int32Array(owners);
+    this.#doubtUntil = new Float64Array(owners);
     this.#words = new Int32Array((this.capacity + 1) * FLOW_WORDS);
     this.#deadlines = new Float64Array(this.capacity + 1);
     // Writing gives the array its memory now. Otherwise each new flow could touch a new page, and
@@ -114,7 +119,7 @@ export class FlowTable {
     const view = new DataView(seeds.buffer);
     this.#seed0 = view.getInt32(0);
     this.#seed1 = view.getInt32(4);
-    this.#byOwner = new Chains(this.#words, FLOW_WORDS, OWNER_CHAIN, 2 * OWNERS);
+    this.#byOwner = new Chains(this.#words, FLOW_WORDS, OWNER_CHAIN, 2 * owners);
     this.#common = new Chains(this.#words, FLOW_WORDS, COMMON_CHAIN, 2);
   }
 

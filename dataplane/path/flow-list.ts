@@ -23,6 +23,7 @@ import { FlowVerdict, NO_PEER } from '../filter/flow-verdict.ts';
 import type { Tracker } from '../filter/tracker.ts';
 import type { FilterTrial } from '../filter/trial.ts';
 import { reasons } from '../reasons.ts';
+import type { Sanity } from '../sanity.ts';
 import { AddressRange } from '../wire/network.ts';
 import {
   addressText,
@@ -33,6 +34,7 @@ import {
   type ListedFrom,
   WallTimes,
 } from './listed.ts';
+import type { OverQuota } from './over-quota.ts';
 
 /** Which flows are asked for; null does not matter. The devices may be at either end. */
 export interface FlowQuery extends DeviceQuery {
@@ -113,15 +115,32 @@ export interface EndedPart {
   readonly next: number | null;
 }
 
+/** What flows are listed from. */
+export interface FlowsListedFrom extends ListedFrom {
+  readonly overQuota: Pick<OverQuota, 'has'>;
+  readonly sanity: Pick<Sanity, 'isGateway'>;
+}
+
+/** What flows are judged by as they would be after a change. */
+export interface FlowTrial {
+  readonly rules: Pick<FilterTrial, 'ends'>;
+  /** By peer slot, of peers that change: whether they would be over their quota. */
+  readonly overQuota: ReadonlyMap<number, boolean>;
+}
+
 /** Lists the flows of one worker. */
 export class FlowList {
+  readonly #overQuota: FlowsListedFrom['overQuota'];
+  readonly #sanity: FlowsListedFrom['sanity'];
   readonly #flows: FlowTable;
   readonly #tracker: Tracker;
   readonly #devices: ListedDevices;
   readonly #verdict = new FlowVerdict();
   readonly #times = new WallTimes();
 
-  constructor(from: ListedFrom) {
+  constructor(from: FlowsListedFrom) {
+    this.#overQuota = from.overQuota;
+    this.#sanity = from.sanity;
     this.#tracker = from.tracker;
     this.#flows = from.tracker.flows;
     this.#devices = new ListedDevices(from);
@@ -155,7 +174,7 @@ export class FlowList {
    * Counts the flows that a change would end, from the flow of that number on, and lists at most
    * `limit` of them. Nothing changes.
    */
-  ended(trial: FilterTrial, from: number, limit: number, now: number, wallMs: number): EndedPart {
+  ended(trial: FlowTrial, from: number, limit: number, now: number, wallMs: number): EndedPart {
     this.#times.begin(now, wallMs);
     const most = Math.min(limit, MAX_LISTED_PER_PART);
     const found: LiveFlow[] = [];
@@ -167,7 +186,7 @@ export class FlowList {
       const slot = this.#slotOf(flow);
       if (!this.#devices.isHere(slot) || !this.#passes(flow)) continue;
       const decision = found.length < most ? this.#tracker.decisionOn(this.#verdict) : null;
-      if (!trial.ends(flow)) continue;
+      if (!trial.rules.ends(flow) && !this.#isStopped(flow, trial.overQuota)) continue;
       count++;
       slots.add(slot);
       if (decision !== null) found.push(this.#read(flow, decision));
@@ -200,9 +219,23 @@ export class FlowList {
     };
   }
 
-  /** Whether the rules of now let a flow pass. */
+  /** Whether the rules and the quotas of now let a flow pass. */
   #passes(flow: number): boolean {
-    return this.#tracker.judge.ofFlow(flow, this.#verdict) === reasons.none;
+    const isLet = this.#tracker.judge.ofFlow(flow, this.#verdict) === reasons.none;
+    return isLet && !this.#isStopped(flow);
+  }
+
+  /**
+   * Whether a quota stops a flow: it does not stop what comes from the gateway itself or goes there.
+   * `after` has the peers of which something else is to be believed than what is so now.
+   */
+  #isStopped(flow: number, after?: FlowTrial['overQuota']): boolean {
+    const flows = this.#flows;
+    const isOver = (slot: number): boolean =>
+      slot !== NO_PEER && (after?.get(slot) ?? this.#overQuota.has(slot));
+    if (!isOver(peerOf(flows.opener(flow))) && !isOver(peerOf(flows.target(flow)))) return false;
+    const version = flows.get(flow, KIND) >> 8;
+    return [A, B].every((field) => !this.#sanity.isGateway(version, this.#words(flow, field)));
   }
 
   #words(flow: number, field: number): number[] {

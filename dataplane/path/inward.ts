@@ -178,7 +178,7 @@ export class InwardJudge {
     if (packet.hopLimit <= 1) return reasons.hop_limit_exceeded;
     verdict.to = to;
     if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
-    // The worker of another peer asks that peer's quota and limit itself.
+    // The worker of another peer asks that peer's limit itself.
     if (this.#overQuota.has(from.slot) || this.#overQuota.has(to.slot))
       return reasons.quota_exceeded;
     if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;

@@ -1,9 +1,9 @@
 // Which peers are over their quota: of them nothing passes but what is to or from the gateway
-// itself. The worker of a peer keeps it.
+// itself.
 
 import { MAX_PEERS } from '../constants.ts';
 
-/** The peers of one worker that are over their quota. */
+/** The peers that are over their quota. */
 export class OverQuota {
   /** By peer slot; null until one is over its quota. */
   #slots: Uint8Array | null = null;

@@ -17,7 +17,14 @@ interface Operation {
 
 /** The operations that commands come to. */
 const operations: Partial<
-  Record<CommandName, (gateway: LocalGateway, options: Command['options']) => Promise<Operation>>
+  Record<
+    CommandName,
+    (
+      gateway: LocalGateway,
+      options: Command['options'],
+      operands: Command['operands'],
+    ) => Promise<Operation>
+  >
 > = {
   'rule create': async (gateway, options) => {
     const { email, group } = options;
@@ -37,11 +44,21 @@ const operations: Partial<
   'device expire': async (_gateway, { id = '', at = null }) =>
     change('device', id, { ends_at: at }),
   'user disable': async (_gateway, { email = '' }) => change('user', email, { enabled: false }),
+  'group delete': async (gateway, { group = '' }) =>
+    removal('groups', await gateway.findGroup(group)),
+  'group add': (gateway, { group = '' }, operands) => members(gateway, group, { add: operands }),
+  'group remove': (gateway, { group = '' }, operands) =>
+    members(gateway, group, { remove: operands }),
   'user delete': async (_gateway, { email = '' }) => removal('users', email),
 };
 
 function removal(collection: string, id: string): Operation {
   return { method: 'DELETE', path: `/v0/${collection}/${encodeURIComponent(id)}` };
+}
+
+async function members(gateway: LocalGateway, group: string, changes: object): Promise<Operation> {
+  const id = await gateway.findGroup(group);
+  return { method: 'POST', path: `/v0/groups/${id}/members`, body: { members: changes } };
 }
 
 function change(wrapper: 'device' | 'rule' | 'user', id: string, fields: object): Operation {
@@ -55,8 +72,9 @@ export function isDryRun({ words, options }: Command): boolean {
 }
 
 /** Says what a command would do. */
-export async function dryRun(gateway: LocalGateway, { words, options }: Command): Promise<Outcome> {
-  const operation = await operations[words]?.(gateway, options);
+export async function dryRun(gateway: LocalGateway, command: Command): Promise<Outcome> {
+  const { words, options, operands } = command;
+  const operation = await operations[words]?.(gateway, options, operands);
   const path = `/v0/dry_run${options.force ? '?force=true' : ''}`;
   const answer = await gateway.ask('POST', path, { dry_run: operation }, RULE_HINTS);
   const { data } = answer as { data: DryRunAnswer };

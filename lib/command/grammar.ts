@@ -186,9 +186,10 @@ export const commands = {
     needs: ['name'],
   },
   'group delete': {
-    usage: '--group G',
-    sentence: 'Removes a group with its rules; its users stay. A group is named by its id or name.',
-    takes: ['group', 'json'],
+    usage: '--group G [--dry-run]',
+    sentence:
+      'Removes a group with its rules; its users stay. A group is named by its id or name. --dry-run says what that would end, and removes nothing.',
+    takes: ['group', 'dry-run', 'json'],
     needs: ['group'],
   },
   'group members': {
@@ -199,17 +200,18 @@ export const commands = {
     needs: ['group'],
   },
   'group add': {
-    usage: 'USER... --group G',
+    usage: 'USER... --group G [--dry-run]',
     sentence:
-      'Makes users members of a group, all of them or none. A user is named by e-mail or id, and is in 16 groups at most.',
-    takes: ['group', 'json'],
+      'Makes users members of a group, all of them or none. A user is named by e-mail or id, and is in 16 groups at most. --dry-run says what that would end, and changes nothing.',
+    takes: ['group', 'dry-run', 'json'],
     needs: ['group'],
     operands: [1, 1_000],
   },
   'group remove': {
-    usage: 'USER... --group G',
-    sentence: 'Ends the membership of users in a group, of all of them or of none.',
-    takes: ['group', 'json'],
+    usage: 'USER... --group G [--dry-run]',
+    sentence:
+      'Ends the membership of users in a group, of all of them or of none. --dry-run says what that would end, and changes nothing.',
+    takes: ['group', 'dry-run', 'json'],
     needs: ['group'],
     operands: [1, 1_000],
   },

@@ -124,10 +124,11 @@ async function listRules(
   };
 }
 
-/** Whether a rule decides, and until or from when, where it has a time to come. */
+/** Whether a rule decides, and from when or until when, where it has a time to come. */
 function stateInWords(rule: RuleRow): string {
-  const { starts_at, ends_at } = rule;
+  const { starts_at, ends_at, enforced } = rule;
   const state = ruleState(rule, Date.now());
+  if (state === 'disabled' && !enforced) return 'disabled, staged';
   if (state === 'waiting') return `from ${starts_at?.toISOString()}`;
   if (state === 'enabled' && ends_at !== null) return `enabled until ${ends_at.toISOString()}`;
   return state;

@@ -8,9 +8,11 @@ import type {
   UnknownSender,
   UnknownSenders,
 } from '../../dataplane/index.ts';
-import type { Database, Device } from '../../models/index.ts';
+import { type Database, type Device, readUsers } from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
+import { readQuotaState } from '../reconcile/quota-state.ts';
+import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { showTime, showTimeOrNull } from '../records/shown.ts';
 import { findingOf, type Found, latelyUnknown, type LastSeen, type Stranger } from './finding.ts';
 import { advice, type FindingCode, textOf, timeOf } from './words.ts';
@@ -29,6 +31,8 @@ export interface DiagnosingGateway {
 export interface DiagnosedFrom extends SessionRules {
   readonly database: Database;
   readonly gateway: DiagnosingGateway;
+  readonly configuration: SessionRules['configuration'] &
+    Pick<EffectiveConfiguration, 'default_quota'>;
 }
 
 /** A handshake, as it is shown. */
@@ -134,6 +138,7 @@ export async function diagnose(
             trace,
             seen: await lastSeenOf(database, device.id),
             strangers: nobodys,
+            isOverQuota: await isOverQuota(from, device, nowMs),
           });
   const connectedForMs = gateway.connectedForMs(device.public_key);
   return {
@@ -163,6 +168,16 @@ export async function devicesOfKeys(
     where: { public_key: keys.map(({ publicKey }) => publicKey) },
   });
   return new Map(rows.map(({ id, public_key }) => [public_key, id]));
+}
+
+async function isOverQuota(
+  { database, configuration }: DiagnosedFrom,
+  { user_id: id }: Diagnosed,
+  nowMs: number,
+): Promise<boolean> {
+  const [owner] = await readUsers(database, { ids: [id] });
+  if (owner === undefined) return false;
+  return (await readQuotaState(database, owner, configuration, nowMs)).isUsedUp;
 }
 
 async function lastSeenOf(database: Database, deviceId: string): Promise<LastSeen | null> {

@@ -31,6 +31,8 @@ export interface Facts {
   /** Null: no gateway saw it. */
   readonly seen: LastSeen | null;
   readonly strangers: UnknownSenders;
+  /** Whether its owner has used up the quota, so that nothing passes. */
+  readonly isOverQuota: boolean;
 }
 
 /** Somebody unknown who sent from the address of the device, or shortly ago. */
@@ -41,7 +43,7 @@ export type Found =
   | { readonly code: Bar }
   | { readonly code: 'elsewhere'; readonly gatewayId: string | null; readonly sinceMs: number }
   | { readonly code: 'key_used_twice'; readonly attempts: readonly Attempt[] }
-  | { readonly code: 'connected' | 'nothing_inside' }
+  | { readonly code: 'connected' | 'nothing_inside' | 'quota_exceeded' }
   | { readonly code: 'wrong_inner_address'; readonly wrong: Wrong }
   | { readonly code: 'inner_packets_too_big'; readonly tooBig: TooBig }
   | { readonly code: 'inner_packets_refused'; readonly refused: Refused }
@@ -117,7 +119,7 @@ function placeOf({ endpoint }: Attempt): string {
 
 // ---- connected -----------------------------------------------------------------------------
 
-function onlineFinding({ nowMs, trace }: Facts): Found | null {
+function onlineFinding({ nowMs, trace, isOverQuota }: Facts): Found | null {
   const { latestHandshakeMs, inside } = trace;
   if (latestHandshakeMs === null || nowMs - latestHandshakeMs >= ONLINE_MS) return null;
   const failed = lastFailure(trace, nowMs);
@@ -126,7 +128,7 @@ function onlineFinding({ nowMs, trace }: Facts): Found | null {
     const { lastAtMs } = failed.attempt;
     if (lastAtMs > aliveMs + 1_000 && nowMs - lastAtMs < LATELY_MS) return failed;
   }
-  return insideFinding(inside, nowMs);
+  return isOverQuota ? { code: 'quota_exceeded' } : insideFinding(inside, nowMs);
 }
 
 function insideFinding(

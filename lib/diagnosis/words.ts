@@ -35,6 +35,10 @@ export const ownerWords: Readonly<Record<FindingCode, OwnerWords>> = {
     text: 'This device is connected, but what it sends is refused.',
     advice: ASK,
   },
+  quota_exceeded: {
+    text: 'This device is connected, but your devices have carried as much this month as your quota allows.',
+    advice: 'Wait for the next month, or ask your administrator for a larger quota.',
+  },
   key_used_twice: {
     text: 'Two devices use the file of this device at once, and each cuts the other off.',
     advice: 'Use the file on one device only, and add another device for the other one.',
@@ -89,6 +93,7 @@ export const advice: Readonly<Record<FindingCode, string>> = {
   inner_packets_too_big:
     'Let the MTU in its file fit its way to the gateway, and let no firewall drop the messages that a packet is too big (ICMP).',
   inner_packets_refused: 'Ask what becomes of a packet of it to where it should come.',
+  quota_exceeded: 'Raise the quota of its owner, or wait for the next month.',
   key_used_twice:
     'Find the second device that has this file. Make a device of its own for it, and a new key for this one.',
   dated_before:
@@ -129,6 +134,8 @@ export function textOf(found: Found, gatewayName: string | null): string {
     }
     case 'inner_packets_refused':
       return `It is connected, but no packet of it passes. ${reasonInWords(found.refused.reason)}`;
+    case 'quota_exceeded':
+      return 'It is connected, but its owner has used up the quota of this month: only the gateway itself can be reached.';
     case 'key_used_twice':
       return `Two devices use its key: handshakes came in turn from ${placesOf(found.attempts)}.`;
     case 'elsewhere':

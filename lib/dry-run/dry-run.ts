@@ -5,7 +5,9 @@
 
 import {
   type Database,
+  monthOf,
   readPolicyTests,
+  readQuotaUsage,
   readRules,
   readShadowedBy,
   readShadows,
@@ -63,6 +65,8 @@ export interface DryRun<Result> {
 /** What a write left in its transaction. */
 interface Seen {
   readonly rows: RowChanges;
+  /** By id of a user in `rows`: bytes carried this month. */
+  readonly used: ReadonlyMap<string, number>;
   /** Ids of rules that can never decide because of a rule that was written. */
   readonly shadowed: readonly string[];
   /** Ids of policy tests that fail because of it. */
@@ -124,6 +128,8 @@ async function look(
   { changes, audit }: WrittenSoFar,
 ): Promise<Seen> {
   const rows = await readChanged(database, changes, transaction);
+  const month = monthOf(Date.now());
+  const used = await readQuotaUsage(database, month, [...rows.users.keys()], transaction);
   const shadowed: string[] = [];
   for (const [id, row] of rows.rules)
     if (row?.action === 'accept')
@@ -131,7 +137,7 @@ async function look(
   const failing = audit
     .filter(({ action, kind }) => action === 'fail' && kind === 'policy_test')
     .map(({ recordId }) => recordId);
-  return { rows, shadowed, failing };
+  return { rows, used, shadowed, failing };
 }
 
 async function effectOf(
@@ -140,7 +146,8 @@ async function effectOf(
   all: readonly Seen[],
 ): Promise<Effect> {
   const rows = together(all.map((seen) => seen.rows));
-  const { ended, passed } = await live.effectOf(live.tried(rows), LISTED_MAX);
+  const used = new Map(all.flatMap((seen) => [...seen.used]));
+  const { ended, passed } = await live.effectOf(live.tried(rows, used), LISTED_MAX);
   const [shadowed, failing] = await Promise.all([
     newlyShadowed(
       database,

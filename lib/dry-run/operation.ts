@@ -3,6 +3,8 @@
 
 import type { Request } from '@hapi/hapi';
 import { type DeviceContext, Devices } from '../devices/devices.ts';
+import { Groups, judgeGroup, showGroup } from '../groups/groups.ts';
+import { judgeMembers, Members } from '../groups/members.ts';
 import { ApiError } from '../http/errors.ts';
 import { choice, joi, mark, resource, text } from '../judge/fields.ts';
 import { addFault, isFaultless, isObject, type Judged, judgeOf } from '../judge/judge.ts';
@@ -19,9 +21,16 @@ const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
 /** What may be sent. */
 export const operationFields = resource({
   method: choice('The method of the operation.', ...METHODS).required(),
-  path: mark(text('Its path: that of rules, devices or users, or of one of them.').required(), {
-    json: { pattern: '^/v0/(rules|devices|users)(/[^/?#]+)?$' },
-  }),
+  path: mark(
+    text(
+      'Its path: that of rules, devices, users or groups, of one of them, or of the members of a group.',
+    ).required(),
+    {
+      json: {
+        pattern: '^/v0/((rules|devices|users|groups)(/[^/?#]+)?|groups/[^/?#]+/members)$',
+      },
+    },
+  ),
   body: joi
     .object()
     .unknown()
@@ -39,8 +48,8 @@ export interface OperationValues {
 /** An operation that may be tried. */
 export interface Operation {
   readonly method: (typeof METHODS)[number];
-  readonly collection: 'rules' | 'devices' | 'users';
-  /** Null: it makes a new record. */
+  readonly collection: 'rules' | 'devices' | 'users' | 'groups' | 'members';
+  /** The record, or the group whose members change; null: it makes a new record. */
   readonly id: string | null;
   readonly body: object;
 }
@@ -48,18 +57,25 @@ export interface Operation {
 /** Judges the form of what was sent. */
 export const judgeOperation = judgeOf<OperationValues>(operationFields);
 
-const PATH = /^\/v0\/(rules|devices|users)(?:\/([^/?#]+))?$/;
-const NO_SUCH_PATH = 'is not /v0/rules, /v0/devices, /v0/users or one of them with /{id}';
+const PATH = /^\/v0\/(rules|devices|users|groups)(?:\/([^/?#]+))?$/;
+const MEMBERS_PATH = /^\/v0\/groups\/([^/?#]+)\/members$/;
+const NO_SUCH_PATH =
+  'is not /v0/rules, /v0/devices, /v0/users or /v0/groups, one of them with /{id}, or /v0/groups/{id}/members';
+const ONLY_POST = 'must be POST for the members of a group: it adds and removes them';
 const NO_ID = 'must not name a record: POST makes a new one';
 const ID_NEEDED = 'must name the record: /{id} is missing';
 
 /** Reads what was sent; throws its faults. */
 export function readOperation({ values, faults }: Judged<OperationValues>): Operation {
   const { method = 'POST', path = '', body } = values;
-  const [, name, id = null] = PATH.exec(path) ?? [];
+  const [, ofMembers = null] = MEMBERS_PATH.exec(path) ?? [];
+  const [, name = ofMembers === null ? undefined : 'members', id = ofMembers] =
+    PATH.exec(path) ?? [];
   if (faults['path'] === undefined && faults['method'] === undefined) {
     if (name === undefined) addFault(faults, 'path', NO_SUCH_PATH);
-    else if (method === 'POST' && id !== null) addFault(faults, 'path', NO_ID);
+    else if (ofMembers !== null) {
+      if (method !== 'POST') addFault(faults, 'method', ONLY_POST);
+    } else if (method === 'POST' && id !== null) addFault(faults, 'path', NO_ID);
     else if (method !== 'POST' && id === null) addFault(faults, 'path', ID_NEEDED);
   }
   if (!isFaultless(faults)) throw refusalFor(faults);
@@ -93,7 +109,37 @@ export function operate(
       return operateOn(new Devices(context), request, operation);
     case 'users':
       return operateOn(new Users(context), request, operation);
+    case 'groups':
+      return operateOnGroups(new Groups(context), request, operation);
+    case 'members':
+      return changeMembers(new Members(context), request, operation);
   }
+}
+
+async function operateOnGroups(
+  groups: Groups,
+  request: Request,
+  { method, id, body }: Operation,
+): Promise<Shown | null> {
+  if (method === 'DELETE') {
+    await groups.remove(request, id ?? '');
+    return null;
+  }
+  const record = recordIn(body, 'group');
+  return showGroup(
+    id === null
+      ? await groups.create(request, judgeGroup(record, 'create'))
+      : await groups.update(request, id, judgeGroup(record, 'update')),
+  );
+}
+
+async function changeMembers(
+  members: Members,
+  request: Request,
+  { id, body }: Operation,
+): Promise<Shown> {
+  const input = judgeMembers(recordIn(body, 'members'), 'update');
+  return { ...(await members.change(request, id ?? '', input)) };
 }
 
 async function operateOn<Values>(

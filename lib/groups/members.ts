@@ -141,7 +141,8 @@ export async function planMembers(
     const found = new Set<User>();
     for (const name of sent) {
       const user = users.get(keyOf(name));
-      if (user === undefined) addFault(faults, field, `${name} is no user`);
+      if (user === undefined)
+        addFault(faults, field, `${name} is no user; give the id or the e-mail of one`);
       else found.add(user);
     }
     return [...found];

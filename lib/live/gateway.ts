@@ -27,7 +27,7 @@ export interface LiveGateway {
   ) => Promise<EndedPage>;
   readonly refusals: (query: RefusalQuery, limit: number) => Promise<readonly SeenRefusal[]>;
   /** What rows would change of what is in force, if they were committed now. */
-  readonly tried: (rows: RowChanges) => Amendment;
+  readonly tried: (rows: RowChanges, used: ReadonlyMap<string, number>) => Amendment;
   /** What a change would do to flows and refused packets; at most `limit` of each are listed. */
   readonly effectOf: (amendment: Amendment, limit: number) => Promise<ChangeEffect>;
   /** The user whose device is served under a public key; null: there is none. */

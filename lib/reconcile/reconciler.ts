@@ -227,9 +227,12 @@ export class Reconciler {
     return this.#translation.quotas.has(userId);
   }
 
-  /** What rows would change of what is in force if they were committed now; nothing changes. */
-  tried(changes: RowChanges): Amendment {
-    return this.#translation.tried(changes, this.#options.wallMs());
+  /**
+   * What rows would change of what is in force if they were committed now; nothing changes. `used`
+   * has what their users carried this month.
+   */
+  tried(changes: RowChanges, used: ReadonlyMap<string, number>): Amendment {
+    return this.#translation.tried(changes, used, this.#options.wallMs());
   }
 
   /** The rules that are in force, and what each does. */

@@ -4,7 +4,12 @@
 // again, so that a failure loses nothing (../../dataplane/decisions/2026-11-23-one-ledger.md).
 
 import { type Amendment, MAX_PEERS, type PeerConfig } from '../../dataplane/index.ts';
-import type { ObeyedDevice, RuleAction, ObeyedUser } from '../../models/index.ts';
+import {
+  monthOf,
+  type ObeyedDevice,
+  type ObeyedUser,
+  type RuleAction,
+} from '../../models/index.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
 import { Places } from './places.ts';
 import { Quotas } from './quotas.ts';
@@ -218,13 +223,14 @@ export class Translation {
   /**
    * What rows would change of what is in force if they were committed, at `nowMs` (Unix time).
    * `changes` has, beside the rows that change, the owners of its devices with their groups, and
-   * all devices of its owners. Nothing changes here.
+   * all devices of its owners; `used` what they carried this month. Nothing changes here.
    */
-  tried(changes: RowChanges, nowMs: number): Amendment {
+  tried(changes: RowChanges, used: ReadonlyMap<string, number>, nowMs: number): Amendment {
     const { settings } = changes;
     const before = { ...this.#rowSettings, defaultAction: this.#defaultAction ?? 'accept' };
     const after = new Translation(this.#settings, this.#maxPeers, this.#numbers.copy());
     after.take({ ...changes, settings: settings ?? before }, nowMs);
+    after.hearUsage(monthOf(nowMs), [...changes.users.keys()], used);
     const { peers: tried, rules: triedRules } = after.pending() ?? NO_CHANGE;
     const peers = new Map(tried);
     for (const id of changes.devices.keys()) {

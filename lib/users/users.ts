@@ -31,7 +31,7 @@ import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, mark, text, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
-import { isUsedUp } from '../reconcile/quotas.ts';
+import { quotaStateOf } from '../reconcile/quota-state.ts';
 import type { Collection, RecordContext } from '../records/collection.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { columnsSent, limited, schemaOf, type SentColumn } from '../judge/resource.ts';
@@ -85,7 +85,7 @@ export function showUser(user: UserRow, used: number, byDefault: number | null):
   return shownUser(user, {
     enabled: user.disabled_at === null,
     quota_used: used,
-    quota_exceeded: isUsedUp(user.quota ?? byDefault, used),
+    quota_exceeded: quotaStateOf(user, byDefault, used).isUsedUp,
   });
 }
 

@@ -15,6 +15,7 @@ import { Filter } from '../../dataplane/filter/filter.ts';
 import { NO_PEER } from '../../dataplane/filter/flow-verdict.ts';
 import { Tracker } from '../../dataplane/filter/tracker.ts';
 import { FlowList } from '../../dataplane/path/flow-list.ts';
+import { OverQuota } from '../../dataplane/path/over-quota.ts';
 import { InnerPacket, parseInner } from '../../dataplane/wire/ip.ts';
 import type { KnownPeer } from '../../dataplane/wireguard/known-peer.ts';
 import { udp, viewOf } from '../support/dataplane/packets.ts';
@@ -51,6 +52,8 @@ fill();
 const peers = Array.from({ length: PEERS }, (_, slot) => ({ id: `${slot}`, slot, isHere: true }));
 const flowList = new FlowList({
   tracker,
+  overQuota: new OverQuota(),
+  sanity: { isGateway: () => false },
   tunnel: {
     known: (key) => peers[Number(key)] as unknown as KnownPeer,
     atSlot: (slot) => peers[slot] as unknown as KnownPeer,
@@ -106,7 +109,7 @@ const trialOf =
   (from: number): { readonly next: number | null } => {
     const { peers: _none, ...tried } = structuredClone(change());
     const trial = tracker.tried({ ...tried, peers: new Map() });
-    return flowList.ended(trial, from, LIMIT, 1, 1);
+    return flowList.ended({ rules: trial, overQuota: new Map() }, from, LIMIT, 1, 1);
   };
 
 const compiling = performance.now();

@@ -21,7 +21,16 @@ test('each question has its answer', (t) => {
     answer(scene.gateway.pipeline, command, now, wallMs);
   const device = { device: alice!.key, scope: null, groups: '' };
   const change = {
-    peers: [{ publicKey: alice!.key, losesIpv4: true, losesIpv6: true, scope: null, groups: '' }],
+    peers: [
+      {
+        publicKey: alice!.key,
+        losesIpv4: true,
+        losesIpv6: true,
+        scope: null,
+        groups: '',
+        isOverQuota: false,
+      },
+    ],
     scopes: [],
   };
   const explained = ask({

@@ -303,7 +303,7 @@ test('a trial says what an amendment would change, and changes nothing', (t) => 
     defaultAction: 'drop',
   });
   const { scope } = a;
-  const stays = { losesIpv4: false, losesIpv6: false, groups: '' };
+  const stays = { losesIpv4: false, losesIpv6: false, groups: '', isOverQuota: false };
   t.deepEqual(trial().peers, [
     { publicKey: 'A', ...stays, losesIpv4: true, losesIpv6: true, scope: null },
     { publicKey: 'B', ...stays, losesIpv4: true, scope },

@@ -71,6 +71,29 @@ test('a network that the kernel refuses is a warning, is tried again, and holds 
   t.deepEqual(done, ['+10.3.0.0/16 wg-test', '+10.1.0.0/16 wg-test']);
 });
 
+test('a refused route is tried again until the kernel takes it, and each fault is logged once', async (t) => {
+  const refused: Record<number, string> = { 1: 'EEXIST' };
+  const { routes, done, said, masqueraded } = open(refused);
+  await routes.set([A, B]);
+  t.true(routes.isIncomplete);
+  await routes.retry();
+  t.is(said.length, 1);
+  t.is(masqueraded.length, 1, 'nothing came to it');
+  refused[1] = 'EPERM';
+  await routes.retry();
+  t.is(said.length, 2);
+  delete refused[1];
+  await routes.retry();
+  t.false(routes.isIncomplete);
+  t.deepEqual(done, ['+10.2.0.0/16 wg-test', '+10.1.0.0/16 wg-test']);
+  t.deepEqual(masqueraded[1], ['10.2.0.0', '10.1.0.0']);
+  t.is(said[2], 'the network 10.1.0.0/16 behind a device is reached from the host now');
+  refused[1] = 'EEXIST';
+  await routes.renew();
+  await routes.set([B]);
+  t.false(routes.isIncomplete, 'nobody wants it any more');
+});
+
 test('a route that has vanished is no fault; after a new interface all are made again', async (t) => {
   const refused: Record<number, string> = {};
   const { routes, done, said } = open(refused);

@@ -61,7 +61,7 @@ test('what answers in time is handed on', async (t) => {
   t.is(live.userIdOf('key'), 'user');
   t.is(live.ownerIdOf('key'), 'user');
   t.is(live.publicKeyOf('device'), 'key');
-  t.is(await live.effectOf(live.tried(new Map() as never), 1), effect);
+  t.is(await live.effectOf(live.tried(new Map() as never, new Map()), 1), effect);
 });
 
 test('nobody waits for a worker that hangs', async (t) => {

@@ -12,6 +12,7 @@ import { hashToken } from '../../lib/auth/tokens.ts';
 import { databaseKinds, openDatabase } from '../support/database/databases.ts';
 import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
 import { type LogLine, logInto, newKey, serverOn } from '../support/api/server.ts';
+import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
 import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -84,7 +85,12 @@ async function startProcess(
 ): Promise<{ child: ChildProcess; address: string; output: () => string }> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-secrecy-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const env = { ...environment, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
+  const env = {
+    ...COMPILE_CACHE,
+    ...environment,
+    DATA_DIR: folder,
+    WIREGUARD_PORT: String(await freeUdpPort()),
+  };
   const child = spawn(process.execPath, ['lib/main.ts', 'serve'], { cwd: ROOT, env });
   t.teardown(() => child.kill('SIGKILL'));
   let output = '';

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
+import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -34,6 +35,7 @@ async function doctor(
 ): Promise<{ status: number; findings: Finding[]; of: (check: string) => Finding | undefined }> {
   const environment = {
     PATH: process.env['PATH'],
+    ...COMPILE_CACHE,
     DATA_DIR: join(mkdtempSync(join(tmpdir(), 'postern-doctor-')), 'data'),
     EXTERNAL_URL: 'http://gateway.example.test:13000/',
     ...settings,

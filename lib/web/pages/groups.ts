@@ -27,6 +27,7 @@ import { textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { pageById } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
+import { askFirst } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 
 const GROUPS = '/users/groups';
@@ -57,7 +58,6 @@ const membersForm: readonly Section[] = [
 /** The routes of groups. */
 export function groupPages(web: Web): ServerRoute[] {
   const groups = new Groups(web);
-  const members = new Members(web);
   return [
     adminPage('GET', GROUPS, (request, h) => showGroups(web, request, h)),
     adminPage('GET', `${GROUPS}/new`, (request, h) =>
@@ -68,19 +68,24 @@ export function groupPages(web: Web): ServerRoute[] {
       showGroup(web, request, h, await groups.find(idOf(request))),
     ),
     adminPage('POST', ONE, (request, h) => change(web, groups, request, h)),
-    adminPage('POST', `${ONE}/members`, (request, h) =>
-      addMembers(web, groups, members, request, h),
-    ),
+    adminPage('POST', `${ONE}/members`, (request, h) => addMembers(web, groups, request, h)),
     adminPage('POST', `${ONE}/remove_member`, async (request, h) => {
-      const removed = await attempt(() =>
-        members.remove(request, idOf(request), textOf(request, 'user')),
-      );
+      const asked = { label: 'Remove the member', back: `${GROUPS}/${idOf(request)}` };
+      const remove = (context: Web) =>
+        new Members(context).remove(request, idOf(request), textOf(request, 'user'));
+      const question = await askFirst(web, request, h, asked, remove);
+      if (question !== null) return question;
+      const removed = await attempt(() => remove(web));
       if (removed.faults === null) web.pages.flash(h, 'done', 'The user is no member any more.');
       else web.pages.flash(h, 'failed', faultLine(removed.faults));
       return web.pages.redirect(h, `${GROUPS}/${idOf(request)}`);
     }),
     adminPage('POST', `${ONE}/delete`, async (request, h) => {
-      await groups.remove(request, idOf(request));
+      const asked = { label: 'Delete the group', back: `${GROUPS}/${idOf(request)}` };
+      const remove = (context: Web) => new Groups(context).remove(request, idOf(request));
+      const question = await askFirst(web, request, h, asked, remove);
+      if (question !== null) return question;
+      await remove(web);
       web.pages.flash(h, 'done', 'The group is deleted, with its rules.');
       return web.pages.redirect(h, GROUPS);
     }),
@@ -206,14 +211,17 @@ async function change(
 async function addMembers(
   web: Web,
   groups: Groups,
-  members: Members,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const group = await groups.find(idOf(request));
   const typed = typedIn(request, membersForm);
   const input = judgeMembers({ add: membersOf(typed['add'] ?? '') }, 'update');
-  const added = await attempt(() => members.change(request, group.id, input));
+  const asked = { label: 'Add the members', back: `${GROUPS}/${group.id}` };
+  const add = (context: Web) => new Members(context).change(request, group.id, input);
+  const question = await askFirst(web, request, h, asked, add);
+  if (question !== null) return question;
+  const added = await attempt(() => add(web));
   if (added.faults !== null)
     return (
       await showGroup(web, request, h, group, { members: { typed, faults: added.faults } })

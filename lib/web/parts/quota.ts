@@ -1,7 +1,7 @@
 // What a user carried this month, and how much they may, for their page and for the portal.
 
-import { monthOf, readQuotaUsage, type UserRow } from '../../../models/index.ts';
-import { isUsedUp } from '../../reconcile/quotas.ts';
+import type { UserRow } from '../../../models/index.ts';
+import { readQuotaState } from '../../reconcile/quota-state.ts';
 import type { Web } from '../kit/web.ts';
 import { bytesInWords } from '../kit/words.ts';
 
@@ -24,15 +24,14 @@ export async function quotaView(
   now = new Date(),
 ): Promise<QuotaView> {
   await recall.refresh();
-  const { default_quota } = await recall.configuration();
-  const usage = await readQuotaUsage(services.database, monthOf(now.getTime()), [user.id]);
-  const used = usage.get(user.id) ?? 0;
-  const quota = user.quota ?? default_quota;
+  const configuration = await recall.configuration();
+  const state = await readQuotaState(services.database, user, configuration, now.getTime());
+  const { quota, used, isUsedUp } = state;
   return {
     used: bytesInWords(used),
     quota: quota === null ? null : bytesInWords(quota),
     isDefault: user.quota === null,
-    isExceeded: isUsedUp(quota, used),
+    isExceeded: isUsedUp,
     until: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
   };
 }

@@ -5,6 +5,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { FLOWS_LOOKED_AT_PER_PART, MAX_LISTED_PER_PART } from '../../../dataplane/constants.ts';
 import { FlowList, type FlowQuery, type LiveFlow } from '../../../dataplane/path/flow-list.ts';
+import { OverQuota } from '../../../dataplane/path/over-quota.ts';
 import type { KnownPeer } from '../../../dataplane/wireguard/known-peer.ts';
 import { coursesOf, peerAddresses } from '../../support/filter/courses.ts';
 import { Pair } from '../../support/filter/pair.ts';
@@ -16,15 +17,20 @@ import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 const EVERYTHING: FlowQuery = { device: null, scope: null, destination: null, rule: null };
 const KEYS = ['zero', 'one', 'two'];
+/** 10.0.0.1 as a word. */
+const GATEWAY = 0x0a000001;
 
 /** The list of a tracker whose peers are named by their slots. */
-function listOf({ tracker }: Bench): FlowList {
+function listOf({ tracker }: Bench, overQuota = new OverQuota()): FlowList {
   const known = KEYS.map((id, slot) => ({ id, slot, isHere: true }) as unknown as KnownPeer);
   const tunnel = {
     known: (key: string) => known[KEYS.indexOf(key)],
     atSlot: (slot: number) => known[slot] ?? null,
   };
-  return new FlowList({ tracker, tunnel });
+  const sanity = {
+    isGateway: (version: number, [word]: readonly number[]) => version === 4 && word === GATEWAY,
+  };
+  return new FlowList({ tracker, tunnel, overQuota, sanity });
 }
 
 function allOf(bench: Bench, query: Partial<FlowQuery> = {}): LiveFlow[] {
@@ -108,6 +114,38 @@ test('in any course the list is what the slow twin says', (t) => {
   }
   t.log(met);
   for (const count of Object.values(met)) t.true(count > 100);
+});
+
+test('a quota stops the flows of its owner, but for those with the gateway itself', (t) => {
+  const bench = new Bench();
+  const ports = { sourcePort: 1_024, destinationPort: 53 };
+  const to = (source: string, destination: string) => udp({ source, destination, ...ports });
+  bench.judge(to('10.0.0.2', '192.0.2.1'));
+  bench.judge(to('10.0.0.2', '10.0.0.1'));
+  bench.judge(to('10.0.0.3', '10.0.0.2'));
+  bench.judge(to('10.0.0.3', '192.0.2.1'));
+  const overQuota = new OverQuota();
+  const list = listOf(bench, overQuota);
+  const listed = (): string[] =>
+    list
+      .part(EVERYTHING, 1, 100, bench.now, 0)
+      .found.map(({ source, destination }) => `${source} ${destination}`);
+  const ends = (after: [slot: number, isOver: boolean][]): string[] => {
+    const trial = { rules: { ends: () => false }, overQuota: new Map(after) };
+    const { count, found } = list.ended(trial, 1, 100, bench.now, 0);
+    t.is(count, found.length);
+    return found.map(({ source, destination }) => `${source} ${destination}`);
+  };
+  const stopped = ['10.0.0.2 192.0.2.1', '10.0.0.3 10.0.0.2'];
+  const others = ['10.0.0.2 10.0.0.1', '10.0.0.3 192.0.2.1'];
+  t.deepEqual(listed().toSorted(), [...stopped, ...others].toSorted());
+  t.deepEqual(ends([]), []);
+  t.deepEqual(ends([[0, true]]), stopped);
+  overQuota.set(0, true);
+  t.deepEqual(listed(), others);
+  t.deepEqual(ends([[0, true]]), [], 'they pass no more');
+  t.deepEqual(ends([[1, true]]), ['10.0.0.3 192.0.2.1']);
+  t.deepEqual(ends([[0, false]]), []);
 });
 
 test('each filter leaves the flows that it says', (t) => {

@@ -1,6 +1,7 @@
 // `--dry-run`: which operation a command comes to, and what people read of the answer.
 
 import test from 'ava';
+import { readGroups, readMembers, writeTransaction } from '../../../models/index.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
 import { fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
@@ -20,6 +21,9 @@ test('what a command would do is said, and it does nothing', async (t) => {
   const user = await addUser(database, { email: 'ann@example.com' });
   const device = await addDevice(database, user.id);
   const rule = await addRule(database, { destination: '10.0.0.9' });
+  const { result: group } = await writeTransaction(database, (transaction) =>
+    database.models.Group.create({ name: 'staff' }, { transaction }),
+  );
   const table: string[][] = [
     ['rule', 'create', '--destination', '10.0.0.6', '--email', 'ann@example.com'],
     ['rule', 'delete', '--id', rule.id],
@@ -28,6 +32,9 @@ test('what a command would do is said, and it does nothing', async (t) => {
     ['device', 'expire', '--id', device.id, '--at', '2020-01-01'],
     ['user', 'disable', '--email', 'ann@example.com'],
     ['user', 'delete', '--email', 'ann@example.com'],
+    ['group', 'add', 'ann@example.com', '--group', 'staff'],
+    ['group', 'remove', 'ann@example.com', '--group', group.id],
+    ['group', 'delete', '--group', 'staff'],
   ];
   for (const words of table) {
     const outcome = await run(...words, '--dry-run');
@@ -40,6 +47,8 @@ test('what a command would do is said, and it does nothing', async (t) => {
   const { Rule, Device, User } = database.models;
   t.deepEqual(await Promise.all([Rule.count(), Device.count()]), [1, 1]);
   t.is((await User.findByPk(user.id))?.disabled_at, null);
+  t.is((await readGroups(database, {})).length, 1);
+  t.deepEqual(await readMembers(database, group.id, {}), []);
   t.like((await Device.findByPk(device.id))?.get(), { disabled_at: null, expires_at: null });
   t.is(await run('rule', 'delete', '--id', rule.id), null, 'without it, another command');
 });

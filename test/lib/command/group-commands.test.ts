@@ -65,7 +65,7 @@ for (const kind of databaseKinds()) {
         /^there is no group x; see: .* group list$/,
       ],
       ['group create --name ops', /^name has already been taken$/],
-      ['group add x@y --group ops', /^add x@y is no user$/],
+      ['group add x@y --group ops', /^add x@y is no user; give the id or the e-mail of one$/],
       ['group delete --group x', /^there is no group x/],
     ];
     for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });

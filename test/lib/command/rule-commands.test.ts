@@ -43,6 +43,8 @@ for (const kind of databaseKinds()) {
     const staged = await runLine(database, 'rule create --destination 10.0.0.0/8 --staged');
     t.like(staged.data, { enforced: false });
     t.regex((await runLine(database, 'rule list')).text, / everyone +staged *$/);
+    await runLine(database, `rule disable --id ${staged.text}`);
+    t.regex((await runLine(database, 'rule list')).text, / everyone +disabled, staged *$/);
     await runLine(database, `rule delete --id ${staged.text}`);
     const ofAnn = await runLine(database, 'rule list --email ann@b.example');
     t.is((ofAnn.data as unknown[]).length, 1);

@@ -56,12 +56,14 @@ interface Given {
   elsewhereAgoMs?: number;
   seen?: LastSeen | null;
   strangers?: UnknownSenders;
+  isOverQuota?: boolean;
 }
 
 function find({
   attempts = [],
   inside,
   seen = null,
+  isOverQuota = false,
   ...given
 }: Given): ReturnType<typeof findingOf> {
   const ago = (ms: number | undefined): number | null => (ms === undefined ? null : NOW - ms);
@@ -73,7 +75,7 @@ function find({
     inside: { ...quiet, ...inside },
   };
   const strangers = given.strangers ?? { keys: [], otherGateway: [] };
-  const facts: Facts = { nowMs: NOW, gatewayId: HERE, trace, seen, strangers };
+  const facts: Facts = { nowMs: NOW, gatewayId: HERE, trace, seen, strangers, isOverQuota };
   return findingOf(facts);
 }
 
@@ -221,6 +223,14 @@ test('connected, and how it goes inside', (t) => {
   t.is(inside(refused('default_drop')), 'inner_packets_refused');
   t.is(inside({ ...refused('default_drop'), passedAtMs: NOW - MINUTE }), 'connected');
   t.is(inside(refused('inner_destination_reserved')), 'nothing_inside', 'every system does so');
+});
+
+test('a quota that is used up is said of who is connected, and no other trouble hides', (t) => {
+  const connected = { attempts: [confirmed(MINUTE)], handshakeAgoMs: MINUTE };
+  const passes = { inside: { passedAtMs: NOW - MINUTE } };
+  t.is(find({ ...connected, ...passes, isOverQuota: true }).code, 'quota_exceeded');
+  t.is(find({ ...connected, isOverQuota: true }).code, 'quota_exceeded');
+  t.is(find({ isOverQuota: true }).code, 'nothing_arrived', 'that is what it must solve first');
 });
 
 test('a connected device that cannot renew its session is not well', (t) => {

@@ -5,6 +5,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { createGateway, type TestGateway } from '../../../lib/testing/index.ts';
 import { judgeAnswer } from '../../support/api/openapi.ts';
+import { untilHolds } from '../../support/api/running-capture.ts';
 
 interface Tried {
   readonly record: Record<string, unknown> | null;
@@ -66,7 +67,8 @@ async function scene() {
   const gateway = await createGateway();
   const laptop = await gateway.addDevice({ user: 'alice@example.com' });
   const phone = await gateway.addDevice({ user: 'bob@example.com' });
-  const echo = { udp: (data: Buffer) => data };
+  const same = (data: Buffer) => data;
+  const echo = { udp: same, tcp: same };
   gateway.host('10.0.0.5', echo);
   gateway.host('10.0.0.6', echo);
   await laptop.udp('10.0.0.5', 53, 'x');
@@ -105,6 +107,65 @@ test('a rule that is tried ends what it then ends, and is not written', async (t
   t.like(moved, { record: { id, destination: '10.0.0.6' }, ended_flow_count: 1 });
   const removed = await tryOut(t, gateway, { method: 'DELETE', path });
   t.like(removed, { record: null, ended_flow_count: 0 });
+});
+
+test('a quota that is used up ends what its user has open', async (t) => {
+  const { gateway, laptop } = await scene();
+  await using _ = gateway;
+  const path = `/v0/users/${String(laptop.userId)}`;
+  const quota = (bytes: number | null) => ({ user: { quota: bytes } });
+  const tried = (bytes: number | null) =>
+    tryOut(t, gateway, { method: 'PATCH', path, body: quota(bytes) });
+  // What users carry who have a quota is written soon.
+  await gateway.api.patch(path, quota(1e12));
+  const connection = await laptop.connect('10.0.0.6', 80);
+  for (let bytes = 0; bytes < 1e6; bytes += 2e4) await connection.exchange('x'.repeat(1e4));
+  await untilHolds(async () => Number((await gateway.api.get(path))['quota_used']) > 1e6);
+  t.like(await tried(1e6), { ended_flow_count: 3, ended_flow_user_count: 1 });
+  t.like(await tried(1e9), { ended_flow_count: 0 });
+  await gateway.api.patch(path, quota(1e6));
+  await untilHolds(async () => (await alive(gateway)).length === 1);
+  t.deepEqual(await alive(gateway), ['10.0.0.5'], 'that of the other user');
+  t.like(await tried(null), { ended_flow_count: 0 });
+  t.is((await laptop.diagnose()).code, 'quota_exceeded');
+  await gateway.api.patch(path, quota(null));
+  await untilHolds(async () => (await alive(gateway)).length === 4);
+});
+
+test('a group and its members are tried as they are then changed', async (t) => {
+  const { gateway, laptop, phone } = await scene();
+  await using _ = gateway;
+  const { id } = await gateway.api.post('/v0/groups', { group: { name: 'staff' } });
+  const group = `/v0/groups/${String(id)}`;
+  const members = (change: object) => ({
+    method: 'POST',
+    path: `${group}/members`,
+    body: { members: change },
+  });
+  const drops = { action: 'drop', destination: '10.0.0.5', group_id: id };
+  await gateway.api.post('/v0/rules', { rule: drops });
+  const joins = { add: [laptop.userId, phone.userId] };
+  t.like(await tryOut(t, gateway, members(joins)), {
+    record: { added: 2, removed: 0 },
+    ended_flow_count: 2,
+    ended_flow_user_count: 2,
+  });
+  t.is((await alive(gateway)).length, 3);
+  const accepts = { action: 'accept', destination: '10.0.0.6', group_id: id };
+  await gateway.api.post('/v0/rules', { rule: accepts });
+  await gateway.api.post('/v0/rules', { rule: { action: 'drop', destination: '10.0.0.0/8' } });
+  await gateway.api.post(`${group}/members`, { members: { add: [laptop.userId] } });
+  t.deepEqual(await alive(gateway), ['10.0.0.6']);
+  t.like(await tryOut(t, gateway, members({ remove: [laptop.userId] })), { ended_flow_count: 1 });
+  const removed = await tryOut(t, gateway, { method: 'DELETE', path: group });
+  t.like(removed, { record: null, ended_flow_count: 1, ended_flow_user_count: 1 });
+  const body = { group: { name: 'crew' } };
+  const renamed = await tryOut(t, gateway, { method: 'PATCH', path: group, body });
+  t.like(renamed, { record: { id, name: 'crew' }, ended_flow_count: 0 });
+  t.deepEqual(await alive(gateway), ['10.0.0.6'], 'nothing was written');
+  t.is((await gateway.api.get(group))['name'], 'staff');
+  await gateway.api.delete(group);
+  t.deepEqual(await alive(gateway), []);
 });
 
 test('to switch a rule off is tried as a removal, to switch it on as a new rule', async (t) => {

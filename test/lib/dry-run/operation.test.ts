@@ -20,6 +20,13 @@ test('an operation is read from its method and its path', (t) => {
     id: 'ann@example.com',
     body: {},
   });
+  t.deepEqual(read({ method: 'POST', path: '/v0/groups/x%20/members', body: { members: {} } }), {
+    method: 'POST',
+    collection: 'members',
+    id: 'x ',
+    body: { members: {} },
+  });
+  t.is(read({ method: 'DELETE', path: '/v0/groups/x' }).collection, 'groups');
   t.is(read({ method: 'PUT', path: '/v0/devices/%E0%A4%A' }).id, '', 'nobody has such an id');
 });
 
@@ -33,14 +40,24 @@ const wrong: [sent: object, faults: object][] = [
     'rules',
     '/v0/rules?x=1',
     '/v0/rules/a/b',
+    '/v0/rules/a/members',
+    '/v0/groups/a/members/b',
     '/v0/rulesx',
   ].map((path): [object, object] => [
     { method: 'POST', path },
-    { path: ['is not /v0/rules, /v0/devices, /v0/users or one of them with /{id}'] },
+    {
+      path: [
+        'is not /v0/rules, /v0/devices, /v0/users or /v0/groups, one of them with /{id}, or /v0/groups/{id}/members',
+      ],
+    },
   ]),
   [
     { method: 'POST', path: '/v0/rules/x' },
     { path: ['must not name a record: POST makes a new one'] },
+  ],
+  [
+    { method: 'DELETE', path: '/v0/groups/x/members' },
+    { method: ['must be POST for the members of a group: it adds and removes them'] },
   ],
   [{ method: 'PATCH', path: '/v0/rules' }, { path: ['must name the record: /{id} is missing'] }],
 ];

@@ -103,7 +103,11 @@ test('rows that are tried say what they would change of what is in force', (t) =
   const rows = { users: [userRow()], devices: [deviceRow()], rules };
   const translation = knowing(rows);
   const tried = (changes: Parameters<typeof changesOf>[0]) => {
-    const { peers, rules: ofScopes, ...rest } = translation.tried(changesOf(changes), NOW);
+    const {
+      peers,
+      rules: ofScopes,
+      ...rest
+    } = translation.tried(changesOf(changes), new Map(), NOW);
     return {
       peers: [...peers].map(([key, config]) => [key, config === null ? null : config.scope]),
       rules: [...ofScopes].map(([scope, ids]) => [
@@ -151,6 +155,20 @@ test('rows that are tried say what they would change of what is in force', (t) =
   const short = { ...inRows, defaultAction: 'accept' as const, vpnSessionDuration: 3_600 };
   t.deepEqual(tried({ settings: short }), { ...nothing, peers: [[KEY, null]] });
   t.deepEqual(tried({ settings: { ...short, vpnSessionDuration: 2 * 86_400 } }), nothing);
+});
+
+test('a quota that is tried is held against what was carried', (t) => {
+  const rows = { users: [userRow()], devices: [deviceRow()], rules: [] };
+  const translation = knowing(rows);
+  const tried = (quota: number | null, used: number) => {
+    const changes = changesOf({ users: one(userRow({ quota })), devices: one(deviceRow()) });
+    const { peers } = translation.tried(changes, new Map([['u1', used]]), NOW);
+    return peers.get(KEY)?.isOverQuota ?? false;
+  };
+  t.true(tried(1e6, 1e6));
+  t.false(tried(1e6, 1e6 - 1));
+  t.false(tried(null, 1e6));
+  t.is(translation.pending(), null, 'nothing has changed');
 });
 
 test('what was not handed over stays pending', (t) => {

@@ -18,6 +18,8 @@ import { withoutNulls } from './without-nulls.ts';
 import { chance } from '../dataplane/seeded-test.ts';
 
 export const SECOND = 1_000;
+/** Room for so many peers; room for all that there may be takes time, in each of many trackers. */
+const PEERS = 64;
 
 /** Peers 0 to 2 are 10.0.0.2 to .4 and fd00::2 to ::4; everything else is behind the TUN. */
 export function sideOf(text: string): Side {
@@ -53,8 +55,13 @@ export class Bench {
   #begin(scopes: readonly string[]): Tracker {
     const { capacity = 1_024, quota = 256 } = this.#options;
     const random = chance(1);
-    const flows = new FlowTable({ random, capacity, quota });
-    const ended = new EndedFlows({ capacity: 4_096, share: 4_096, ...this.#options.ended });
+    const flows = new FlowTable({ random, capacity, quota, peers: PEERS });
+    const ended = new EndedFlows({
+      capacity: 4_096,
+      share: 4_096,
+      peers: PEERS,
+      ...this.#options.ended,
+    });
     const tracker = new Tracker(this.filter, random, flows, ended);
     tracker.begin(this.now, this.now);
     for (const [slot, scope] of scopes.entries()) tracker.addPeer(slot, scope);

@@ -1,6 +1,7 @@
 // The tables that verdicts are read from, with two peers and without an engine: 10.0.0.2 and fd00::2
 // in slot 0, 10.0.0.3 and fd00::3 in slot 1, which takes packets of 1,280 bytes.
 
+import { EndedFlows } from '../../../dataplane/filter/ended-flows.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { Tracker } from '../../../dataplane/filter/tracker.ts';
@@ -48,7 +49,9 @@ export class Tables {
     const sanity = new Sanity(options, allowedIps);
     const mtus = new Mtus(options);
     const limits = new Limits();
-    this.tracker = new Tracker(this.filter, random, new FlowTable({ random, capacity: 64 }));
+    const sizes = { capacity: 64, peers: 16 };
+    const flows = new FlowTable({ random, ...sizes });
+    this.tracker = new Tracker(this.filter, random, flows, new EndedFlows(sizes));
     const unfinished = new UnfinishedDatagrams(random, 2);
     this.tracker.begin(1_000, 1_000);
     unfinished.begin(1_000);

@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { launcherOf, PATH_TO_NODE } from './launcher.ts';
+import { COMPILE_CACHE, launcherOf, PATH_TO_NODE } from './launcher.ts';
 import { type Host, stop } from '../network/namespaces.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -55,6 +55,7 @@ export class Postern {
     this.api = `http://${address}:13000`;
     this.environment = {
       PATH: PATH_TO_NODE,
+      ...COMPILE_CACHE,
       HOME: process.env['HOME'] ?? '/root',
       DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-data-')),
       HTTP_HOST: '0.0.0.0',

@@ -7,7 +7,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { FIRST_ADMIN, type GatewayProcess, startGateway } from '../gateway/gateway-process.ts';
@@ -39,6 +39,11 @@ const LOOKS = [
   { colorScheme: 'dark', viewport: NARROW },
 ] as const;
 
+/** The Chromium of all tests of a file: a start takes two seconds of a processor. */
+let chromiumOfFile: Promise<Browser> | null = null;
+
+test.after.always('Chromium ends', async () => (await chromiumOfFile)?.close());
+
 /** A gateway and a browser before it. */
 export interface Stage {
   readonly gateway: GatewayProcess;
@@ -53,13 +58,7 @@ export async function openBrowser(
   settings: Record<string, string> = {},
 ): Promise<Stage> {
   const gateway = await startGateway(t, settings);
-  const isRoot = process.getuid?.() === 0;
-  const browser = await chromium.launch({
-    executablePath: EXECUTABLE,
-    // The sandbox of Chromium does not run as root.
-    args: isRoot ? ['--no-sandbox'] : [],
-  });
-  t.teardown(() => browser.close());
+  const browser = await launchOnce();
   return {
     gateway,
     browser,
@@ -70,11 +69,23 @@ export async function openBrowser(
         reducedMotion: 'reduce',
         ...options,
       });
+      t.teardown(() => context.close());
       const page = await context.newPage();
       listen(t, page, gateway.url);
       return page;
     },
   };
+}
+
+/** Starts Chromium, or returns the one that runs: a context shares nothing with another. */
+function launchOnce(): Promise<Browser> {
+  const isRoot = process.getuid?.() === 0;
+  chromiumOfFile ??= chromium.launch({
+    executablePath: EXECUTABLE,
+    // The sandbox of Chromium does not run as root.
+    args: isRoot ? ['--no-sandbox'] : [],
+  });
+  return chromiumOfFile;
 }
 
 /** Signs the administrator in and presses “Test sign-in” of an entry, `saml/adfs` say. */
