@@ -1,6 +1,6 @@
 // The host's side of networks behind devices: a route to the TUN for each, and masquerading of what
-// comes from them. The routes vanish with the TUN. What the kernel refuses is a warning and is tried
-// again, and all other networks work.
+// comes from them. The routes vanish with the TUN. What the kernel refuses is a warning, is tried
+// again, and holds up no other network.
 
 import { messageOf } from './descriptors.ts';
 import type { Egress } from './egress.ts';
