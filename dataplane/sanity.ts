@@ -115,7 +115,7 @@ export class Sanity {
     );
   }
 
-  /** Whether an address of four words is the gateway's own inside the tunnel; IPv4 uses the first. */
+  /** Whether an address of four words (IPv4 uses the first) is the gateway's own in the tunnel. */
   isGateway(version: number, words: readonly number[]): boolean {
     const own = version === 4 ? this.#own4 : this.#own6;
     const [word0 = 0, word1 = 0, word2 = 0, word3 = 0] = words;

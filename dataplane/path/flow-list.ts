@@ -226,7 +226,7 @@ export class FlowList {
   }
 
   /**
-   * Whether a quota stops a flow: it does not stop what comes from the gateway itself or goes there.
+   * Whether a quota stops a flow, which it never does with one from or to the gateway itself.
    * `after` has the peers of which something else is to be believed than what is so now.
    */
   #isStopped(flow: number, after?: FlowTrial['overQuota']): boolean {

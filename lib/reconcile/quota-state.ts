@@ -11,7 +11,7 @@ export interface QuotaState {
   readonly isUsedUp: boolean;
 }
 
-/** The state of a user who carried so many bytes; `byDefault`: the quota of who has none of their own. */
+/** The state of a user who carried so many bytes; `byDefault` is for who has no own quota. */
 export function quotaStateOf(
   user: Pick<User, 'quota'>,
   byDefault: number | null,
