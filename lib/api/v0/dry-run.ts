@@ -1,6 +1,6 @@
 // `POST /v0/dry_run`: what a write of rules, devices, users or groups would come to, and what it
-// would do. It is our own addition to the API, and an operation of its own, because an older gateway
-// would ignore a parameter and really write. docs/api.md#what-a-write-would-do.
+// would do. It is our own addition to the API, and an operation of its own, because an older
+// gateway would ignore a parameter and really write. docs/api.md#what-a-write-would-do.
 
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
