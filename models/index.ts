@@ -52,7 +52,14 @@ export {
   type SentOf,
 } from './fields/field.ts';
 export { limit, quota } from './fields/limits.ts';
-export { groupFields, GROUPS_MAX, GROUPS_OF_USER_MAX, MANUAL } from './fields/group.ts';
+export {
+  groupFields,
+  groupNameOf,
+  GROUPS_MAX,
+  GROUPS_OF_USER_MAX,
+  MANUAL,
+  UNSEEN,
+} from './fields/group.ts';
 export type { GroupsProblem, GroupsSaid, ProviderKind } from './fields/identity.ts';
 export {
   type OpenidConnectProvider,

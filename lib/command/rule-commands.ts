@@ -6,6 +6,7 @@ import {
   type Database,
   emailKey,
   type Group,
+  groupNameOf,
   lockScopes,
   readPolicyTests,
   readRules,
@@ -72,7 +73,7 @@ export async function findGroup(
   named: string,
   transaction?: Transaction,
 ): Promise<Group> {
-  const where = isUuid(named) ? { id: named.toLowerCase() } : { name: named.trim() };
+  const where = isUuid(named) ? { id: named.toLowerCase() } : { name: groupNameOf(named) };
   const options = transaction === undefined ? {} : { transaction, lock: true };
   const group = await models.Group.findOne({ where, ...options });
   if (group === null)

@@ -5,6 +5,7 @@
 import type Joi from 'joi';
 import {
   type ApiField,
+  groupNameOf,
   isGroupName,
   type OpenidConnectProvider,
   openidProviderFields,
@@ -138,7 +139,7 @@ function groupNames({ description }: ApiField): Joi.Schema {
 function readGroupNames(value: object): Record<string, string> | null {
   const pairs = Object.entries(value).map(([there, here]: [string, unknown]) => [
     there,
-    typeof here === 'string' ? here.trim() : '',
+    typeof here === 'string' ? groupNameOf(here) : '',
   ]);
   const isRead = ([there = '', here = '']: string[]): boolean =>
     there !== '' &&

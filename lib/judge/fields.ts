@@ -162,6 +162,16 @@ export function trimmed(description: string): TextSchema {
   return text(description).trim() as TextSchema;
 }
 
+/** A name by which people tell records apart: in NFC, without a character that is `unseen`. */
+export function visibleName(description: string, unseen: RegExp): TextSchema {
+  return trimmed(description)
+    .normalize('NFC')
+    .custom(
+      (value: string, helpers) => (unseen.test(value) ? helpers.error('text.unseen') : value),
+      'characters that can be seen',
+    ) as TextSchema;
+}
+
 /** One of a few words. */
 export function choice(description: string, ...words: string[]): Joi.StringSchema {
   return text(description).valid(...words);

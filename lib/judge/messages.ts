@@ -34,6 +34,7 @@ export const messages = {
   badTime: 'is not a time such as 2026-11-25T10:00:00Z',
   endsBeforeStart: 'must be after starts_at',
   badScopes: 'should be a list of admin, read, metrics or capture',
+  unseen: 'has a character that cannot be seen; type it without',
   everywhere: 'cannot be everything; a device is no default route',
   badStep: 'must be 600, 3600 or 86400',
   ofUserAlready:
@@ -106,6 +107,7 @@ export const joiMessages: Record<string, string> = {
   'provider.reserved': messages.reserved,
   'list.duplicates': messages.duplicates,
   'scopes.bad': messages.badScopes,
+  'text.unseen': messages.unseen,
   'host.portInDns': messages.portInDns,
   'host.badPort': messages.badPort,
   'ports.format': messages.badFormat,

@@ -3,14 +3,15 @@
 // comes with a maker of that record.
 
 import Joi from 'joi';
-import type {
-  ApiField,
-  ApiValues,
-  ColumnsOf,
-  Field,
-  Fields,
-  NamesWith,
-  SentName,
+import {
+  type ApiField,
+  type ApiValues,
+  type ColumnsOf,
+  type Field,
+  type Fields,
+  type NamesWith,
+  type SentName,
+  UNSEEN,
 } from '../../models/index.ts';
 import {
   address,
@@ -33,6 +34,7 @@ import {
   timestamp,
   trimmed,
   url,
+  visibleName,
 } from './fields.ts';
 
 /** Makes the schema of a value that is there. */
@@ -46,6 +48,7 @@ const makers = {
   reference: ({ description }) => reference(description),
   text: (field) => limited(text(field.description), field),
   trimmed: (field) => limited(trimmed(field.description), field),
+  name: (field) => limited(visibleName(field.description, UNSEEN), field),
   choice: ({ description, words = [] }) => choice(description, ...words),
   flag: ({ description }) => flag(description),
   integer: ({ description, min = 0, max = Number.MAX_SAFE_INTEGER }) =>

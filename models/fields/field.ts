@@ -70,6 +70,8 @@ export interface ApiValues {
   text: string;
   /** Without the spaces around it. */
   trimmed: string;
+  /** In NFC, without the spaces around it and without a character that nobody sees. */
+  name: string;
   /** One of `words`. */
   choice: string;
   flag: boolean;

@@ -11,6 +11,13 @@ export const GROUPS_MAX = 10_000;
 export const GROUPS_OF_USER_MAX = 16;
 /** The most characters of the name of a group. */
 export const GROUP_NAME_CHARACTERS_MAX = 255;
+/** Characters of a name that nobody sees, such as those that turn the direction of what follows. */
+export const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** The name of a group that a text means: of two texts that look alike by Unicode, one is kept. */
+export function groupNameOf(text: string): string {
+  return text.trim().normalize('NFC');
+}
 
 /** The table of the record. */
 export const groupFields = fieldsOf({
@@ -24,7 +31,7 @@ export const groupFields = fieldsOf({
     column: { kind: 'text', size: GROUP_NAME_CHARACTERS_MAX },
     audit: 'value',
     api: {
-      kind: 'trimmed',
+      kind: 'name',
       description: 'What people call it; no other group has the same name.',
       required: true,
       atLeast: 1,

@@ -5,9 +5,11 @@ import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import {
   GROUP_NAME_CHARACTERS_MAX,
+  groupNameOf,
   GROUPS_MAX,
   GROUPS_OF_USER_MAX,
   MANUAL,
+  UNSEEN,
 } from '../fields/group.ts';
 import type { GroupsProblem, ProviderKind } from '../fields/identity.ts';
 import { plainSelect } from '../storage/select.ts';
@@ -77,7 +79,9 @@ async function findNamed(
   transaction: Transaction,
 ): Promise<Named[]> {
   const meant = map === undefined ? names : names.flatMap((name) => ownValue(map, name));
-  const wanted = [...new Set(meant.filter(isGroupName))].toSorted();
+  const wanted = [
+    ...new Set(meant.map((name) => name.normalize('NFC')).filter(isGroupName)),
+  ].toSorted();
   const found = new Map<string, { id: string; provider: string | null }>();
   for (let start = 0; start < wanted.length; start += NAMES_PER_STATEMENT) {
     const groups = await models.Group.findAll({
@@ -104,10 +108,10 @@ function ownValue(map: Readonly<Record<string, string>>, name: string): string[]
 export function isGroupName(name: string): boolean {
   return (
     name !== '' &&
-    name === name.trim() &&
     name.length <= 2 * GROUP_NAME_CHARACTERS_MAX &&
     name.isWellFormed() &&
-    !name.includes('\0') &&
+    name === groupNameOf(name) &&
+    !UNSEEN.test(name) &&
     Array.from(name).length <= GROUP_NAME_CHARACTERS_MAX
   );
 }

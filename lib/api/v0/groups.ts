@@ -2,6 +2,7 @@
 // docs/api.md#groups.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
+import { groupNameOf } from '../../../models/index.ts';
 import { Groups, type GroupValues, judgeGroup, showGroup } from '../../groups/groups.ts';
 import { judgeMembers, Members, type MembersSent, showMember } from '../../groups/members.ts';
 import { isUuid, joi, mark, recordId, resource, text } from '../../judge/fields.ts';
@@ -55,7 +56,7 @@ export function groupRoutes(context: ApiContext): ServerRoute[] {
       const found = await groups.page({
         afterId,
         limit: limit + 1,
-        ...(name === undefined ? {} : { name }),
+        ...(name === undefined ? {} : { name: groupNameOf(name) }),
         ...(userId === undefined ? {} : { memberId: userId.toLowerCase() }),
       });
       return answerIdPage(h, services, { path: PATH, sent, limit }, { found, show: showGroup });

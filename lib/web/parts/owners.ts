@@ -3,6 +3,7 @@
 import {
   type Database,
   emailKey,
+  groupNameOf,
   readUsers,
   type RuleRow,
   type UserRow,
@@ -26,7 +27,8 @@ export async function ownerIdOf(database: Database, email: string): Promise<stri
 /** The id of the group whose name was typed; nothing for nothing. */
 export async function groupIdOf({ models }: Database, name: string): Promise<string> {
   if (name === '') return '';
-  const group = await models.Group.findOne({ attributes: ['id'], where: { name } });
+  const where = { name: groupNameOf(name) };
+  const group = await models.Group.findOne({ attributes: ['id'], where });
   return group?.id ?? NOBODY;
 }
 

@@ -26,6 +26,24 @@ test('what a group shows is in the order of its fields', (t) => {
 });
 
 for (const kind of databaseKinds()) {
+  test(`${kind}: names that look alike are one, and none has a character that nobody sees`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const post = (name: string) => send('POST', GROUPS, { body: { group: { name } } });
+    const [composed, decomposed] = ['Caf\u00e9', 'Cafe\u0301'];
+    t.is((await post(decomposed)).body.data.name, composed);
+    t.deepEqual((await post(composed)).body.errors, { name: ['has already been taken'] });
+    const found = await send('GET', `${GROUPS}?name=${encodeURIComponent(decomposed)}`);
+    t.is(found.body.data.length, 1);
+    for (const unseen of ['\u202e', '\u200b', '\u2028', '\u0007', '\ufeff']) {
+      const { status, body } = await post(`a${unseen}b`);
+      t.is(status, 422);
+      t.deepEqual(body.errors, {
+        name: ['has a character that cannot be seen; type it without'],
+      });
+    }
+    t.is((await post('Vertrieb 🇨🇭 & Öffentlichkeit')).status, 201);
+  });
+
   test(`${kind}: a group is made, shown, changed, listed and removed`, async (t) => {
     const { send, database } = await openServer(t, kind);
     const made = await send('POST', GROUPS, { body: { group: { name: ' engineers ' } } });

@@ -42,6 +42,7 @@ test('texts are those of docs/api.md', (t) => {
     'is not a time such as 2026-11-25T10:00:00Z',
     'must be after starts_at',
     'should be a list of admin, read, metrics or capture',
+    'has a character that cannot be seen; type it without',
     'cannot be everything; a device is no default route',
     'must be 600, 3600 or 86400',
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',

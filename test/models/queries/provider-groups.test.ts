@@ -168,6 +168,8 @@ for (const kind of databaseKinds()) {
 test('a name that the API would not take as it is makes no group', (t) => {
   for (const good of ['a', 'Ü', '😀'.repeat(255), 'cn=vpn,dc=example', '__proto__'])
     t.true(isGroupName(good), good);
+  for (const bad of ['e\u0301', 'a\u202eb', 'a\u200b', 'a\u2028b'])
+    t.false(isGroupName(bad), JSON.stringify(bad));
   for (const bad of ['', ' ', ' a', 'a\n', 'a\0b', '\ud800', 'a'.repeat(256), '😀'.repeat(256)])
     t.false(isGroupName(bad), JSON.stringify(bad));
 });
