@@ -72,13 +72,13 @@ else
   trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
   # Four rows of phases at the same time, each but the first on a network of its own. Unit tests
-  # compute, one process at a time; the others mostly wait for something. The first tests of operation
+  # compute; the others mostly wait for something. The first tests of operation
   # want a MariaDB there. The test that fetches a package needs the network of the machine, where no
   # other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
   {
-    phase unit npx ava --tap --config test/shared.config.js --concurrency 1
+    phase unit npx ava --tap --config test/shared.config.js
     several dataplane 2
   } &
   {

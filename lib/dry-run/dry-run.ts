@@ -65,7 +65,7 @@ export interface DryRun<Result> {
 /** What a write left in its transaction. */
 interface Seen {
   readonly rows: RowChanges;
-  /** By id of a user in `rows`: bytes carried this month. */
+  /** By id of a user in `rows`, with new settings of every user: bytes carried this month. */
   readonly used: ReadonlyMap<string, number>;
   /** Ids of rules that can never decide because of a rule that was written. */
   readonly shadowed: readonly string[];
@@ -129,7 +129,10 @@ async function look(
 ): Promise<Seen> {
   const rows = await readChanged(database, changes, transaction);
   const month = monthOf(Date.now());
-  const used = await readQuotaUsage(database, month, [...rows.users.keys()], transaction);
+  // A default quota may be new.
+  const userIds =
+    rows.settings === null ? [...rows.users.keys()] : await readUserIds(database, transaction);
+  const used = await readQuotaUsage(database, month, userIds, transaction);
   const shadowed: string[] = [];
   for (const [id, row] of rows.rules)
     if (row?.action === 'accept')
@@ -138,6 +141,11 @@ async function look(
     .filter(({ action, kind }) => action === 'fail' && kind === 'policy_test')
     .map(({ recordId }) => recordId);
   return { rows, used, shadowed, failing };
+}
+
+async function readUserIds({ models }: Database, transaction: Transaction): Promise<string[]> {
+  const rows = await models.User.findAll({ attributes: ['id'], transaction });
+  return rows.map(({ id }) => id);
 }
 
 async function effectOf(

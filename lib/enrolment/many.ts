@@ -7,6 +7,7 @@ import { isPossibleEmail } from '../auth/email.ts';
 import { LINK_HOURS, linkAddress, makeLink } from '../auth/one-time-links.ts';
 import type { Mails } from '../mail/mailer.ts';
 import { csvLine } from '../records/csv.ts';
+import { showTime } from '../records/shown.ts';
 import { mailLink } from './mails.ts';
 
 /** People who get links at once: each costs some rows in one transaction. */
@@ -97,7 +98,7 @@ async function linkOf(
   if ((user.disabled_at ?? null) !== null) return { url: null, expires_at: null };
   const wanted = { purpose: 'enrolment', hours, createdBy } as const;
   const { secret, link } = await makeLink(database, user, wanted, transaction);
-  return { url: linkAddress(externalUrl, secret), expires_at: link.expires_at.toISOString() };
+  return { url: linkAddress(externalUrl, secret), expires_at: showTime(link.expires_at) };
 }
 
 /** Sends everybody their link; returns why not, by e-mail. Nobody waits for it but the caller. */

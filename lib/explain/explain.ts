@@ -20,6 +20,7 @@ import {
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
+import { showTimeOrNull } from '../records/shown.ts';
 import { isInside, rulesAt } from '../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
 import {
@@ -116,7 +117,7 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
     advice: reason === null ? null : adviceOn(reason),
     flow: decision?.flow ?? null,
     opener_id: openerOf(from.gateway, found),
-    latest_handshake: row?.latest_handshake?.toISOString() ?? null,
+    latest_handshake: showTimeOrNull(row?.latest_handshake ?? null),
     gates: gatesOf(reason, found),
     shadowed: rules.filter((id) => id !== ruleId),
     host: reason === null ? await hostFindings(from, asked, found) : [],

@@ -5,7 +5,7 @@ import type { GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index
 import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/reconciler.ts';
 import type { RuleInForce } from '../reconcile/translated-rules.ts';
-import type { KnownDevice, Problem } from '../reconcile/translation.ts';
+import type { KnownDevice, Problem } from '../reconcile/known.ts';
 import type { PresenceCounts } from './presence.ts';
 
 /** Whether the gateway serves, and why not. */

@@ -7,7 +7,7 @@
 import type { PeerSample } from '../../dataplane/index.ts';
 import type { Log } from '../process/log.ts';
 import type { History } from '../reconcile/history.ts';
-import type { KnownDevice } from '../reconcile/translation.ts';
+import type { KnownDevice } from '../reconcile/known.ts';
 
 /** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
 export const ONLINE_MS = 180_000;

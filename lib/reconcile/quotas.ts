@@ -50,6 +50,11 @@ export class Quotas {
     return this.#over.has(userId);
   }
 
+  /** Whether a user with this quota (null: the default) who carried so much would be over it. */
+  wouldBeOver(own: number | null, used: number): boolean {
+    return isUsedUp(own ?? this.#default, used);
+  }
+
   // Each of these returns the users of whom `isOver` says something else than before.
 
   /** Takes what a row says of a user; null: the user is gone. */

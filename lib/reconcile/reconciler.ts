@@ -20,7 +20,8 @@ import { Neighbours } from './neighbours.ts';
 import { OwnClock } from './own-clock.ts';
 import { readAll, readSince, type RowChanges, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
-import { type KnownDevice, type Problem, Translation } from './translation.ts';
+import type { KnownDevice, Problem } from './known.ts';
+import { Translation } from './translation.ts';
 
 const POLL_MS = 1_000;
 const RETRY_MS_MIN = 100;

@@ -11,6 +11,7 @@ import {
   type RuleAction,
 } from '../../models/index.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
+import type { Device, KnownDevice, Owner, Problem } from './known.ts';
 import { Places } from './places.ts';
 import { Quotas } from './quotas.ts';
 import { TranslatedRules } from './translated-rules.ts';
@@ -19,54 +20,16 @@ import {
   defaultMtu,
   deviceEnd,
   peerLimits,
-  type Refusal,
   resumeOf,
-  type RowLimits,
   vpnSessionEnd,
   translateDevice,
   type TranslateSettings,
 } from './translate.ts';
 
-/** A device as metrics and the log name it. */
-export interface KnownDevice {
-  readonly id: string;
-  readonly userId: string;
-  readonly name: string;
-}
-
-/** A row that the gateway cannot obey. */
-export interface Problem {
-  readonly table: 'devices' | 'rules';
-  readonly id: string;
-  readonly message: string;
-}
-
 /** The most replaced keys that are kept; their last bytes may still be counted for the device. */
 const FORMER_KEYS_MAX = 1_000;
 
 const NO_CHANGE: Amendment = { peers: new Map(), rules: new Map() };
-
-interface Owner {
-  /** Null if the user does not exist but has devices. */
-  row: ObeyedUser | null;
-  isServed: boolean;
-  /** The groups of the user, as the packet path takes them. */
-  groups: string;
-  readonly devices: Set<Device>;
-}
-
-interface Device {
-  readonly id: string;
-  readonly name: string;
-  readonly ownerId: string;
-  readonly publicKey: string;
-  readonly usesDefaultMtu: boolean;
-  readonly limits: RowLimits;
-  peer: PeerConfig | Refusal;
-  /** Until when the device is on, in Unix ms; `isOn` says whether that time is still to come. */
-  readonly endMs: number;
-  isOn: boolean;
-}
 
 /** The meaning of the rows. */
 export class Translation {
@@ -223,7 +186,8 @@ export class Translation {
   /**
    * What rows would change of what is in force if they were committed, at `nowMs` (Unix time).
    * `changes` has, beside the rows that change, the owners of its devices with their groups, and
-   * all devices of its owners; `used` what they carried this month. Nothing changes here.
+   * all devices of its owners; `used` what they carried this month, with new settings what all
+   * users did. Nothing changes here.
    */
   tried(changes: RowChanges, used: ReadonlyMap<string, number>, nowMs: number): Amendment {
     const { settings } = changes;
@@ -240,6 +204,7 @@ export class Translation {
     for (const [id, owner] of this.#owners)
       if (owner.isServed && !changes.users.has(id) && after.#endOf(owner.row) <= nowMs)
         for (const { publicKey } of owner.devices) peers.set(publicKey, null);
+    if (settings !== null) this.#tryDefaultQuota(after.#quotas, changes.users, used, peers);
     const rules = new Map([...triedRules].map(([scope, ofScope]) => [scope, new Map(ofScope)]));
     for (const id of changes.rules.keys()) {
       const scope = this.#rules.scopeOf(id);
@@ -249,6 +214,24 @@ export class Translation {
     const isSame = after.#defaultAction === this.#defaultAction;
     const defaultAction = isSame ? null : after.#defaultAction;
     return { peers, rules, ...(defaultAction === null ? {} : { defaultAction }) };
+  }
+
+  /** Adds the devices of owners whom the default quota of `after` stops or frees. */
+  #tryDefaultQuota(
+    after: Quotas,
+    tried: RowChanges['users'],
+    used: ReadonlyMap<string, number>,
+    peers: Map<string, PeerConfig | null>,
+  ): void {
+    for (const [id, { row, devices }] of this.#owners) {
+      if (row === null || tried.has(id)) continue;
+      const isOverQuota = after.wouldBeOver(row.quota, used.get(id) ?? 0);
+      if (isOverQuota === this.#quotas.isOver(id)) continue;
+      for (const { publicKey } of devices) {
+        const peer = peers.has(publicKey) ? null : this.#peerOf(publicKey);
+        if (peer !== null) peers.set(publicKey, { ...peer, isOverQuota });
+      }
+    }
   }
 
   /** The id of the device that has a public key or had it lately; null if there is none. */

@@ -13,6 +13,7 @@ import {
 import { isUuid } from '../judge/fields.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
+import { type Shown, showTime } from './shown.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -34,10 +35,10 @@ export function idInTrail(id: string): string {
 }
 
 /** An entry as programs get it. */
-export function showEntry(entry: AuditEntry): Record<string, unknown> {
+export function showEntry(entry: AuditEntry): Shown {
   return {
     id: entry.id,
-    happened_at: entry.happened_at.toISOString(),
+    happened_at: showTime(entry.happened_at),
     actor: entry.actor,
     user_id: entry.user_id,
     email: entry.email,

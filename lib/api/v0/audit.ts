@@ -2,11 +2,10 @@
 // docs/api.md#audit-trail.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { type AuditEntry, readAuditEntries } from '../../../models/index.ts';
+import { readAuditEntries } from '../../../models/index.ts';
 import { joi, mark, moment, recordId, resource, text, timestamp } from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
 import { idInTrail, showEntry } from '../../records/audit.ts';
-import { type Shown, showTime } from '../../records/shown.ts';
 import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
@@ -70,13 +69,9 @@ export function auditRoutes({ services }: ApiContext): ServerRoute[] {
         limit: limit + 1,
       });
       const page = { path: PATH, sent, limit };
-      return answerIdPage(h, services, page, { found: found.toReversed(), show });
+      return answerIdPage(h, services, page, { found: found.toReversed(), show: showEntry });
     }),
   ];
-}
-
-function show(entry: AuditEntry): Shown {
-  return { ...showEntry(entry), happened_at: showTime(entry.happened_at) };
 }
 
 function shown(description: string) {

@@ -85,8 +85,8 @@ for (const kind of databaseKinds()) {
     });
     t.deepEqual(await names(), [ann.id, cem.id]);
     t.deepEqual((await post({ add: [bob.id, 'x@y.test'], remove: ['z'] })).body.errors, {
-      add: ['x@y.test is no user'],
-      remove: ['z is no user'],
+      add: ['x@y.test is no user; give the id or the e-mail of one'],
+      remove: ['z is no user; give the id or the e-mail of one'],
     });
     t.deepEqual((await post({ add: [ann.id], remove: [ann.id] })).body.errors, {
       remove: [`${ANN} is also in add`],

@@ -3,7 +3,7 @@
 import test from 'ava';
 import type { PeerSample } from '../../../dataplane/index.ts';
 import { ONLINE_MS, Presence } from '../../../lib/observe/presence.ts';
-import type { KnownDevice } from '../../../lib/reconcile/translation.ts';
+import type { KnownDevice } from '../../../lib/reconcile/known.ts';
 import { logInto, type LogLine } from '../../support/api/server.ts';
 
 interface Setup {

@@ -168,6 +168,14 @@ test('a quota that is tried is held against what was carried', (t) => {
   t.true(tried(1e6, 1e6));
   t.false(tried(1e6, 1e6 - 1));
   t.false(tried(null, 1e6));
+  const byDefault = (defaultQuota: number | null, used: number) => {
+    const changes = changesOf({ settings: rowSettings({ defaultQuota }) });
+    const { peers } = translation.tried(changes, new Map([['u1', used]]), NOW);
+    return [...peers].map(([key, config]) => [key, config?.isOverQuota]);
+  };
+  t.deepEqual(byDefault(1e6, 1e6), [[KEY, true]]);
+  t.deepEqual(byDefault(1e6, 1), []);
+  t.deepEqual(byDefault(null, 1e6), []);
   t.is(translation.pending(), null, 'nothing has changed');
 });
 

@@ -4,7 +4,8 @@ import { type Amendment, type GatewayConfig, parseAddress } from '../../../datap
 import { columnDefaults } from '../../../lib/judge/resource.ts';
 import type { RowChanges, RowSettings, TakeRows } from '../../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
-import { type Problem, Translation } from '../../../lib/reconcile/translation.ts';
+import type { Problem } from '../../../lib/reconcile/known.ts';
+import { Translation } from '../../../lib/reconcile/translation.ts';
 import {
   deviceFields,
   type DeviceRow,

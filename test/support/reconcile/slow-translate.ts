@@ -20,7 +20,7 @@ import {
   translateRule,
   type TranslateSettings,
 } from '../../../lib/reconcile/translate.ts';
-import type { Problem } from '../../../lib/reconcile/translation.ts';
+import type { Problem } from '../../../lib/reconcile/known.ts';
 import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../../models/index.ts';
 
 /** All rows, by id. */

@@ -76,7 +76,7 @@ for (const kind of firstKind()) {
     const here = `${GROUPS}/${group?.id}`;
     const wrong = await admin.post(`${here}/members`, { add: 'nobody@example.com' });
     t.is(wrong.status, 422);
-    t.true(wrong.text.includes('nobody@example.com is no user'));
+    t.true(wrong.text.includes('nobody@example.com is no user; give the id or the e-mail of one'));
     judgeText(t, await admin.post(`${here}/members`, { add: NASTY }), 'the members');
     judgeText(t, await admin.get(`${GROUPS}?after=${encodeURIComponent(NASTY)}`), 'the list');
   });

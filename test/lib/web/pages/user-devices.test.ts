@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
-import type { Problem } from '../../../../lib/reconcile/translation.ts';
+import type { Problem } from '../../../../lib/reconcile/known.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
 import { newKey, openServer } from '../../../support/api/server.ts';

@@ -1,0 +1,43 @@
+// What the translation of rows knows of users and devices, and what others get to know of that.
+
+import type { PeerConfig } from '../../dataplane/index.ts';
+import type { ObeyedUser } from '../../models/index.ts';
+import type { Refusal, RowLimits } from './translate.ts';
+
+/** A device as metrics and the log name it. */
+export interface KnownDevice {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+}
+
+/** A row that the gateway cannot obey. */
+export interface Problem {
+  readonly table: 'devices' | 'rules';
+  readonly id: string;
+  readonly message: string;
+}
+
+/** A user, and what is theirs. */
+export interface Owner {
+  /** Null if the user does not exist but has devices. */
+  row: ObeyedUser | null;
+  isServed: boolean;
+  /** The groups of the user, as the packet path takes them. */
+  groups: string;
+  readonly devices: Set<Device>;
+}
+
+/** A device, and what its row means. */
+export interface Device {
+  readonly id: string;
+  readonly name: string;
+  readonly ownerId: string;
+  readonly publicKey: string;
+  readonly usesDefaultMtu: boolean;
+  readonly limits: RowLimits;
+  peer: PeerConfig | Refusal;
+  /** Until when the device is on, in Unix ms; `isOn` says whether that time is still to come. */
+  readonly endMs: number;
+  isOn: boolean;
+}
