@@ -85,10 +85,12 @@ test.serial(
     t.teardown(() => postern.stop());
 
     const drop: Data = await postern.create('rule', { action: 'drop', destination: LAN4_OTHER });
+    const staged = { action: 'drop', destination: LAN4, enforced: false };
+    const watched: Data = await postern.create('rule', staged);
     const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
     t.teardown(() => alice.client.stop());
     const { host } = alice.client;
-    t.true(await canPing(host, LAN4));
+    t.true(await canPing(host, LAN4), 'a staged rule drops nothing');
     t.false(await canPing(host, LAN4_OTHER));
     const counters = async (): Promise<Record<string, unknown>> => {
       const { body } = await postern.call('GET', `/v0/rules/${drop.id}/counters`);
@@ -112,6 +114,9 @@ test.serial(
     const families = readExposition(exposed);
     const labels = { rule_id: drop.id, action: 'drop' };
     t.is(valueOf(families, 'wg_gateway_rule_packets_total', labels), Number(hits['packets']));
+    const ofWatched = { rule_id: watched.id, action: 'drop' };
+    const name = 'wg_gateway_staged_rule_packets_total';
+    t.true((valueOf(families, name, ofWatched) ?? 0) > 0, 'it counts what it would drop');
     const dropped = valueOf(families, 'wg_gateway_dropped_packets_total', { reason: 'rule_drop' });
     t.is(dropped, Number(hits['packets']));
     const own = { public_key: alice.keys.publicKey };
