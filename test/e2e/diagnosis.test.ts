@@ -16,7 +16,7 @@ import {
   ROUTES,
 } from '../support/network/topology.ts';
 import { makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
-import { expireDevice, runHere, setDisabled } from './people.ts';
+import { expireDevice, runHere } from './people.ts';
 
 const EMAIL = 'alice@example.test';
 const PORT = 51_820;
@@ -192,15 +192,15 @@ async function barred(
   scene: { readonly postern: Postern; readonly id: string },
 ): Promise<void> {
   const { postern, id } = scene;
-  await setDisabled(postern, 'disable', EMAIL);
+  await postern.update('user', EMAIL, { enabled: false });
   await becomes(t, scene, 'owner_disabled');
   await expireDevice(postern, id, new Date(Date.now() - 1_000));
   await becomes(t, scene, 'device_ended');
-  await runHere(postern, ['device', 'disable', '--id', id]);
+  await postern.update('device', id, { enabled: false });
   await becomes(t, scene, 'device_off');
-  await runHere(postern, ['device', 'enable', '--id', id]);
+  await postern.update('device', id, { enabled: true });
   await expireDevice(postern, id, new Date(Date.now() + HOUR_MS));
-  await setDisabled(postern, 'enable', EMAIL);
+  await postern.update('user', EMAIL, { enabled: true });
   await postern.stop();
   Object.assign(postern.environment, {
     VPN_SESSION_DURATION: '3600',

@@ -8,7 +8,7 @@ import { buildSites, LAN, type Site } from '../ops/sites.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
 import { until } from '../support/gateway/postern.ts';
 import { canPing } from '../support/network/topology.ts';
-import { enrol, runHere } from './people.ts';
+import { enrol, explainPing } from './people.ts';
 
 const FIRST_START_MS = 90_000;
 const SERVED_MS = 20_000;
@@ -35,8 +35,11 @@ test.serial('a device at another gateway is not reached here, and is there', asy
   const stayer = await enrol(here.postern, bob!, 'b@example.test', `${here.address}:51820`);
   const to = String(mover.device['ipv4']);
   const senders = [
-    { word: String(stayer.device.id), pings: () => canPing(bob!, to, 1) },
-    { word: LAN, pings: () => sites.lan.succeeds('ping', '-c1', '-W1', '-n', '-I', LAN, to) },
+    { from: { device_id: stayer.device.id }, pings: () => canPing(bob!, to, 1) },
+    {
+      from: { source: LAN },
+      pings: () => sites.lan.succeeds('ping', '-c1', '-W1', '-n', '-I', LAN, to),
+    },
   ];
   for (const { client } of [mover, stayer])
     await until('it is served', () => canPing(client.host, LAN, 1), SERVED_MS);
@@ -44,10 +47,9 @@ test.serial('a device at another gateway is not reached here, and is there', asy
   /** Asks a gateway about a ping of each, and sends it through that one. */
   const judge = async (site: Site, reason: Answer['reason']): Promise<void> => {
     await sites.lan.ip('route', 'replace', to, 'via', `198.51.${100 + site.number}.1`);
-    for (const { word, pings } of senders) {
-      const words = ['explain', word, to, 'icmp', '--json'];
-      const answer = JSON.parse(await runHere(site.postern, words)) as Answer;
-      const says = `gateway ${site.number}, from ${word}: ${answer.text}`;
+    for (const { from, pings } of senders) {
+      const answer = await explainPing(site.postern, { ...from, destination: to });
+      const says = `gateway ${site.number}, from ${JSON.stringify(from)}: ${answer.text}`;
       t.is(answer.reason, reason, says);
       const refused = answer.gates.find(({ outcome }) => outcome === 'refused');
       t.is(refused?.code, reason === null ? undefined : 'receiver', says);
@@ -59,8 +61,7 @@ test.serial('a device at another gateway is not reached here, and is there', asy
   await mover.client.moveTo(`${there.address}:51820`);
   await until('the other serves it', () => canPing(alice!, LAN, 1), SERVED_MS);
   await until('the former knows', async () => {
-    const words = ['explain', LAN, to, 'icmp', '--json'];
-    const answer = JSON.parse(await runHere(here.postern, words)) as Answer;
+    const answer = await explainPing(here.postern, { source: LAN, destination: to });
     return answer.reason === 'peer_elsewhere';
   });
   await judge(here, 'peer_elsewhere');

@@ -16,7 +16,7 @@ import {
   type Topology,
 } from '../support/network/topology.ts';
 import { makeKeyPair } from '../support/network/wireguard-client.ts';
-import { enrol, expireDevice, type Person, runHere, setDisabled } from './people.ts';
+import { enrol, expireDevice, explainPing, type Person, runHere } from './people.ts';
 
 /** The doctor looks at the host again after a minute. */
 const DOCTOR_MS = 90_000;
@@ -37,10 +37,9 @@ interface Scene {
   readonly alice: Person;
 }
 
-/** What `postern explain`, typed on the gateway's host, prints for programs. */
-async function explained({ postern, alice }: Scene, destination: string): Promise<Answer> {
-  const command = ['explain', alice.device.id, destination, 'icmp', '--json'];
-  return JSON.parse(await runHere(postern, command)) as Answer;
+/** What is said of a ping of Alice. */
+function explained({ postern, alice }: Scene, destination: string): Promise<Answer> {
+  return explainPing(postern, { device_id: alice.device.id, destination });
 }
 
 /** Asks about a ping, sends it, and compares. */
@@ -105,16 +104,16 @@ async function judgeRules(scene: Scene): Promise<void> {
 async function judgeSwitches(scene: Scene): Promise<void> {
   const { postern, alice } = scene;
   const { id } = alice.device;
-  await runHere(postern, ['device', 'disable', '--id', id]);
+  await postern.update('device', id, { enabled: false });
   await judge(scene, LAN4, { reason: 'device_off', gate: 'device_on' });
-  await runHere(postern, ['device', 'enable', '--id', id]);
+  await postern.update('device', id, { enabled: true });
   await expireDevice(postern, id, new Date(Date.now() + 1_000));
   await until('the device has ended', async () => (await explained(scene, LAN4)).reason !== null);
   await judge(scene, LAN4, { reason: 'device_ended', gate: 'device_current' });
-  await runHere(postern, ['device', 'expire', '--id', id, '--at', 'never']);
-  await setDisabled(postern, 'disable', 'alice@example.test');
+  await postern.update('device', id, { ends_at: null });
+  await postern.update('user', 'alice@example.test', { enabled: false });
   await judge(scene, LAN4, { reason: 'owner_disabled', gate: 'owner_enabled' });
-  await setDisabled(postern, 'enable', 'alice@example.test');
+  await postern.update('user', 'alice@example.test', { enabled: true });
   await until('alice is connected again', () => canPing(scene.topology.alice, LAN4, 1), 30_000);
 }
 
@@ -146,13 +145,12 @@ async function judgeSize(scene: Scene, carol: Person): Promise<void> {
     await client.host.ip('link', 'set', client.interfaceName, 'mtu', String(TUNNEL_MTU));
   const to = String(carol.device['ipv4']);
   for (const [host, from] of [
-    [topology.alice, alice.device.id],
-    [topology.lan, LAN4],
+    [topology.alice, { device_id: alice.device.id }],
+    [topology.lan, { source: LAN4 }],
   ] as const)
     for (const size of [NARROW_MTU, NARROW_MTU + 1, TUNNEL_MTU]) {
-      const words = ['explain', from, to, 'icmp', '--size', String(size), '--json'];
-      const answer = JSON.parse(await runHere(postern, words)) as Answer;
-      const says = `${size} bytes from ${from}: ${answer.text}`;
+      const answer = await explainPing(postern, { ...from, destination: to, size });
+      const says = `${size} bytes from ${JSON.stringify(from)}: ${answer.text}`;
       t.is(answer.reason, size > NARROW_MTU ? 'packet_too_big' : null, says);
       const refusedAt = answer.gates.find(({ outcome }) => outcome === 'refused')?.code;
       t.is(refusedAt, size > NARROW_MTU ? 'size' : undefined, says);

@@ -3,6 +3,7 @@
 
 import { resolve } from 'node:path';
 import process from 'node:process';
+import type { Answer as Explained } from '../../lib/explain/explain.ts';
 import type { Host } from '../support/network/namespaces.ts';
 import type { Data, Postern } from '../support/gateway/postern.ts';
 import { ROUTES } from '../support/network/topology.ts';
@@ -50,6 +51,14 @@ export async function expireDevice(postern: Postern, id: string, at: Date): Prom
     device: { ends_at: at.toISOString() },
   });
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+}
+
+/** Asks a gateway what becomes of a ping; `question` says from whom, where to and how large. */
+export async function explainPing(postern: Postern, question: object): Promise<Explained> {
+  const explain = { protocol: 'icmp', ...question };
+  const { status, body } = await postern.call('POST', '/v0/explain', { explain });
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+  return (body as { data: Explained }).data;
 }
 
 /** Disables or enables a user, as an administrator on the host does. */
