@@ -7,7 +7,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import { type ExecutionContext, registerCompletionHandler } from 'ava';
 import type axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { FIRST_ADMIN, type GatewayProcess, startGateway } from '../gateway/gateway-process.ts';
@@ -42,7 +42,7 @@ const LOOKS = [
 /** The Chromium of all tests of a file: a start takes two seconds of a processor. */
 let chromiumOfFile: Promise<Browser> | null = null;
 
-test.after.always('Chromium ends', async () => (await chromiumOfFile)?.close());
+registerCompletionHandler(() => void chromiumOfFile?.then((browser) => browser.close()));
 
 /** A gateway and a browser before it. */
 export interface Stage {
