@@ -120,7 +120,8 @@ for (const kind of databaseKinds()) {
           path,
           body === null ? {} : { body },
         );
-        t.true(status < 500, `${operation.method} ${path} ${JSON.stringify(body)}: ${text}`);
+        const why = status < 500 ? '' : JSON.stringify(faultsOf(server));
+        t.true(status < 500, `${operation.method} ${path} ${JSON.stringify(body)}: ${text}${why}`);
         if (status === 201) ids[collectionOf(operation)]?.push(answer.body.data.id as string);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
       }),

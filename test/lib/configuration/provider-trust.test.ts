@@ -112,6 +112,10 @@ for (const kind of databaseKinds()) {
       { admin_group: [NOT_TRUSTED] },
     ]);
     t.is((await put([openid], [saml])).status, 200, 'and other settings are saved');
+    for (const id of ['..', 7, null]) {
+      const unread = await put([{ ...openid, ...wish, id }], [{ ...saml, ...wish, id }]);
+      t.is(unread.status, 422, `an id that cannot be read: ${unread.text}`);
+    }
   });
 
   test(`${kind}: what an entry said goes with it`, async (t) => {
