@@ -37,7 +37,7 @@ export interface Change {
 
 /** What a change would do to the packets of peers that are served, for a trial of it. */
 export interface TriedChange {
-  /** The peers that would be removed, or would have other addresses or rules, or pass a quota. */
+  /** Peers that would go, have other addresses or rules, or be stopped or freed by a quota. */
   readonly peers: readonly TriedPeer[];
   readonly scopes: Change['scopes'];
   /** What would happen to packets that no rule matches; left out: the same as now. */

@@ -78,18 +78,11 @@ async function judgeTrust(
   present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
   faults: Faults,
 ): Promise<void> {
-  // An entry whose id cannot be read has no mark that could be looked up.
-  const judged = entriesToJudge(list, entries, present[list], faults).filter(([, entry]) =>
-    isSet(entry.id),
-  );
+  const judged = entriesToJudge(list, entries, present[list], faults);
   const untrusted = await untrustedPlaces(database, judged);
   judgeEntries(list, entries.length, faults, (index, entryFaults) => {
     if (untrusted.has(index)) addFault(entryFaults, 'admin_group', messages.notTrusted);
   });
-}
-
-function isSet(id: string | null | undefined): boolean {
-  return (id ?? null) !== null;
 }
 
 /** Runs `judge` over the faults of each entry, and keeps the list only if there are any. */
