@@ -21,6 +21,8 @@ import {
   decideInGroups,
   dropsBy,
   type Family,
+  groupBits,
+  type Memberships,
   NO_MATCH,
   ruleOf,
   UNSAFE_FRAGMENT,
@@ -39,11 +41,12 @@ const OF_OWNER = 0;
 const OF_GROUP = 1;
 const OF_ALL = 2;
 
-/** The rules in force of one scope. The object stays the same while its rules change. */
-export interface Scope {
+/**
+ * The rules in force of one scope, and the groups whose rules are asked after them. The object
+ * stays the same while its rules change.
+ */
+export interface Scope extends Memberships {
   readonly name: string;
-  /** The numbers of the groups that are asked after it, as code units. */
-  groups: string;
   ipv4: Family | null;
   ipv6: Family | null;
   /** By rule number. */
@@ -102,6 +105,7 @@ export class Filter {
   join(scope: Scope, groups: string): void {
     if (scope.groups === groups) return;
     scope.groups = groups;
+    scope.groupBits = groupBits(groups);
     this.renew();
   }
 
@@ -150,7 +154,8 @@ export class Filter {
     filter.#global = changed.get(GLOBAL_SCOPE) ?? this.#global;
     const scopeOf = (name: string, groups: string): Scope => {
       const scope = changed.get(name) ?? this.#scopes.get(name) ?? newScope(name);
-      return scope.groups === groups ? scope : { ...scope, groups };
+      if (scope.groups === groups) return scope;
+      return { ...scope, groups, groupBits: groupBits(groups) };
     };
     return { filter, scopeOf };
   }
@@ -205,7 +210,7 @@ export class Filter {
     if (match === NO_MATCH && scope.groups !== '') {
       place = OF_GROUP;
       family = isIpv4 ? this.#groups.ipv4 : this.#groups.ipv6;
-      if (family !== null) match = decideInGroups(family, packet, scope.groups);
+      if (family !== null) match = decideInGroups(family, packet, scope);
     }
     if (match === NO_MATCH) {
       place = OF_ALL;
@@ -232,8 +237,7 @@ export class Filter {
       const { staged } = this.#scopeAt(at, scope);
       const family = packet.version === 4 ? staged?.ipv4 : staged?.ipv6;
       if (family == null) continue;
-      found =
-        at === OF_GROUP ? decideInGroups(family, packet, scope.groups) : decideIn(family, packet);
+      found = at === OF_GROUP ? decideInGroups(family, packet, scope) : decideIn(family, packet);
       if (found !== NO_MATCH) break;
     }
     if (found === NO_MATCH || found === UNSAFE_FRAGMENT) return NO_RULE;
@@ -327,7 +331,7 @@ export class Filter {
 
 function newScope(name: string): Scope {
   const rules = { ipv4: null, ipv6: null, hits: new Hits(), staged: null };
-  return { name, groups: '', ...rules, holders: 0 };
+  return { name, groups: '', groupBits: 0, ...rules, holders: 0 };
 }
 
 function defaultReasonOf(action: RuleConfig['action']): number {

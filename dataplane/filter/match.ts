@@ -75,11 +75,31 @@ function plainMatch({ accepts, drops }: CompiledTable, place: number): number {
   return dropped !== -1 ? (dropped << CLASS_BITS) | DROP : NO_MATCH;
 }
 
+/** The groups that a user is in. */
+export interface Memberships {
+  /** Their numbers as code units, ascending. */
+  groups: string;
+  /** `groupBits` of `groups`. */
+  groupBits: number;
+}
+
+/** V8 keeps a number of so many bits without allocating. */
+const BITS = 30;
+
+/** The groups whose numbers are less than BITS, a bit each. */
+export function groupBits(groups: string): number {
+  let bits = 0;
+  for (let i = 0; i < groups.length && groups.charCodeAt(i) < BITS; i++)
+    bits |= 1 << groups.charCodeAt(i);
+  return bits;
+}
+
 /**
- * Finds the rule that decides among those of the groups of a user, whose numbers, ascending, are
- * the code units of `groups`. They are one scope: the lowest class decides, of whichever group.
+ * Finds the rule that decides among those of the groups of a user. They are one scope: the lowest
+ * class decides, of whichever group.
  */
-export function decideInGroups(family: Family, packet: InnerPacket, groups: string): number {
+export function decideInGroups(family: Family, packet: InnerPacket, user: Memberships): number {
+  const { groups } = user;
   const table = family.pieces[find(family.firsts, family.words, packet)]!;
   let best = NO_MATCH;
   let node = table.nodes[find(table.starts, family.words, packet)]!;
@@ -92,7 +112,7 @@ export function decideInGroups(family: Family, packet: InnerPacket, groups: stri
     for (let i = 0; i < count; i++) {
       let entry = begin + i;
       if (areGroupsFewer) entry = findEntry(table.groups, begin, end, groups.charCodeAt(i));
-      else if (!isAmong(groups, table.groups[entry]!)) continue;
+      else if (!isIn(user, table.groups[entry]!)) continue;
       if (entry === -1) continue;
       const match = matchOf(table, entry, packet);
       if (match === UNSAFE_FRAGMENT) return UNSAFE_FRAGMENT;
@@ -132,8 +152,8 @@ function findEntry(groups: Uint16Array, begin: number, end: number, group: numbe
   return low < end && groups[low] === group ? low : -1;
 }
 
-/** Whether a group is among those of a user. */
-function isAmong(groups: string, group: number): boolean {
+function isIn({ groups, groupBits: bits }: Memberships, group: number): boolean {
+  if (group < BITS) return ((bits >> group) & 1) === 1;
   let low = 0;
   let high = groups.length;
   while (low < high) {
