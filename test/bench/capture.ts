@@ -16,6 +16,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import {
+  blockMemory,
   interfaceBlock,
   packetBlockBytes,
   sectionHeader,
@@ -68,7 +69,8 @@ function serveBytes(port: number): void {
   };
   const count = (MBIT * 1e6 * EVERY_MS) / 1_000 / 8 / PACKET_BYTES;
   const chunk = Buffer.alloc(count * packetBlockBytes(packet));
-  for (let at = 0; at < chunk.length;) at = writePacketBlock(chunk, at, packet);
+  const into = blockMemory(chunk);
+  for (let at = 0; at < chunk.length;) at = writePacketBlock(into, at, packet);
   createServer((_, response) => {
     response.write(sectionHeader('Postern', 'bytes'));
     response.write(interfaceBlock({ name: 'a', description: 'b' }, 65_535));

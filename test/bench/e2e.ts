@@ -1,5 +1,5 @@
 // Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --record] [--rules N |
-// --both | --workers N [--devices N] | --against FOLDER | --profile]`.
+// --limits | --both | --workers N [--devices N] | --against FOLDER | --profile]`.
 //
 // Traffic through a gateway, each way: Postern and Debian's wireguard-go in turn, the same wireguard-go
 // as the client of both. The network is that of gateways.ts.
@@ -7,7 +7,8 @@
 // Throughput wanders with the machine; CPU seconds of the gateway process per gigabyte is the steadier
 // figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names another
 // binary, for the client and for the gateway that is compared. Postern is compared with itself: with
-// `--rules` that many rules, for other destinations, against none; with `--workers` that many workers
+// `--rules` that many rules, for other destinations, against none; with `--limits` limits and quotas
+// that no transfer reaches, against none; with `--workers` that many workers
 // against one, with sixteen devices; with `--against` this checkout against another one. With `--both`
 // the client is what the gateway is: the client is not what bounds it then. With `--profile` Postern
 // alone runs, and perf (Debian's linux-perf) says what its CPU time is spent on.
@@ -47,6 +48,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     'no-offload': { type: 'boolean', default: false },
     rules: { type: 'string', default: '0' },
+    limits: { type: 'boolean', default: false },
     both: { type: 'boolean', default: false },
     workers: { type: 'string', default: '1' },
     devices: { type: 'string' },
@@ -112,6 +114,7 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
   if (values.against !== '')
     return { 'this checkout': postern(), 'the other': postern({ root: values.against }) };
   if (workers > 1) return { [`${workers} workers`]: postern({ workers }), 'one worker': postern() };
+  if (values.limits) return { 'limits and quotas': postern({ hasLimits: true }), none: postern() };
   if (ruleCount > 0)
     return {
       [`postern, ${ruleCount} rules`]: postern({ rules: ruleCount }),
@@ -257,15 +260,18 @@ const compared = values.profile
   ? ['--profile']
   : ruleCount > 0
     ? ['--rules']
-    : values.both
-      ? ['--both']
-      : workers > 1
-        ? ['--workers']
-        : [];
+    : values.limits
+      ? ['--limits']
+      : values.both
+        ? ['--both']
+        : workers > 1
+          ? ['--workers']
+          : [];
 const options = [
   `--rounds ${rounds} --seconds ${seconds}`,
   ...(values['no-offload'] ? ['--no-offload'] : []),
   ...(ruleCount > 0 ? [`--rules ${ruleCount}`] : []),
+  ...(values.limits ? ['--limits'] : []),
   ...(values.both ? ['--both'] : []),
   ...(values.profile ? ['--profile'] : []),
   ...(workers > 1 ? [`--workers ${workers}`] : []),

@@ -52,8 +52,13 @@ const linkOf = (device: number): [string, string] => [
 export const endpointOf = (device: number): string => `${linkOf(device)[0]}:51820`;
 const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
 
+/** Bits a second, more than any gateway here carries. */
+const HIGH_LIMIT = 1e11;
+
 export interface PosternOptions {
   readonly rules?: number;
+  /** Whether devices have limits, and their users quotas, that no transfer reaches. */
+  readonly hasLimits?: boolean;
   readonly workers?: number;
   /** Another checkout. */
   readonly root?: string;
@@ -64,7 +69,13 @@ export interface PosternOptions {
 export async function startPostern(
   host: Host,
   clientPublicKeys: readonly string[],
-  { rules = 0, workers: count = 1, root, isProfiled = false }: PosternOptions = {},
+  {
+    rules = 0,
+    workers: count = 1,
+    hasLimits = false,
+    root,
+    isProfiled = false,
+  }: PosternOptions = {},
 ): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
   const place = { url: `sqlite:${folder}/bench.sqlite`, encryptionKey: randomBytes(32) };
@@ -84,12 +95,14 @@ export async function startPostern(
   await postern.start();
   let serverPublicKey = '';
   for (const [i, public_key] of clientPublicKeys.entries()) {
-    const user = await postern.create('user', { email: `bench${i}@example.test` });
+    const quota = hasLimits ? { quota: 1e15 } : {};
+    const user = await postern.create('user', { email: `bench${i}@example.test`, ...quota });
     const device = await postern.create('device', {
       user_id: user.id,
       public_key,
       ipv4: addressOf(i),
       preshared_key: NO_PRESHARED_KEY,
+      ...(hasLimits ? { limit_down: HIGH_LIMIT, limit_up: HIGH_LIMIT } : {}),
     });
     serverPublicKey = String(device['server_public_key']);
   }
@@ -232,7 +245,10 @@ export async function inRounds<Gateways, Result>(
 /** The head of a report: when, which commit, what; the command, the machine and what ran on it. */
 export function reportHead(title: string, command: string): string {
   const day = new Date().toISOString().slice(0, 10);
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  }).trim();
   const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
   return `### ${day}, ${commit}: ${title}
 

@@ -47,7 +47,8 @@ test('a benchmark without a section is an error', (t) => {
 
 test('each benchmark that keeps its report has a section', (t) => {
   const page = readFileSync(new URL('./RESULTS.md', import.meta.url), 'utf8');
-  const names = ['e2e', 'e2e -- --rules', 'e2e -- --both', 'e2e -- --workers', 'e2e -- --profile'];
+  const options = ['rules', 'limits', 'both', 'workers', 'profile'];
+  const names = ['e2e', ...options.map((option) => `e2e -- --${option}`)];
   for (const name of [
     ...names,
     'packets',
