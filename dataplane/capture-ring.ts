@@ -22,7 +22,7 @@ const WRITTEN = 0;
 const LOST = 1;
 const READ = CAPTURE_HEADER_BYTES / 2 / 4;
 
-/** Words of a record. The id of the rule follows, then the packet. */
+/** Words of a record. The id of the rule follows where it changes, then the packet. */
 const record = {
   bytes: 0,
   place: 1,
@@ -39,6 +39,8 @@ const RECORD_ALIGNMENT = 16;
 const PLACE_FILLER = -1;
 /** Characters of the id of a rule; ids are UUIDs. */
 const RULE_BYTES_MAX = 64;
+/** In place of how many bytes the id has: it is that of the record before. */
+const SAME_RULE = -1;
 
 /** In the flags of a record: the packet goes to the device. */
 const FLAG_OUTBOUND = 1;
@@ -94,6 +96,8 @@ export class CaptureWriter {
   readonly #bytes: Uint8Array;
   /** How many bytes were written, modulo 2^32. */
   #at: number;
+  /** The rule of the last record; undefined: there is none of this writer. */
+  #rule: string | null | undefined = undefined;
 
   constructor(memory: SharedArrayBuffer) {
     this.#words = new Int32Array(memory);
@@ -105,7 +109,8 @@ export class CaptureWriter {
   /** Copies the first bytes of a packet, from `offset` on; what finds no room is counted. */
   write(facts: CapturedFacts, from: Uint8Array, offset: number, captured: number): void {
     const words = this.#words;
-    const rule = facts.rule ?? '';
+    const isSameRule = facts.rule === this.#rule;
+    const rule = isSameRule ? '' : (facts.rule ?? '');
     const ruleBytes = Math.min(rule.length, RULE_BYTES_MAX);
     const size = aligned(RECORD_HEADER_BYTES + ruleBytes + captured);
     const start = this.#reserve(size);
@@ -122,7 +127,8 @@ export class CaptureWriter {
     words[word + record.captured] = captured;
     this.#floats[(word + record.wallMs) >> 1] = facts.wallMs;
     words[word + record.segmentBytes] = facts.segmentBytes;
-    words[word + record.ruleBytes] = ruleBytes;
+    words[word + record.ruleBytes] = isSameRule ? SAME_RULE : ruleBytes;
+    this.#rule = facts.rule;
     let to = start + RECORD_HEADER_BYTES;
     for (let i = 0; i < ruleBytes; i++) this.#bytes[to++] = rule.charCodeAt(i);
     this.#bytes.set(from.subarray(offset, offset + captured), to);
@@ -152,6 +158,8 @@ export class CaptureReader {
   readonly #floats: Float64Array;
   readonly #bytes: Uint8Array;
   #at: number;
+  /** The rule of the packet that was taken last. */
+  #rule: string | null = null;
 
   constructor(memory: SharedArrayBuffer) {
     this.#words = new Int32Array(memory);
@@ -179,13 +187,17 @@ export class CaptureReader {
     const word = start >> 2;
     const flags = words[word + record.flags]!;
     const rule = start + RECORD_HEADER_BYTES;
-    const bytes = rule + words[word + record.ruleBytes]!;
+    const ruleBytes = words[word + record.ruleBytes]!;
+    const bytes = rule + Math.max(ruleBytes, 0);
+    if (ruleBytes === 0) this.#rule = null;
+    else if (ruleBytes !== SAME_RULE)
+      this.#rule = String.fromCharCode(...this.#bytes.subarray(rule, bytes));
     packet.place = words[word + record.place]!;
     packet.isOutbound = (flags & FLAG_OUTBOUND) !== 0;
     packet.reason = reasonNames[words[word + record.reason]!]!;
     packet.by = DECIDERS[(flags >> DECIDER_SHIFT) & 3]!;
     packet.flow = FLOWS[(flags >> FLOW_SHIFT) & 3]!;
-    packet.rule = bytes === rule ? null : String.fromCharCode(...this.#bytes.subarray(rule, bytes));
+    packet.rule = this.#rule;
     packet.wallMs = this.#floats[(word + record.wallMs) >> 1]!;
     packet.length = words[word + record.length]!;
     packet.segmentBytes = words[word + record.segmentBytes]!;

@@ -125,7 +125,7 @@ export function statisticsBlock(counts: InterfaceCounts): Buffer {
   const { beganMs, nowMs, received, lost, comment } = counts;
   const body = Buffer.alloc(12);
   body.writeUInt32LE(counts.interface, 0);
-  writeTime(body, 4, nowMs);
+  writeTime(blockMemory(body).view, 4, nowMs);
   return block(
     INTERFACE_STATISTICS,
     body,
@@ -143,25 +143,37 @@ export function packetBlockBytes({ bytes, comment }: PacketFields): number {
   return PACKET_FIXED_BYTES + padded(bytes.length) + padded(comment.length);
 }
 
-/** Writes the block of a packet into a buffer at `start`; returns where it ends. */
-export function writePacketBlock(into: Buffer, start: number, packet: PacketFields): number {
+/** Memory for blocks: the same bytes twice, because a DataView writes numbers fastest. */
+export interface BlockMemory {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
+
+export function blockMemory(bytes: Buffer): BlockMemory {
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
+}
+
+/** Writes the block of a packet at `start`; returns where it ends. */
+export function writePacketBlock(into: BlockMemory, start: number, packet: PacketFields): number {
+  const { view } = into;
   const { bytes, comment } = packet;
   const size = packetBlockBytes(packet);
-  let at = into.writeUInt32LE(ENHANCED_PACKET, start);
-  at = into.writeUInt32LE(size, at);
-  at = into.writeUInt32LE(packet.interface, at);
-  at = writeTime(into, at, packet.wallMs);
-  at = into.writeUInt32LE(bytes.length, at);
-  at = into.writeUInt32LE(packet.length, at);
-  at = writePadded(into, at, bytes);
-  at = into.writeUInt16LE(option.comment, at);
-  at = into.writeUInt16LE(comment.length, at);
-  at = writePadded(into, at, comment);
-  at = into.writeUInt16LE(option.packetFlags, at);
-  at = into.writeUInt16LE(4, at);
-  at = into.writeUInt32LE(packet.isOutbound ? OUTBOUND : INBOUND, at);
-  at = into.writeUInt32LE(option.end, at);
-  return into.writeUInt32LE(size, at);
+  view.setUint32(start, ENHANCED_PACKET, true);
+  view.setUint32(start + 4, size, true);
+  view.setUint32(start + 8, packet.interface, true);
+  writeTime(view, start + 12, packet.wallMs);
+  view.setUint32(start + 20, bytes.length, true);
+  view.setUint32(start + 24, packet.length, true);
+  let at = writePadded(into, start + 28, bytes);
+  view.setUint16(at, option.comment, true);
+  view.setUint16(at + 2, comment.length, true);
+  at = writePadded(into, at + 4, comment);
+  view.setUint16(at, option.packetFlags, true);
+  view.setUint16(at + 2, 4, true);
+  view.setUint32(at + 4, packet.isOutbound ? OUTBOUND : INBOUND, true);
+  view.setUint32(at + 8, option.end, true);
+  view.setUint32(at + 12, size, true);
+  return at + 16;
 }
 
 // ---- parts of blocks -------------------------------------------------------------------------
@@ -193,7 +205,7 @@ function textOption(code: number, text: string): Buffer {
 
 function timeOption(code: number, wallMs: number): Buffer {
   const value = Buffer.alloc(8);
-  writeTime(value, 0, wallMs);
+  writeTime(blockMemory(value).view, 0, wallMs);
   return record(code, value);
 }
 
@@ -204,16 +216,16 @@ function countOption(code: number, count: number): Buffer {
 }
 
 /** Writes a time as two words of microseconds, the high one first. */
-function writeTime(into: Buffer, at: number, wallMs: number): number {
+function writeTime(into: DataView, at: number, wallMs: number): void {
   const us = Math.round(wallMs * US_PER_MS);
-  const next = into.writeUInt32LE(Math.floor(us / WORD), at);
-  return into.writeUInt32LE(us % WORD, next);
+  into.setUint32(at, Math.floor(us / WORD), true);
+  into.setUint32(at + 4, us % WORD, true);
 }
 
-function writePadded(into: Buffer, at: number, bytes: Uint8Array): number {
-  into.set(bytes, at);
-  const end = at + padded(bytes.length);
-  into.fill(0, at + bytes.length, end);
+function writePadded(into: BlockMemory, start: number, bytes: Uint8Array): number {
+  into.bytes.set(bytes, start);
+  const end = start + padded(bytes.length);
+  for (let at = start + bytes.length; at < end; at++) into.bytes[at] = 0;
   return end;
 }
 

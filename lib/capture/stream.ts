@@ -12,6 +12,7 @@ import {
   TO_DEVICE,
 } from '../../dataplane/index.ts';
 import {
+  blockMemory,
   interfaceBlock,
   namesBlock,
   packetBlockBytes,
@@ -27,8 +28,8 @@ const TAKE_MS = 20;
  * (MALLOC_TRIM_THRESHOLD_ in lib/postern), which costs more than all else that a capture does.
  */
 const CHUNK_BYTES = 48 * 1024;
-/** Bytes that may wait for the client in this process. */
-const WAITING_BYTES = 256 * 1024;
+/** Bytes that may wait for the client in this process: more than comes between two takings. */
+const WAITING_BYTES = 768 * 1024;
 /** A packet of 64 KiB and what is said of it. */
 const BLOCK_BYTES_MAX = 80 * 1024;
 /** Bytes that are written before others have their turn; the rest is taken 1 ms later. */
@@ -87,12 +88,14 @@ export class CaptureStream extends Readable {
   /** By place. */
   readonly #taken = interfaces.map(() => 0);
   readonly #comments = new Map<string, Uint8Array>();
+  /** By place: the comment on the last packet, because the next one mostly has the same. */
+  readonly #last = interfaces.map((): LastComment | null => null);
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #beganMs = Date.now();
   #bytes = 0;
   #lost = 0;
   /** Blocks are made here, then copied: few packets must not keep a large buffer. */
-  readonly #scratch = Buffer.allocUnsafe(CHUNK_BYTES + BLOCK_BYTES_MAX);
+  readonly #scratch = blockMemory(Buffer.allocUnsafe(CHUNK_BYTES + BLOCK_BYTES_MAX));
   /** Whether the client takes more. */
   #isWanted = false;
   /** Whether more packets may wait than were taken. */
@@ -188,10 +191,19 @@ export class CaptureStream extends Readable {
     this.#hasMore = at >= CHUNK_BYTES;
     this.#capture.free();
     if (packets > 0) this.#options.count(packets, 0);
-    return Buffer.from(this.#scratch.subarray(0, at));
+    return Buffer.from(this.#scratch.bytes.subarray(0, at));
   }
 
   #commentOn(packet: CapturedPacket): Uint8Array {
+    const last = this.#last[packet.place]!;
+    if (last !== null && hasSameComment(last, packet)) return last.comment;
+    const { reason, by, rule, flow, segmentBytes } = packet;
+    const comment = this.#newCommentOn(packet);
+    this.#last[packet.place] = { reason, by, rule, flow, segmentBytes, comment };
+    return comment;
+  }
+
+  #newCommentOn(packet: CapturedPacket): Uint8Array {
     const text = commentOn(packet);
     const known = this.#comments.get(text);
     if (known !== undefined) return known;
@@ -258,6 +270,20 @@ export class CaptureStream extends Readable {
   }
 }
 
+/** What a comment is made of. */
+type Commented = Pick<CapturedPacket, 'reason' | 'by' | 'rule' | 'flow' | 'segmentBytes'>;
+type LastComment = Commented & { readonly comment: Uint8Array };
+
+function hasSameComment(a: Commented, b: Commented): boolean {
+  return (
+    a.rule === b.rule &&
+    a.segmentBytes === b.segmentBytes &&
+    a.reason === b.reason &&
+    a.by === b.by &&
+    a.flow === b.flow
+  );
+}
+
 const ENDS: Readonly<Record<CaptureEnd, string>> = {
   duration: 'its time was over.',
   bytes: 'it had as many bytes as were asked for.',
@@ -267,7 +293,7 @@ const ENDS: Readonly<Record<CaptureEnd, string>> = {
 };
 
 /** Verdict, reason and what decided, in the words of docs/api.md#capturing-packets. */
-export function commentOn({ reason, by, rule, flow, segmentBytes }: CapturedPacket): string {
+export function commentOn({ reason, by, rule, flow, segmentBytes }: Commented): string {
   const decided = {
     rule: rule === null ? 'a rule of the other side' : `rule ${rule}`,
     default: 'default action',

@@ -124,6 +124,37 @@ test('packets of every size, read at random, come out as they went in', (t) => {
   t.true(lost > 0, 'the ring was full at times');
 });
 
+test('each packet has its own rule, whatever rule those before and the lost ones had', (t) => {
+  const { ring, writer, reader } = ends();
+  const other = RULE.replace('cafe', 'beef');
+  const packet = createCapturedPacket();
+  const write = (by: CaptureWriter, rules: readonly (string | null)[], bytes = 10): void => {
+    for (const rule of rules) by.write(facts({ rule }), counting(bytes), 0, bytes);
+  };
+  const taken = (): (string | null)[] => {
+    const rules: (string | null)[] = [];
+    for (; reader.nextMs !== Number.POSITIVE_INFINITY; rules.push(packet.rule)) reader.take(packet);
+    reader.free();
+    return rules;
+  };
+  const rules = [null, RULE, RULE, null, null, other, RULE, RULE];
+  write(writer, rules);
+  t.deepEqual(taken(), rules);
+  const fit = Math.floor(CAPTURE_RING_BYTES / 60_048);
+  write(
+    writer,
+    Array.from({ length: fit }, () => RULE),
+    60_000,
+  );
+  write(writer, [other], 60_000);
+  t.is(reader.lost(FROM_DEVICE), 1);
+  taken();
+  write(writer, [other, RULE]);
+  t.deepEqual(taken(), [other, RULE]);
+  write(new CaptureWriter(ring), [null, RULE]);
+  t.deepEqual(taken(), [null, RULE], 'of a worker that was started again');
+});
+
 test('a worker that is started again goes on behind what its ring holds', (t) => {
   const { ring, writer, reader } = ends();
   writer.write(facts({ length: 1 }), counting(50), 0, 50);

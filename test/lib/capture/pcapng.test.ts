@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import {
+  blockMemory,
   interfaceBlock,
   namesBlock,
   packetBlockBytes,
@@ -82,7 +83,7 @@ test('a packet has its time, its bytes, a comment and its direction', (t) => {
   };
   const size = packetBlockBytes(packet);
   const into = Buffer.alloc(size + 8, 0xee);
-  t.is(writePacketBlock(into, 4, packet), 4 + size);
+  t.is(writePacketBlock(blockMemory(into), 4, packet), 4 + size);
   const us = (1_700_000_000_123n * 1_000n).toString(16).padStart(16, '0');
   const word = (at: number): string =>
     Buffer.from(us, 'hex')

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import {
+  blockMemory,
   interfaceBlock,
   packetBlockBytes,
   sectionHeader,
@@ -15,7 +16,7 @@ function packetBlock(bytes: number): Buffer {
   const fields = { interface: 0, wallMs: 1, length: bytes, isOutbound: false, comment };
   const packet = { ...fields, bytes: new Uint8Array(bytes) };
   const block = Buffer.alloc(packetBlockBytes(packet));
-  writePacketBlock(block, 0, packet);
+  writePacketBlock(blockMemory(block), 0, packet);
   return block;
 }
 
