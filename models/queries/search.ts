@@ -105,13 +105,14 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
     },
   },
   rules: {
-    join: `LEFT ${OWNER} rules.user_id`,
+    join: `LEFT ${OWNER} rules.user_id LEFT JOIN user_groups ON user_groups.id = rules.group_id`,
     columns: [
       'rules.destination',
       'rules.action',
       'rules.port_type',
       'rules.description',
       'users.email',
+      'user_groups.name',
     ],
     order: 'rules.inserted_at, rules.id',
     states: {

@@ -41,7 +41,7 @@ test('a group gets members and a rule, and goes with it', async (t) => {
   await page.getByRole('link', { name: 'Engineering' }).click();
   await page.getByText('One rule is for this group.').waitFor();
   await inspect(t, page, 'console-group');
-  await page.getByRole('link', { name: 'Rules for groups' }).click();
+  await page.getByRole('link', { name: 'Rules for this group' }).click();
   await page.getByText('1 in all').waitFor();
   await inspect(t, page, 'console-rules-of-groups');
   await page.getByRole('link', { name: '10.9.0.0/16' }).click();

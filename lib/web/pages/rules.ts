@@ -81,7 +81,14 @@ const FILE_HEAD = [
 export function rulePages(web: Web): ServerRoute[] {
   const rules = new Rules(web);
   const fresh = (request: Request): Typed =>
-    typedFrom({ ...NEW_RULE, user_id: queryText(request, 'user') }, ruleForm);
+    typedFrom(
+      {
+        ...NEW_RULE,
+        user_id: queryText(request, 'user'),
+        group_id: queryText(request, 'group'),
+      },
+      ruleForm,
+    );
   return [
     adminPage('GET', RULES, (request, h) => showRules(web, request, h)),
     adminPage('GET', `${RULES}.csv`, (request, h) =>
@@ -166,14 +173,18 @@ function ruleCells(
     },
     actionCell(rule),
     portsOf(rule) ?? 'all',
-    rule.user_id === null
-      ? whoseRule(rule, owners)
-      : { text: owners.get(rule.user_id) ?? '', href: `/users/${rule.user_id}` },
+    whoseCell(rule, owners),
     hit === undefined
       ? '0'
       : { text: hit.packets.toLocaleString('en'), help: bytesInWords(hit.bytes) },
     hit === undefined ? 'never' : { time: new Date(hit.lastHitMs).toISOString() },
   ];
+}
+
+function whoseCell(rule: RuleRow, owners: ReadonlyMap<string, string>): object | string {
+  const text = whoseRule(rule, owners);
+  if (rule.user_id !== null) return { text, href: `/users/${rule.user_id}` };
+  return rule.group_id === null ? text : { text, href: `/users/groups/${rule.group_id}` };
 }
 
 const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {

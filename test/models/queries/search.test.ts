@@ -12,7 +12,7 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
-import { addDevice, addRule, addUser } from '../fixtures.ts';
+import { addDevice, addRule, addUser, write } from '../fixtures.ts';
 
 const ALL = { text: '', offset: 0, limit: 50 };
 
@@ -104,6 +104,12 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await rules(''), [rule.id, everyones.id]);
     t.deepEqual(await rules('bob'), [rule.id]);
     t.deepEqual(await rules('FD00'), [everyones.id]);
+    const group = await write(database, (transaction) =>
+      database.models.Group.create({ name: 'Engineering' }, { transaction }),
+    );
+    const team = await addRule(database, { destination: '9.0.0.0/8', group_id: group.id });
+    t.deepEqual(await rules('engineer'), [team.id]);
+    t.is(await countFound(database, 'rules', { text: 'engineer' }), 1);
     t.deepEqual(await searchIds(database, 'api_tokens', ALL), []);
     t.deepEqual([...(await countDevices(database, [ann.id, 'x']))], [[ann.id, 1]]);
     t.is((await countDevices(database, [])).size, 0);

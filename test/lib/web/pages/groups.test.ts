@@ -55,7 +55,12 @@ for (const kind of firstKind()) {
     await admin.get('/rules/new');
     const rule = { action: 'drop', destination: '10.9.0.0/16', group_id: 'Platform' };
     t.is((await admin.post('/rules/new', { ...rule, enabled: 'true' })).status, 303);
-    t.true((await admin.get(here)).text.includes('One rule is for this group'));
+    const full = (await admin.get(here)).text;
+    t.regex(full, /One rule is for this group.*href="\/rules\?q=Platform&amp;state=one_group"/);
+    t.true((await admin.get('/rules?q=Platform&state=one_group')).text.includes('10.9.0.0/16'));
+    t.true((await admin.get('/rules')).text.includes(`href="${here}">group Platform<`));
+    const [, adding = ''] = /href="(\/rules\/new\?group=[^"]*)"/.exec(full) ?? [];
+    t.regex((await admin.get(adding)).text, /value="Platform" id="field-group_id"/);
     t.is((await admin.post(`${here}/delete`)).location, GROUPS);
     t.is(await database.models.Rule.count(), 0);
     t.is(await database.models.User.count({ where: { email: 'bob@example.com' } }), 1);
