@@ -62,6 +62,10 @@ const IN_SESSION = `(:sessionsSince IS NULL OR CASE WHEN users.last_signed_in_at
 const IS_SERVED = `${IS_ON} AND users.disabled_at IS NULL AND ${IN_SESSION}`;
 const SEEN = 'device_statuses.latest_handshake';
 const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id)';
+/** A link may be over by now: whoever did not use it is not in yet. */
+const hasUnusedLink = (further: string): string =>
+  `EXISTS (SELECT 1 FROM one_time_links WHERE one_time_links.user_id = users.id
+    AND one_time_links.purpose = 'enrolment' AND one_time_links.used_at IS NULL ${further})`;
 const PLACES: Readonly<Record<Searchable, Place>> = {
   users: {
     join: '',
@@ -71,6 +75,8 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       enabled: 'users.disabled_at IS NULL',
       disabled: 'users.disabled_at IS NOT NULL',
       administrators: "users.role = 'admin'",
+      invited: hasUnusedLink(''),
+      unsent: hasUnusedLink('AND one_time_links.mail_fault IS NOT NULL'),
     },
     orders: {
       email: 'users.email_key',

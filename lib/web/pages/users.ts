@@ -21,7 +21,13 @@ const USERS = '/users';
 const plan: TablePlan = {
   table: 'users',
   path: USERS,
-  states: { enabled: 'Enabled', disabled: 'Disabled', administrators: 'Administrators' },
+  states: {
+    enabled: 'Enabled',
+    disabled: 'Disabled',
+    administrators: 'Administrators',
+    invited: 'One-time link not used',
+    unsent: 'Mail with link not sent',
+  },
 };
 
 const FILE_HEAD = [

@@ -211,6 +211,34 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: users are found who did not use their one-time link`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const [ann, bob, carol] = [
+      await addUser(database, { email: 'ann@a.test' }),
+      await addUser(database, { email: 'bob@b.test' }),
+      await addUser(database, { email: 'carol@c.test' }),
+    ];
+    const now = new Date();
+    const expires_at = new Date(now.getTime() - 1);
+    for (const [i, link] of [
+      { user_id: ann.id, purpose: 'enrolment', used_at: now } as const,
+      { user_id: ann.id, purpose: 'password_reset' } as const,
+      { user_id: bob.id, purpose: 'enrolment', mail_fault: 'The server refuses it.' } as const,
+      { user_id: carol.id, purpose: 'enrolment' } as const,
+    ].entries())
+      await database.models.OneTimeLink.create({
+        created_by: null,
+        expires_at,
+        inserted_at: now,
+        sha256: String(i).padStart(64, '0'),
+        ...link,
+      });
+    const users = (state: string) => searchIds(database, 'users', { ...ALL, state });
+    t.deepEqual(await users('invited'), [bob.id, carol.id]);
+    t.deepEqual(await users('unsent'), [bob.id]);
+    t.is(await countFound(database, 'users', { text: 'carol', state: 'invited' }), 1);
+  });
+
   test(`${kind}: users and rules have states and orders too`, async (t) => {
     const database = await openDatabase(t, kind);
     const ann = await addUser(database, { email: 'ann@a.test', role: 'admin' });

@@ -93,6 +93,8 @@ for (const kind of firstKind()) {
     t.false(unsent.text.includes('on their way'));
     const made = await admin.post(PATH, { emails, hours: '1', mail: 'true' });
     t.true(made.text.includes('The mails are on their way.'));
+    for (const state of ['unsent', 'invited'])
+      t.true(made.text.includes(`href="/users?state=${state}"`), state);
     await smtp.waitFor(2);
     const links = [...new Set(made.text.match(LINK))];
     for (const [i, to] of ['new@example.com', 'user@example.com'].entries()) {
