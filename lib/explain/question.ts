@@ -115,7 +115,7 @@ interface End {
   readonly ipv6: string | null;
 }
 
-const NO_DEVICE = 'is the address of no device, so nothing passes to it';
+const NO_DEVICE = 'is the address of no device, and the sender is no device either';
 const OTHER_FAMILY = 'is of another address family than the sender';
 
 async function senderOf(

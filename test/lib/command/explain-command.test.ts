@@ -88,7 +88,10 @@ test('what the gateway refuses is said in its words, with what can be typed', as
     [['laptop', '192.0.2.1', 'tcp/x'], /^port is invalid; give tcp\/443 or udp\/53$/],
     [['laptop', '192.0.2.1', 'icmp/7'], /^port must not be present/],
     [['laptop', 'files.example'], /^there is no device files\.example/],
-    [['192.0.2.1', '192.0.2.2'], /^destination is the address of no device/],
+    [
+      ['192.0.2.1', '192.0.2.2'],
+      /^destination is the address of no device, and the sender is no device either/,
+    ],
   ];
   for (const [words, fault] of table) {
     const { message } = (await t.throwsAsync(run('explain', ...words))) ?? {};

@@ -146,7 +146,9 @@ for (const kind of databaseKinds()) {
       [{ protocol: 'icmp', port: null, source_port: 7 }, { source_port: ['must not be present'] }],
       [
         { device_id: null, source: '192.0.2.9' },
-        { destination: ['is the address of no device, so nothing passes to it'] },
+        {
+          destination: ['is the address of no device, and the sender is no device either'],
+        },
       ],
       [{ device_id: null, source: 'x', destination: '100.64.9.9' }, { source: ['is invalid'] }],
     ];

@@ -124,7 +124,7 @@ for (const kind of firstKind()) {
       [{ from: NASTY }, 'Please give an address: 100.64.9.1, 100.64.9.2'],
       [{ from: NASTY.slice(1) }, 'No device is called “'],
       [{ destination: NASTY.slice(1) }, 'No device is called “'],
-      [{ from: '192.0.2.9' }, 'address of no device'],
+      [{ from: '192.0.2.9' }, 'address of no device, and the sender is no device either'],
       [{ destination: '2001:db8::1' }, 'another address family'],
       [{ source: '2001:db8::1' }, 'another address family'],
       [{ source: NASTY }, 'field-source-fault'],
