@@ -260,6 +260,7 @@ async function showForm(
     history:
       id === null ? null : await historyView(web, request, `${RULES}/${id}`, { kind: 'rule', id }),
     ruleId: id,
+    isStaged: id !== null && (await rules.show(id))['enforced'] === false,
     explain: id === null ? null : explainPath(typed),
     rivals: rivals.map(linked),
     neighbours: others.map(linked),

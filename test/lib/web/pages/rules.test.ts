@@ -163,6 +163,12 @@ for (const kind of firstKind()) {
       for (const part of ['1,234', '1.5 MB', '2026-11-21T00:00:00.000Z'])
         t.true(text.includes(part), `${path}: ${part}`);
     }
+    t.regex((await admin.get(`/rules/${id}`)).text, />It decided 1,234 packets/);
+    const watched = await addRule(database, { destination: '9.0.0.0/8', enforced: false });
+    hits.set(watched.id, { ...hits.get(id), id: watched.id });
+    const { text } = await admin.get(`/rules/${watched.id}`);
+    t.regex(text, />It would have decided 1,234 packets/);
+    t.false(text.includes('Flows on which it decided'));
   });
 
   test(`${kind}: a rule is switched off and on, and says what it is for`, async (t) => {
