@@ -1,11 +1,15 @@
 // Before a form ends flows, the console shows which, in a real browser, on a whole gateway through
-// which a device sends.
+// which a device sends. So it is too when a staged rule, whose hits were watched, is enforced.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import type { Locator, Page } from 'playwright-core';
 import { echoRequest, udp } from '../support/dataplane/packets.ts';
 import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
 import { openDevice } from '../support/web/sending-device.ts';
+
+/** Every page is inspected in four looks, on a machine that others use too. */
+const LONG_MS = 300_000;
 
 test('what would end is shown, can be changed, and ends when the person agrees', async (t) => {
   const stage = await openBrowser(t);
@@ -57,3 +61,76 @@ test('what would end is shown, can be changed, and ends when the person agrees',
   await page.getByText('2 devices are switched off').waitFor();
   t.is(await flowCount(), 0);
 });
+
+test('a staged rule is watched, enforced after the question, and staged again', async (t) => {
+  t.timeout(LONG_MS);
+  const stage = await openBrowser(t);
+  const user_id = await make(stage, 'user', { email: 'ann@example.com' });
+  const laptop = await openDevice(t, stage, 'laptop', user_id);
+  const phone = await openDevice(t, stage, 'phone', user_id);
+  const packet = udp({
+    source: laptop.ipv4,
+    destination: phone.ipv4,
+    destinationPort: 5_353,
+  });
+  // What has no session yet would get no packet.
+  phone.send(echoRequest(phone.ipv4, '100.64.0.1'));
+  const flowCount = async (): Promise<number> => {
+    const { body } = await stage.gateway.call('GET', `/v0/flows?destination=${phone.ipv4}`);
+    return (body.data as unknown[]).length;
+  };
+  const page = await stage.person();
+  await signIn(page);
+
+  await page.goto('/rules/new');
+  await page.getByLabel('Destination').fill(phone.ipv4);
+  await page.getByLabel('Action').selectOption('drop');
+  await page.getByLabel('Staged').check();
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('It is staged: it decides nothing, and counts').waitFor();
+  laptop.send(packet, packet);
+  const row = page.getByRole('row', { name: 'Drop, staged' });
+  const hits = row.getByRole('cell', { name: /^2 / });
+  await expectSoon(page, hits);
+  await inspect(t, page, 'console-rules-staged');
+  t.is(await flowCount(), 1, 'it decides nothing');
+
+  await page.goto(`/devices/${laptop.id}`);
+  await page.getByRole('link', { name: 'Would it pass?' }).click();
+  await page.getByLabel('To', { exact: true }).fill(phone.ipv4);
+  await page.getByLabel('Protocol').selectOption('udp');
+  await page.getByLabel('Port').fill('5353');
+  await page.getByRole('button', { name: 'Ask' }).click();
+  await page.getByRole('heading', { name: 'It passes' }).waitFor();
+  await page.getByText('A staged rule would drop it.').waitFor();
+  await inspect(t, page, 'console-explain-staged');
+  await page.getByRole('link', { name: `Drop ${phone.ipv4}` }).click();
+
+  t.true(await page.getByLabel('Staged').isChecked());
+  await page.getByText('It would have decided 2 packets').waitFor();
+  await page.getByLabel('Staged').uncheck();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'This ends 1 flow of 1 person' }).waitFor();
+  t.is(await flowCount(), 1, 'nothing is changed yet');
+  await page.getByRole('button', { name: 'Save the rule' }).click();
+  await page.getByText('The changes are in force.').waitFor();
+  t.is(await flowCount(), 0);
+  await page.getByRole('row', { name: phone.ipv4 }).getByRole('link').first().click();
+  t.false(await page.getByLabel('Staged').isChecked());
+  await page.getByLabel('Staged').check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('It is staged: it decides nothing, and counts').waitFor();
+  laptop.send(packet);
+  await sleep(200);
+  t.is(await flowCount(), 1);
+});
+
+/** Opens the page again until a part is there, as a person does: the gateway counts once a second. */
+async function expectSoon(page: Page, part: Locator): Promise<void> {
+  for (let i = 0; i < 20; i += 1) {
+    if (await part.isVisible()) return;
+    await sleep(500);
+    await page.reload();
+  }
+  await part.waitFor();
+}
