@@ -104,6 +104,21 @@ for (const [page, path] of [
     t.regex(printed, /WIREGUARD_PRIVATE_KEY/);
   });
 
+test('the commands of docs/guides/teams.md and policy-tests.md work as they are printed', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-teams-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'people.csv'), 'alice@example.com\nbob@example.com\n');
+  const pages = ['teams', 'policy-tests'].map((page) => join(ROOT, `docs/guides/${page}.md`));
+  const [groups = '', tests = '', ...others] = pages.flatMap((page) => examplesOf(page));
+  t.true(groups !== '' && tests !== '' && others.length === 0);
+  const people = `npx postern user enrol --file ${folder}/people.csv --csv`;
+  // Each npx would take a second of a processor.
+  const commands = [people, groups, tests].join('\n').replaceAll('npx postern', 'lib/postern');
+  const printed = await runShell(commands, { DATA_DIR: folder });
+  t.regex(printed, /2 added\.[\s\S]*alice@example\.com +manual\n.*bob@example\.com +manual/);
+  t.regex(printed, /manual\n[0-9a-f-]{36}[\s\S]*\n[0-9a-f-]{36}/);
+});
+
 test('the check for a balancer in docs/guides/several-gateways.md accepts one that is ready', async (t) => {
   const { server } = await openServer(t, 'sqlite over a socket');
   const [example = ''] = examplesOf(join(ROOT, 'docs/guides/several-gateways.md'));
