@@ -114,13 +114,17 @@ function metadataUrl({ description }: ApiField): Joi.Schema {
   );
 }
 
+function short(): Joi.StringSchema {
+  return joi.string().atMost(CLAIM_CHARACTERS_MAX).min(1).trim();
+}
+
 function shortText({ description }: ApiField): Joi.Schema {
-  return joi.string().trim().min(1).max(CLAIM_CHARACTERS_MAX).description(description);
+  return short().description(description);
 }
 
 function requiredPair({ description }: ApiField): Joi.Schema {
-  const part = (): Joi.Schema => joi.string().trim().min(1).max(CLAIM_CHARACTERS_MAX).required();
-  return joi.object({ name: part(), value: part() }).description(description);
+  const pair = { name: short().required(), value: short().required() };
+  return joi.object(pair).description(description);
 }
 
 function groupNames({ description }: ApiField): Joi.Schema {

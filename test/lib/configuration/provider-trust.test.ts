@@ -10,6 +10,7 @@ import { type Answer, openServer } from '../../support/api/server.ts';
 const path = '/v0/configuration';
 const NOT_TRUSTED =
   'needs a provider that is marked as trusted; save the entry, mark it, then name the group';
+const TOO_LONG = ['should be at most 255 character(s)'];
 const BAD_NAMES =
   'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000';
 
@@ -63,7 +64,7 @@ for (const kind of databaseKinds()) {
   });
 
   test(`${kind}: names of groups are bounded`, async (t) => {
-    const { openid, put } = await open(t);
+    const { openid, saml, put } = await open(t);
     const faultsOf = async (fields: object) => {
       const answer = await put([{ ...openid, groups_claim: 'groups', ...fields }], []);
       return faultsIn(answer)['openid_connect_providers'];
@@ -81,8 +82,15 @@ for (const kind of databaseKinds()) {
       t.deepEqual(await faultsOf({ groups_map }), [{ groups_map: [BAD_NAMES] }]);
     for (const groups_map of ['a', ['a'], 1, true])
       t.deepEqual(await faultsOf({ groups_map }), [{ groups_map: ['is invalid'] }]);
-    for (const name of ['groups_claim', 'admin_group'])
-      t.truthy((await faultsOf({ [name]: long }))?.[0]?.[name], name);
+    for (const fields of [{ groups_claim: long }, { required_claim: { name: 'hd', value: long } }])
+      t.deepEqual(await faultsOf(fields), [{ [String(Object.keys(fields))]: TOO_LONG }]);
+    t.deepEqual(await faultsOf({ admin_group: long }), [
+      { admin_group: [...TOO_LONG, NOT_TRUSTED] },
+    ]);
+    const attribute = faultsIn(await put([], [{ ...saml, groups_attribute: long }]));
+    t.deepEqual(attribute['saml_identity_providers'], [{ groups_attribute: TOO_LONG }]);
+    const keys = '\u{1F511}'.repeat(255);
+    t.is((await put([{ ...openid, id: 'keys', groups_claim: keys }], [])).status, 200);
     const unnamed = {
       groups_claim: ['is missing; groups_map, groups_create and admin_group need it'],
     };
