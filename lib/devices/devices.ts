@@ -29,6 +29,7 @@ import { columnsSent, schemaOf } from '../judge/resource.ts';
 import {
   type Collection,
   lockRecord,
+  OBSERVED_KEEP_MS,
   type RecordContext,
   selectOwner,
 } from '../records/collection.ts';
@@ -36,8 +37,6 @@ import { showerOf, type Shown, showTimeOrNull } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
 import { DeviceJudge, type DeviceValues, type FoundRow, type JudgeServices } from './judge.ts';
 
-/** Gateways report status once a second; it may be little older than that. */
-const STATUS_KEEP_MS = 200;
 const KEY_CHARACTERS = 44;
 
 /** What judges and describes a device. */
@@ -77,7 +76,7 @@ export class Devices implements Collection<DeviceValues> {
   readonly name = 'devices';
   readonly wrapper = 'device';
   readonly sources = [{ table: 'devices' }, { table: 'configurations' }] as const;
-  readonly keepMs = STATUS_KEEP_MS;
+  readonly keepMs = OBSERVED_KEEP_MS;
   readonly filters = deviceFilters;
   readonly judge = judgeDevice;
   readonly #context: DeviceContext;

@@ -14,6 +14,12 @@ import type { Recall, Source } from './recall.ts';
 import type { Shown } from './shown.ts';
 import type { RunsWrites } from './writes.ts';
 
+/**
+ * How long a list may be remembered that shows what gateways observe: they report it once a second,
+ * without a change row, and it may be little older than that.
+ */
+export const OBSERVED_KEEP_MS = 200;
+
 /** What the records of one server share. */
 export interface RecordContext {
   readonly services: Pick<Shared, 'config' | 'database'>;

@@ -32,7 +32,7 @@ import { isReadableId, isUuid, mark, text, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { quotaStateOf } from '../reconcile/quota-state.ts';
-import type { Collection, RecordContext } from '../records/collection.ts';
+import { type Collection, OBSERVED_KEEP_MS, type RecordContext } from '../records/collection.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { columnsSent, limited, schemaOf, type SentColumn } from '../judge/resource.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
@@ -110,9 +110,6 @@ function readUsage(
 
 const shownUser = showerOf(userFields);
 
-/** How long a list may be remembered: what users carried changes without a change row. */
-const USAGE_KEEP_MS = 200;
-
 /** What users need of the server. */
 export interface UserContext extends RecordContext {
   readonly services: RecordContext['services'] & {
@@ -126,7 +123,7 @@ export class Users implements Collection<UserValues> {
   readonly name = 'users';
   readonly wrapper = 'user';
   readonly sources = [{ table: 'users' }, { table: 'configurations' }] as const;
-  readonly keepMs = USAGE_KEEP_MS;
+  readonly keepMs = OBSERVED_KEEP_MS;
   readonly filters = userFilters;
   readonly judge = judgeUser;
   readonly #context: UserContext;
