@@ -23,7 +23,7 @@ import { storedRoutes } from './routes.ts';
 import { type Switches, switchValues } from './switches.ts';
 import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../http/errors.ts';
-import { isUuid, mark, text, type TextSchema } from '../judge/fields.ts';
+import { isUuid, mark, networkList, text, type TextSchema } from '../judge/fields.ts';
 import { isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { columnsSent, schemaOf } from '../judge/resource.ts';
 import {
@@ -42,6 +42,7 @@ const KEY_CHARACTERS = 44;
 /** What judges and describes a device. */
 export const deviceSchema = schemaOf(deviceFields, {
   key,
+  networks: ({ description }) => networkList(description),
   'public key': (field) => key(field).custom(refuse(isLowOrderKey), 'no point of low order'),
 });
 

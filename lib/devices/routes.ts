@@ -17,7 +17,7 @@ import {
 } from '../../models/index.ts';
 import { inTime } from '../http/in-time.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
-import { messages, routeBelongs, routeHolds, routeMeets } from '../judge/messages.ts';
+import { routeHolds, routeIsAll, routeMeets } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import type { Shared } from '../process/shared.ts';
 
@@ -40,10 +40,14 @@ export interface RouteContext {
   readonly transaction: Transaction;
 }
 
-/** A network and what it must not meet. */
+/** A network, as people know it. */
 interface Named extends AddressRange {
-  /** As people know it. */
   readonly name: string;
+}
+
+/** A network that none behind a device may meet, and whose it is. */
+interface Other extends Named {
+  readonly what: string;
 }
 
 /** Adds to `faults` what is wrong with networks; `others` are those of other devices. */
@@ -55,34 +59,29 @@ export async function judgeRoutes(
 ): Promise<void> {
   const ranges = namedRanges(routes);
   const theirs = others.flatMap(({ name, routes: behind }) =>
-    namedRanges(behind).map((range) => ({ ...range, name })),
+    othersOf(behind, `which is behind the device ${name}`),
   );
   const fault = (message: string): void => addFault(faults, 'routes', message);
   for (const [i, range] of ranges.entries()) {
-    if (range.name.endsWith('/0')) fault(messages.everywhere);
-    else if (RESERVED.some((other) => doMeet(range, other))) fault(messages.reserved);
-    if (ranges.slice(0, i).some((other) => doMeet(range, other))) fault(messages.duplicates);
-    for (const other of theirs)
-      if (doMeet(range, other)) fault(routeBelongs(range.name, other.name));
+    if (range.name.endsWith('/0')) {
+      fault(routeIsAll(range.name));
+      continue;
+    }
+    const reserved = RESERVED.find((other) => doMeet(range, other));
+    if (reserved !== undefined) fault(routeMeets(range.name, reserved.name, 'which is reserved'));
+    const twin = ranges.slice(0, i).find((other) => doMeet(range, other));
+    if (twin !== undefined) fault(routeMeets(range.name, twin.name, 'which is in the list too'));
+    for (const { name, what, ...other } of theirs)
+      if (doMeet(range, other)) fault(routeMeets(range.name, name, what));
   }
   if (faults['routes'] !== undefined) return;
-  const { config, database } = context.services;
-  const own = namedRanges([
-    ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
-    ...(config.wireguardIpv6Enabled ? [config.wireguardIpv6Network] : []),
-    ...ownNetworks(config.wireguardInterface),
-  ]);
-  const since = new Date(Date.now() - SESSION_MS);
-  const endpoints = await readEndpoints(database, since, context.transaction);
-  const needed = [
-    ...(await neededHosts(context)),
-    ...endpoints.map((address) => [address, 'a device'] as const),
-  ].flatMap(([address, what]) => namedRanges([address]).map((range) => ({ ...range, what })));
+  const own = ownNetworks(context);
+  const needed = await neededHosts(context);
   for (const range of ranges) {
     const met = own.find((other) => doMeet(range, other));
-    if (met !== undefined) fault(routeMeets(range.name, met.name));
-    for (const { what, ...other } of needed)
-      if (doMeet(range, other)) fault(routeHolds(range.name, other.name, what));
+    if (met !== undefined) fault(routeMeets(range.name, met.name, met.what));
+    for (const { name, what, ...other } of needed)
+      if (doMeet(range, other)) fault(routeHolds(range.name, name, what));
   }
 }
 
@@ -95,6 +94,16 @@ export async function otherRoutes(
   return all.filter((device) => device.id !== id);
 }
 
+/** The device with a network behind it that holds an address; undefined: there is none. */
+export function deviceBefore(
+  devices: readonly RoutedDevice[],
+  address: string,
+): RoutedDevice | undefined {
+  const [asked] = namedRanges([address]);
+  if (asked === undefined) return undefined;
+  return devices.find(({ routes }) => namedRanges(routes).some((route) => doMeet(route, asked)));
+}
+
 function namedRanges(texts: readonly string[]): Named[] {
   return texts.flatMap((name) => {
     const range = parseRange(name);
@@ -102,45 +111,65 @@ function namedRanges(texts: readonly string[]): Named[] {
   });
 }
 
+function othersOf(texts: readonly string[], what: string): Other[] {
+  return namedRanges(texts).map((range) => ({ ...range, what }));
+}
+
 function doMeet(a: AddressRange, b: AddressRange): boolean {
   return a.family === b.family && a.start <= b.end && b.start <= a.end;
 }
 
-/** The networks of the interfaces of this host, but the tunnel's. */
-function ownNetworks(interfaceName: string): string[] {
-  return Object.entries(networkInterfaces())
-    .filter(([name]) => name !== interfaceName)
-    .flatMap(([, addresses]) => addresses ?? [])
-    .map(({ cidr }) => cidr)
-    .filter((cidr) => cidr !== null);
+/** The networks of the tunnel and of the interfaces of this host. */
+function ownNetworks({ services: { config } }: RouteContext): Other[] {
+  const tunnel = [
+    ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
+    ...(config.wireguardIpv6Enabled ? [config.wireguardIpv6Network] : []),
+  ];
+  const interfaces = Object.entries(networkInterfaces()).filter(
+    ([name]) => name !== config.wireguardInterface,
+  );
+  return [
+    ...othersOf(tunnel, 'the network of the tunnel'),
+    ...interfaces.flatMap(([name, addresses = []]) =>
+      othersOf(
+        addresses.map(({ cidr }) => cidr).filter((cidr) => cidr !== null),
+        `the network of the interface ${name} of this gateway`,
+      ),
+    ),
+  ];
 }
 
 /** Addresses that the gateway needs to reach, each with what is there. */
 async function neededHosts({
   services: { config, database },
   transaction,
-}: RouteContext): Promise<(readonly [address: string, what: string])[]> {
+}: RouteContext): Promise<Other[]> {
   const row = await database.models.Configuration.findOne({ transaction });
   const { openid_connect_providers: oidc = [], saml_identity_providers: saml = [] } = row ?? {};
   const urls = [
-    ...oidc.map(({ discovery_document_uri }) => discovery_document_uri),
+    ...oidc.map(({ id, discovery_document_uri }) => ({ id, url: discovery_document_uri })),
     ...saml.flatMap((provider) =>
-      'metadata_url' in provider ? [String(provider.metadata_url)] : [],
+      'metadata_url' in provider ? [{ id: provider.id, url: String(provider.metadata_url) }] : [],
     ),
   ];
   const hosts = [
-    ...[databaseHost(config)].map((host) => [host, 'the database'] as const),
+    { host: databaseHost(config), what: 'the database' },
     ...urls
-      .filter((url) => URL.canParse(url))
-      .map((url) => [hostOf(url), 'an identity provider'] as const),
+      .filter(({ url }) => URL.canParse(url))
+      .map(({ id, url }) => ({ host: hostOf(url), what: `the identity provider ${id}` })),
   ];
   const found = await Promise.all(
-    hosts.map(async ([host, what]) =>
-      host === null ? [] : (await addressesOf(host)).map((address) => [address, what] as const),
+    hosts.map(async ({ host, what }) =>
+      othersOf(host === null ? [] : await addressesOf(host), what),
     ),
   );
-  const resolvers = getServers().map((server) => [withoutPort(server), 'a DNS server'] as const);
-  return [...resolvers, ...found.flat()];
+  const since = new Date(Date.now() - SESSION_MS);
+  const endpoints = await readEndpoints(database, since, transaction);
+  return [
+    ...othersOf(getServers().map(withoutPort), 'a DNS server'),
+    ...found.flat(),
+    ...endpoints.flatMap(({ address, device }) => othersOf([address], `the device ${device}`)),
+  ];
 }
 
 /** `getServers` names a port where it is not 53. */

@@ -3,7 +3,8 @@
 
 import { randomInt } from 'node:crypto';
 import { askedPacket } from '../../dataplane/index.ts';
-import { type Database, type Device, parseRange, readRoutedDevices } from '../../models/index.ts';
+import { type Database, type Device, readRoutedDevices } from '../../models/index.ts';
+import { deviceBefore } from '../devices/routes.ts';
 import { choice, flag, integer, isUuid, reference, resource, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
@@ -147,24 +148,11 @@ async function receiverOf(
   if (address === null) return null;
   const end = addressEnd(address);
   if (sender !== null || source === null) return end;
-  const behind = await deviceBefore(database, address.text);
+  const behind = deviceBefore(await readRoutedDevices(database), address.text);
   const own = end.ipv4 === null ? { ipv6: end.ipv6 } : { ipv4: end.ipv4 };
-  const where = behind === null ? own : { id: behind };
+  const where = behind === undefined ? own : { id: behind.id };
   const found = await deviceEnd(database, where, faults, 'destination', NO_DEVICE);
   return found === null ? null : { ...end, device: found.device };
-}
-
-/** The id of the device that has a network with an address behind it; null: none has. */
-async function deviceBefore(database: Database, address: string): Promise<string | null> {
-  const asked = parseRange(address);
-  if (asked === null) return null;
-  const holds = (route: string): boolean => {
-    const range = parseRange(route);
-    if (range === null || range.family !== asked.family) return false;
-    return range.start <= asked.start && asked.start <= range.end;
-  };
-  const devices = await readRoutedDevices(database);
-  return devices.find(({ routes }) => routes.some(holds))?.id ?? null;
 }
 
 async function deviceEnd(

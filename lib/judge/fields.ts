@@ -242,14 +242,21 @@ export function recordId(description: string): Joi.Schema {
 }
 
 /** A list of addresses and CIDRs; one bad member makes the whole list invalid. */
-export function cidrList(description: string): Joi.ArraySchema {
+export function networkList(description: string): Joi.ArraySchema {
   return listOfText(description, CIDRS_MAX).custom((members: unknown[], helpers) => {
     const read = members.map((member) =>
       typeof member === 'string' ? readCidr(member.trim()) : null,
     );
-    if (read.includes(null)) return helpers.error('list.member');
-    return hasDuplicates(read) ? helpers.error('list.duplicates') : read;
+    return read.includes(null) ? helpers.error('list.member') : read;
   }, 'addresses or CIDRs');
+}
+
+/** A list of addresses and CIDRs that differ. */
+export function cidrList(description: string): Joi.ArraySchema {
+  return networkList(description).custom(
+    (read: unknown[], helpers) => (hasDuplicates(read) ? helpers.error('list.duplicates') : read),
+    'no duplicates',
+  );
 }
 
 /** A list of DNS servers, with one message for each fault. */

@@ -35,7 +35,6 @@ export const messages = {
   endsBeforeStart: 'must be after starts_at',
   badScopes: 'should be a list of admin, read, metrics or capture',
   unseen: 'has a character that cannot be seen; type it without',
-  everywhere: 'cannot be everything; a device is no default route',
   badStep: 'must be 600, 3600 or 86400',
   ofUserAlready:
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',
@@ -70,13 +69,13 @@ export const discoveryFault = (reason: string): string => `is invalid. Reason: $
 /** SAML metadata are of no use. */
 export const metadataFault = (details: string): string => `is invalid. Details: ${details}`;
 
-/** A network behind a device overlaps another network. */
-export const routeMeets = (network: string, other: string): string =>
-  `${network} overlaps with ${other}, a network of the gateway`;
+/** A network behind a device would be everything. */
+export const routeIsAll = (network: string): string =>
+  `${network} is everything; a device is no default route`;
 
-/** A network is behind another device. */
-export const routeBelongs = (network: string, device: string): string =>
-  `${network} overlaps with a network behind the device ${device}`;
+/** A network behind a device overlaps another network; `what` says whose that is. */
+export const routeMeets = (network: string, other: string, what: string): string =>
+  `${network} overlaps with ${other}, ${what}`;
 
 /** A network holds an address that the gateway needs to reach. */
 export const routeHolds = (network: string, address: string, what: string): string =>

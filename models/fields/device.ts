@@ -134,7 +134,7 @@ export const deviceFields = fieldsOf({
     audit: 'value',
     obeyed: true,
     api: {
-      kind: 'cidrs',
+      kind: 'networks',
       description:
         'Networks behind the device, such as that of a branch office: packets to them go to the device, and it may send from them. No two devices share one.',
       neverNull: true,

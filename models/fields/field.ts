@@ -86,6 +86,7 @@ export interface ApiValues {
   /** An address or a network, as it was sent. */
   cidr: string;
   cidrs: string[];
+  networks: string[];
   dns: string[];
   endpoint: string;
   url: string;

@@ -31,18 +31,25 @@ export async function readRoutedDevices(
   }));
 }
 
-/** Reads the outer addresses of devices that made a handshake since a time. */
+/** An outer address, and the name of a device that is reached there. */
+export interface Endpoint {
+  readonly address: string;
+  readonly device: string;
+}
+
+/** Reads the outer addresses of devices that made a handshake since a time, each once. */
 export async function readEndpoints(
   database: Database,
   since: Date,
   transaction: Transaction,
-): Promise<string[]> {
+): Promise<Endpoint[]> {
   const binds = new Binds();
   const time = binds.one(sqlTime(database.kind, since));
-  const rows = await database.sequelize.query<{ remote_ip: string }>(
-    `SELECT DISTINCT remote_ip FROM device_statuses
-     WHERE remote_ip IS NOT NULL AND latest_handshake >= ${time}`,
+  return database.sequelize.query<Endpoint>(
+    `SELECT remote_ip AS address, MIN(devices.name) AS device
+     FROM device_statuses JOIN devices ON devices.id = device_statuses.device_id
+     WHERE remote_ip IS NOT NULL AND latest_handshake >= ${time}
+     GROUP BY remote_ip`,
     { ...plainSelect(transaction), bind: binds.values },
   );
-  return rows.map(({ remote_ip }) => remote_ip);
 }

@@ -29,7 +29,6 @@ const words: Readonly<Record<string, string>> = {
     'Please write a line for each group: its name at the provider, =>, its name here',
   [messages.groupsUnnamed]: 'Please say where the provider names groups; the rest needs it',
   [messages.notTrusted]: 'Please trust the provider first, and save; then name the group',
-  [messages.everywhere]: 'This is everything. Please give the networks behind the device alone',
 };
 
 /** Words for the texts that contain a value. */

@@ -43,7 +43,6 @@ test('texts are those of docs/api.md', (t) => {
     'must be after starts_at',
     'should be a list of admin, read, metrics or capture',
     'has a character that cannot be seen; type it without',
-    'cannot be everything; a device is no default route',
     'must be 600, 3600 or 86400',
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',
     'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000',

@@ -43,6 +43,10 @@ for (const kind of databaseKinds()) {
     const { result } = await writeTransaction(database, (transaction) =>
       readEndpoints(database, new Date(now - 10_000), transaction),
     );
-    t.deepEqual(result.toSorted(), ['2001:db8::9', '203.0.113.9']);
+    const inOrder = result.toSorted((one, other) => one.address.localeCompare(other.address));
+    t.deepEqual(inOrder, [
+      { address: '2001:db8::9', device: 'd2' },
+      { address: '203.0.113.9', device: 'd0' },
+    ]);
   });
 }

@@ -19,7 +19,6 @@ test('the texts of the API become words of people, values included', (t) => {
       '“dns!” is neither an address nor the name of a host, such as 1.1.1.1 or vpn.example.com',
     ],
     ["can't be blank", 'Please fill this in'],
-    [messages.everywhere, 'This is everything. Please give the networks behind the device alone'],
     ['You cannot disable yourself', 'You cannot disable yourself'],
     ['constructor', 'constructor'],
   ] as const;
