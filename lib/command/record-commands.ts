@@ -79,7 +79,7 @@ async function listUsers(
   const rows = users.map((user) => [
     user.id,
     user.email,
-    user.role,
+    roleOf(user),
     stateOf(user, waits.get(user.id)),
     user.last_signed_in_at?.toISOString() ?? 'never signed in',
   ]);
@@ -87,6 +87,11 @@ async function listUsers(
     text: table(['id', 'e-mail', 'role', 'state', 'last sign-in'], rows),
     data: await showUsers(database, users, effectiveConfiguration(stored, fixed)),
   };
+}
+
+/** The role, and the provider that gave it. */
+function roleOf({ role, role_provider: provider }: UserRow): string {
+  return provider === null ? role : `${role} by ${provider}`;
 }
 
 function stateOf({ disabled_at }: UserRow, waitsUntil: Date | undefined): string {

@@ -38,11 +38,15 @@ export const userFields = fieldsOf({
     audit: 'value',
     api: { kind: 'choice', description: 'What the user may do.' },
   },
-  // The identity provider that made the user an administrator, as `oidc/okta`; null where nobody or
-  // an administrator did.
   role_provider: {
-    column: { kind: 'text', size: 80, nullable: true, inRows: false },
+    column: { kind: 'text', size: 80, nullable: true },
     audit: 'value',
+    api: {
+      kind: 'text',
+      description:
+        'The identity provider that made the user an administrator, as `oidc/okta`; null where no provider did.',
+      readOnly: true,
+    },
   },
   // A bcrypt hash; null for users who sign in through a provider. The trail calls it `password`.
   password_hash: {

@@ -125,6 +125,7 @@ async function showUser(
       id: user.id,
       email: user.email,
       isSelf,
+      roleProvider: user.role_provider,
       isDisabled: user.disabled_at !== null,
       badge: userBadge(user, waitsUntil),
       wait:

@@ -121,7 +121,7 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
     finder: found.view,
     rows: users.map((user) => [
       { text: user.email, href: `${USERS}/${user.id}` },
-      user.role === 'admin' ? { text: 'Administrator', badge: 'calm' } : 'User',
+      roleCell(user),
       userBadge(user, waits.get(user.id)),
       { text: String(counts.get(user.id) ?? 0), href: devicesOf(user) },
       user.last_signed_in_at === null
@@ -141,6 +141,12 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
       ],
     },
   });
+}
+
+function roleCell({ role, role_provider: provider }: UserRow): unknown {
+  if (role !== 'admin') return 'User';
+  const badge = { text: 'Administrator', badge: 'calm' };
+  return provider === null ? badge : { ...badge, help: `by ${shownMethod(provider)}` };
 }
 
 function devicesOf({ email }: UserRow): string {

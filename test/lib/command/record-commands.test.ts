@@ -81,6 +81,14 @@ for (const kind of databaseKinds()) {
     t.notRegex(JSON.stringify(list.data), /password/);
   });
 
+  test(`${kind}: the list of users names the provider that made an administrator`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { role: 'admin', role_provider: 'oidc/okta' });
+    const { text, data } = await runLine(database, 'user list');
+    t.regex(text, / admin by oidc\/okta +enabled +never/);
+    t.like(data, [{ role_provider: 'oidc/okta' }]);
+  });
+
   test(`${kind}: a role is changed, but the last administrator stays one`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example', role: 'admin' });

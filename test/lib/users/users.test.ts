@@ -15,6 +15,7 @@ import {
   serverOn,
   surfaces,
 } from '../../support/api/server.ts';
+import { addUser } from '../../models/fixtures.ts';
 import { anyCharacter } from '../../support/suite/characters.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
@@ -39,6 +40,7 @@ for (const kind of surfaces()) {
         id: '',
         email: 'Ann@Example.com',
         role: 'unprivileged',
+        role_provider: null,
         enabled: true,
         disabled_at: null,
         limit_down: null,
@@ -403,6 +405,16 @@ for (const kind of surfaces()) {
     );
     t.is((await send('GET', '/v0/users')).status, 401, 'the token went with its owner');
     t.is((await send('GET', '/v0/users', { token: bob.token })).status, 200);
+  });
+
+  test(`${kind}: the provider that made an administrator is shown until somebody sets the role`, async (t) => {
+    const { send, database } = await openServer(t, kind);
+    const { id } = await addUser(database, { role: 'admin', role_provider: 'oidc/okta' });
+    const path = `/v0/users/${id}`;
+    t.like((await send('GET', path)).body.data, { role: 'admin', role_provider: 'oidc/okta' });
+    const patch = async (user: object) => (await send('PATCH', path, { body: { user } })).body.data;
+    t.like(await patch({ role_provider: 'oidc/mine' }), { role_provider: 'oidc/okta' }, 'ignored');
+    t.like(await patch({ role: 'unprivileged' }), { role: 'unprivileged', role_provider: null });
   });
 
   test(`${kind}: one changes one's own e-mail and password, also without local sign-in`, async (t) => {

@@ -40,6 +40,7 @@ export function userRow(fields: Partial<UserRow> = {}): UserRow {
     id: 'u1',
     email: 'a@b.test',
     role: 'unprivileged',
+    role_provider: null,
     disabled_at: null,
     disabled_by: null,
     disabled_provider: null,

@@ -40,6 +40,18 @@ for (const kind of firstKind()) {
     t.true(refused.text.includes('value="boss@example.com"'));
   });
 
+  test(`${kind}: the provider that made an administrator is named`, async (t) => {
+    const { admin, database, adminUser } = await openConsole(t, kind);
+    const { id } = await addPerson(database, 'ann@example.com', {
+      role: 'admin',
+      role_provider: 'oidc/okta',
+    });
+    t.regex((await admin.get('/users')).text, /Administrator<\/span>\s*<small>by okta</);
+    const because = /Administrator because of<\/dt><dd>the identity provider oidc\/okta</;
+    t.regex((await admin.get(`/users/${id}`)).text, because);
+    t.notRegex((await admin.get(`/users/${adminUser.id}`)).text, because);
+  });
+
   test(`${kind}: nobody can change their own role, whatever they send`, async (t) => {
     const { admin, database, adminUser } = await openConsole(t, kind);
     const here = `/users/${adminUser.id}`;
