@@ -60,7 +60,12 @@ export {
   MANUAL,
   UNSEEN,
 } from './fields/group.ts';
-export type { GroupsProblem, GroupsSaid, ProviderKind } from './fields/identity.ts';
+export {
+  type GroupsProblem,
+  type GroupsSaid,
+  methodOf,
+  type ProviderKind,
+} from './fields/identity.ts';
 export {
   type OpenidConnectProvider,
   openidProviderFields,

@@ -48,3 +48,8 @@ export type GroupsSaid =
 
 /** Which protocol a provider speaks; ids of providers are unique within one. */
 export type ProviderKind = IdentityColumns['kind'];
+
+/** The method of a provider: `oidc/okta`. Ids hold no slash. */
+export function methodOf(kind: ProviderKind, providerId: string): string {
+  return `${kind}/${providerId}`;
+}

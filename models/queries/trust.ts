@@ -2,6 +2,7 @@
 
 import { type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
+import { methodOf } from '../fields/identity.ts';
 import type { TrustedProvider } from '../tables/trusted-provider.ts';
 import { withdrawRoles } from './administrators.ts';
 
@@ -23,7 +24,7 @@ export async function markTrusted(
   const row = await table.findOne({ where, transaction, lock: true });
   if (!isTrusted) {
     await row?.destroy({ transaction });
-    await withdrawRoles(database, [`${kind}/${provider_id}`], transaction);
+    await withdrawRoles(database, [methodOf(kind, provider_id)], transaction);
   } else if (row === null) await table.create({ ...where, authority }, { transaction });
   else await row.update({ authority }, { transaction });
 }

@@ -4,10 +4,7 @@
 
 import type { ProviderKind } from '../../../models/index.ts';
 
-/** The method of a provider: `oidc/okta`. Ids hold no slash. */
-export function methodOf(kind: ProviderKind, providerId: string): string {
-  return `${kind}/${providerId}`;
-}
+export { methodOf } from '../../../models/index.ts';
 
 /** Reads a method; null if it is not the method of a provider. */
 export function providerOf(method: string): { kind: ProviderKind; providerId: string } | null {
