@@ -1,7 +1,7 @@
 // What rows alone say against a device: it is off, it has ended, its owner is disabled or has to
 // sign in again. lib/reconcile obeys the same rows; here they are named for people.
 
-import { type Database, type Device, readUsers } from '../../models/index.ts';
+import type { Device, UserRow } from '../../models/index.ts';
 import { switchState } from './switches.ts';
 import { type SessionRules, vpnSessionOf } from './vpn-session.ts';
 
@@ -14,17 +14,19 @@ export type Bar =
   /** Its owner is gone, and so will it be. */
   | 'not_served';
 
-/** Why a device may neither send nor receive; null: nothing in the rows forbids it. */
-export async function barOf(
-  database: Database,
+/**
+ * Why a device may neither send nor receive; null: nothing in the rows forbids it. `owner`: the row
+ * of its owner; undefined: there is none.
+ */
+export function barOf(
   { configuration, config }: SessionRules,
-  device: Pick<Device, 'disabled_at' | 'expires_at' | 'user_id'>,
-): Promise<Bar | null> {
+  device: Pick<Device, 'disabled_at' | 'expires_at'>,
+  owner: UserRow | undefined,
+): Bar | null {
   const now = Date.now();
   const state = switchState(device, now);
   if (state === 'off') return 'device_off';
   if (state === 'ended') return 'device_ended';
-  const [owner] = await readUsers(database, { ids: [device.user_id] });
   if (owner === undefined) return 'not_served';
   if (owner.disabled_at !== null) return 'owner_disabled';
   return vpnSessionOf(owner, configuration, config, now).hasEnded ? 'session_ended' : null;

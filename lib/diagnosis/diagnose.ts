@@ -8,7 +8,7 @@ import type {
   UnknownSender,
   UnknownSenders,
 } from '../../dataplane/index.ts';
-import { type Database, type Device, readUsers } from '../../models/index.ts';
+import { type Database, type Device, readUsers, type UserRow } from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { readQuotaState } from '../reconcile/quota-state.ts';
@@ -116,10 +116,11 @@ export async function diagnose(
   nowMs: number = Date.now(),
 ): Promise<Diagnosis> {
   const { database, gateway } = from;
-  const [bar, trace] = await Promise.all([
-    barOf(database, from, device),
+  const [[owner], trace] = await Promise.all([
+    readUsers(database, { ids: [device.user_id] }),
     gateway.diagnose(device.public_key),
   ]);
+  const bar = barOf(from, device, owner);
   const strangers = await gateway.unknownSenders();
   const owners = await devicesOfKeys(database, strangers);
   // The key of another device, which is not served, is not the key of this one.
@@ -138,7 +139,7 @@ export async function diagnose(
             trace,
             seen: await lastSeenOf(database, device.id),
             strangers: nobodys,
-            isOverQuota: await isOverQuota(from, device, nowMs),
+            isOverQuota: await isOverQuota(from, owner, nowMs),
           });
   const connectedForMs = gateway.connectedForMs(device.public_key);
   return {
@@ -172,10 +173,9 @@ export async function devicesOfKeys(
 
 async function isOverQuota(
   { database, configuration }: DiagnosedFrom,
-  { user_id: id }: Diagnosed,
+  owner: UserRow | undefined,
   nowMs: number,
 ): Promise<boolean> {
-  const [owner] = await readUsers(database, { ids: [id] });
   if (owner === undefined) return false;
   return (await readQuotaState(database, owner, configuration, nowMs)).isUsedUp;
 }

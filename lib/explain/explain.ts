@@ -15,6 +15,7 @@ import {
   readGroupsOfUsers,
   readRules,
   readRulesByAddress,
+  readUsers,
   type RuleRow,
 } from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
@@ -96,7 +97,8 @@ export interface Answer {
 /** Explains what becomes of a packet at the gateway of this process. */
 export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<Answer> {
   const { device, isSent, packet } = asked;
-  const own = await barOf(from.database, from, device);
+  const [owner] = await readUsers(from.database, { ids: [device.user_id] });
+  const own = barOf(from, device, owner);
   const question = { from: isSent ? device.public_key : null, packet };
   const found = own === null ? await from.gateway.explain(question) : null;
   const reason = own ?? (found === null ? 'not_served' : refusalIn(found));
