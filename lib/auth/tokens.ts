@@ -3,6 +3,7 @@
 // need no bcrypt. docs/api.md#authentication.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
 import {
   type ApiToken,
   claimBootstrapToken,
@@ -14,8 +15,10 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
+import { refuseFaults, type RunsWrites } from '../records/writes.ts';
 import { lockUserOf } from './accounts.ts';
 import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from './scopes.ts';
 
@@ -39,6 +42,12 @@ export interface TokenWish {
   readonly name: string;
   readonly days?: number;
   readonly scopes?: readonly Scope[];
+}
+
+/** What making a token by a request needs. */
+export interface TokenMaker {
+  readonly services: { readonly database: Database };
+  readonly writes: RunsWrites;
 }
 
 /** A token that was just made; `token` is not kept anywhere. */
@@ -125,7 +134,7 @@ export function tokenFaults({ name, days }: { name: string; days: number }): Fau
 }
 
 /** Makes a token that is not in the database yet. */
-export function newToken(
+function newToken(
   { name, days = DEFAULT_DAYS, scopes = DEFAULT_SCOPES }: TokenWish,
   now: Date = new Date(),
 ): Omit<CreatedToken, 'id'> {
@@ -138,8 +147,35 @@ export function newToken(
   };
 }
 
+/** Makes a token for whoever asks; it ends with the token that they ask by, if that is earlier. */
+export function makeToken(
+  { services: { database }, writes }: TokenMaker,
+  request: Request,
+  wish: TokenWish,
+): Promise<CreatedToken> {
+  const { User, ApiToken } = database.models;
+  const { id: userId = '', tokenId } = request.auth.credentials.user ?? {};
+  return writes.run(request, {
+    judge: async (transaction) => {
+      const lock = { transaction, lock: true };
+      const user = await User.findByPk(userId, lock);
+      const maker = tokenId === undefined ? undefined : await ApiToken.findByPk(tokenId, lock);
+      // They were there when the request was let in.
+      if (user === null || maker === null) throw new ApiError('invalid_token');
+      refuseFaults(await liveTokenFaults(database, userId, transaction));
+      const token = newToken(wish);
+      const end = maker?.expires_at ?? token.expires_at;
+      return { ...token, expires_at: end < token.expires_at ? end : token.expires_at };
+    },
+    write: async (transaction, token) => ({
+      ...token,
+      id: await insertToken(database, userId, token, transaction),
+    }),
+  });
+}
+
 /** The faults if a user may not have one more token; the user's row must be locked. */
-export async function liveTokenFaults(
+async function liveTokenFaults(
   database: Database,
   userId: string,
   transaction: Transaction,
@@ -152,7 +188,7 @@ export async function liveTokenFaults(
 }
 
 /** Gives a user a token; returns its id. */
-export async function insertToken(
+async function insertToken(
   database: Database,
   userId: string,
   { token, name, scopes, expires_at }: Omit<CreatedToken, 'id'>,

@@ -5,10 +5,8 @@ import type { Request, ServerRoute } from '@hapi/hapi';
 import {
   DAYS_MAX,
   DEFAULT_DAYS,
-  insertToken,
-  liveTokenFaults,
+  makeToken,
   NAME_CHARACTERS_MAX,
-  newToken,
   type OwnedToken,
   readTokenPage,
   readTokens,
@@ -114,7 +112,7 @@ export function apiTokenRoutes(context: ApiContext): ServerRoute[] {
 }
 
 async function make(
-  { services: { database }, writes }: ApiContext,
+  context: ApiContext,
   request: Request,
   {
     values: { name = '', days = DEFAULT_DAYS, scopes = [...DEFAULT_SCOPES] },
@@ -122,28 +120,8 @@ async function make(
   }: Judged<Values>,
 ): Promise<Shown> {
   refuseFaults(faults);
-  const { User, ApiToken } = database.models;
-  const { id: userId = '', tokenId: makerId = '' } = request.auth.credentials.user ?? {};
-  const { fresh, id } = await writes.run(request, {
-    judge: async (transaction) => {
-      const lock = { transaction, lock: true };
-      const user = await User.findByPk(userId, lock);
-      const maker = await ApiToken.findByPk(makerId, lock);
-      // Both were there when the request was let in.
-      if (user === null || maker === null) throw new ApiError('invalid_token');
-      refuseFaults(await liveTokenFaults(database, userId, transaction));
-      const token = newToken({ name, days, scopes });
-      const end = maker.expires_at ?? token.expires_at;
-      return { ...token, expires_at: end < token.expires_at ? end : token.expires_at };
-    },
-    write: async (transaction, plan) => ({
-      fresh: plan,
-      id: await insertToken(database, userId, plan, transaction),
-    }),
-  });
-  const [made] = await readTokens(database, { ids: [id] });
-  if (made === undefined) throw new ApiError('not_found');
-  return { ...show(made), token: fresh.token };
+  const { id, token } = await makeToken(context, request, { name, days, scopes });
+  return { ...(await find(context, id)), token };
 }
 
 async function revoke(

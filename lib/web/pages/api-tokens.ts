@@ -2,18 +2,13 @@
 // it once, and a button that revokes one. docs/api.md#authentication.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { ApiError } from '../../http/errors.ts';
 import { lockRecord } from '../../records/collection.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
-import { refuseFaults } from '../../records/writes.ts';
-import { actorId } from '../../auth/index.ts';
 import {
   DAYS_MAX,
   DEFAULT_DAYS,
-  insertToken,
+  makeToken,
   type OwnedToken,
-  liveTokenFaults,
-  newToken,
   readTokens,
   tokenFaults,
 } from '../../auth/tokens.ts';
@@ -145,7 +140,6 @@ function showForm(
 }
 
 async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const { database } = web.services;
   const typed = typedIn(request, tokenForm);
   const name = (typed['name'] ?? '').trim();
   const days = /^\d{1,6}$/.test((typed['days'] ?? '').trim()) ? Number(typed['days']) : Number.NaN;
@@ -153,27 +147,16 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
   const faults = tokenFaults({ name, days });
   if (scopes.length === 0) faults['admin'] = ['choose at least one'];
   if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
-  const fresh = newToken({ name, days, scopes });
-  const userId = actorId(request);
-  const made = await attempt(() =>
-    web.writes.run(request, {
-      judge: async (transaction) => {
-        const { User } = database.models;
-        const user = await User.findByPk(userId, { transaction, lock: true });
-        if (user === null) throw new ApiError('not_found');
-        refuseFaults(await liveTokenFaults(database, userId, transaction));
-      },
-      write: (transaction) => insertToken(database, userId, fresh, transaction),
-    }),
-  );
+  const made = await attempt(() => makeToken(web, request, { name, days, scopes }));
   if (made.faults !== null) return (await showForm(web, request, h, typed, made.faults)).code(422);
+  const { token, expires_at } = made.result;
   // The token is shown only once, in this answer. A redirect would lose it.
   return web.pages.show(request, h, 'api-token-made', {
     title: 'The token is made',
     tokenName: name,
-    token: fresh.token,
-    expiresAt: fresh.expires_at.toISOString(),
-    example: `curl -H 'Authorization: Bearer ${fresh.token}' ${web.services.config.externalUrl}v0/configuration`,
+    token,
+    expiresAt: expires_at.toISOString(),
+    example: `curl -H 'Authorization: Bearer ${token}' ${web.services.config.externalUrl}v0/configuration`,
   });
 }
 
