@@ -126,10 +126,9 @@ export async function readChanged(
   const moved = changedIn('group_memberships').filter((id) => !users.has(id));
   for (const row of await readUsers(database, { ids: moved, transaction })) users.set(row.id, row);
   const devices = rowsById(changedIn('devices'), await readDevices(database, ofIds('devices')));
-  for (const [userId, row] of users)
-    if (row !== null)
-      for (const device of await readDevices(database, { userId, transaction }))
-        devices.set(device.id, device);
+  const userIds = [...users].flatMap(([id, row]) => (row === null ? [] : [id]));
+  for (const device of await readDevices(database, { userIds, transaction }))
+    devices.set(device.id, device);
   const owners = [...devices.values()].flatMap((row) =>
     row === null || users.has(row.user_id) ? [] : [row.user_id],
   );

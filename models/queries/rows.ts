@@ -31,6 +31,8 @@ export interface Selection {
   ids?: readonly string[];
   /** Of this owner; null means rules that are everyone's. Not for users and groups. */
   userId?: string | null;
+  /** Of these owners; only for devices. */
+  userIds?: readonly string[];
   /** Of this group; only for rules. */
   groupId?: string;
   /** Of this `emailKey`; only for users. */
@@ -109,11 +111,12 @@ async function read<Row>(
   source: RowSource<Row>,
   selection: Selection,
 ): Promise<Row[]> {
-  const { ids } = selection;
+  const named = selection.ids === undefined ? 'userIds' : 'ids';
+  const { [named]: ids } = selection;
   if (ids === undefined) return readPart(database, source, selection);
   const rows: Row[] = [];
   for (let start = 0; start < ids.length; start += IDS_PER_STATEMENT) {
-    const part = { ...selection, ids: ids.slice(start, start + IDS_PER_STATEMENT) };
+    const part = { ...selection, [named]: ids.slice(start, start + IDS_PER_STATEMENT) };
     for (const row of await readPart(database, source, part)) rows.push(row);
   }
   return rows;
@@ -125,24 +128,26 @@ function readPart<Row>(
   selection: Selection,
 ): Promise<Row[]> {
   const { table } = source;
-  const { ids, userId, groupId, emailKey, after, limit } = selection;
+  const { ids, userId, userIds, groupId, emailKey, after, limit } = selection;
   const conditions: string[] = [];
   if (ids !== undefined) conditions.push(`${table}.id IN (:ids)`);
   if (userId !== undefined)
     conditions.push(userId === null ? 'user_id IS NULL AND group_id IS NULL' : 'user_id = :userId');
+  if (userIds !== undefined) conditions.push('user_id IN (:userIds)');
   if (groupId !== undefined) conditions.push('group_id = :groupId');
   if (emailKey !== undefined) conditions.push('email_key = :emailKey');
   if (after !== undefined) conditions.push(beyond(database, table));
   return selectRows(database, source, {
     paged:
       limit !== undefined &&
-      [ids, userId, groupId, emailKey].every((narrow) => narrow === undefined),
+      [ids, userId, userIds, groupId, emailKey].every((narrow) => narrow === undefined),
     where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`,
     order: `ORDER BY ${table}.inserted_at, ${table}.id`,
     limit: limit === undefined ? '' : 'LIMIT :limit',
     replacements: {
       ids,
       userId,
+      userIds,
       groupId,
       emailKey,
       limit,

@@ -1,7 +1,7 @@
 // Reading what changed: those rows and no others, and with what was there the same as reading all.
 
 import test from 'ava';
-import { readAll, readSince } from '../../../lib/reconcile/read.ts';
+import { readAll, readChanged, readSince } from '../../../lib/reconcile/read.ts';
 import { pruneChanges, removeUser, writeTransaction } from '../../../models/index.ts';
 import { addManyDevices } from '../../support/database/many-devices.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
@@ -48,6 +48,29 @@ for (const kind of databaseKinds()) {
     t.deepEqual(sizes, [1_000, 1_000, 500]);
     t.is(whole.devices.size, 2_500);
     t.deepEqual(whole.all?.devices, new Set(whole.devices.keys()));
+  });
+
+  test(`${kind}: devices of many users who changed are read by few statements`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { sequelize } = database;
+    const users = await Promise.all(Array.from({ length: 60 }, () => addUser(database)));
+    const ids: string[] = [];
+    for (const { id } of users) ids.push((await addDevice(database, id)).id);
+    const query = sequelize.query.bind(sequelize) as (...sent: unknown[]) => unknown;
+    let statements = 0;
+    const { result } = await writeTransaction(database, async (transaction) => {
+      const changes = users.map(({ id }) => ({ table: 'group_memberships', id }));
+      sequelize.query = ((...sent: unknown[]) => {
+        statements += 1;
+        return query(...sent);
+      }) as typeof sequelize.query;
+      return readChanged(database, changes, transaction).finally(() => {
+        sequelize.query = query as typeof sequelize.query;
+      });
+    });
+    t.deepEqual([...result.devices.keys()].toSorted(), ids.toSorted());
+    t.is(result.users.size, users.length);
+    t.true(statements < 10, `${statements} statements`);
   });
 
   test(`${kind}: nothing changed is nothing read`, async (t) => {
