@@ -23,6 +23,7 @@ import { makeFirstAdministrator } from './installation/first-administrator.ts';
 import { showCredentials } from './installation/first-credentials.ts';
 import { mailerOf } from './mail/mailer.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
+import { groupsHearer } from './policy/memberships.ts';
 import { Counters } from './process/counters.ts';
 import { startHourly } from './process/hourly.ts';
 import type { Log } from './process/log.ts';
@@ -135,7 +136,8 @@ function startChores(
   const { database, log, fixed } = context;
   const settings = async () =>
     effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
-  const refreshing = startRefreshing({ ...context, settings });
+  const hearGroups = groupsHearer({ services: { config, database, log }, fixed });
+  const refreshing = startRefreshing({ ...context, settings, hearGroups });
   const entries = forgetEntries(database, config.auditRetentionDays, log);
   const metadata = {
     failure: 'metadata of SAML providers were not fetched',

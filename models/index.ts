@@ -11,6 +11,7 @@ export { isLastAdministrator, setRoleBy } from './queries/administrators.ts';
 export {
   countGroupsProblems,
   forgetGroupsOfOthers,
+  type GroupsChange,
   type GroupsProblems,
   isGroupName,
   replaceMemberships,

@@ -200,10 +200,10 @@ export const commands = {
     needs: ['group'],
   },
   'group add': {
-    usage: 'USER... --group G [--dry-run]',
+    usage: 'USER... --group G [--force] [--dry-run]',
     sentence:
-      'Makes users members of a group, all of them or none. A user is named by e-mail or id, and is in 16 groups at most. --dry-run says what that would end, and changes nothing.',
-    takes: ['group', 'dry-run', 'json'],
+      'Makes users members of a group, all of them or none. A user is named by e-mail or id, and is in 16 groups at most. Where a policy test would fail because of it, only with --force. --dry-run says what that would end, and changes nothing.',
+    takes: ['group', 'force', 'dry-run', 'json'],
     needs: ['group'],
     operands: [1, 1_000],
   },

@@ -11,6 +11,7 @@ import {
 } from '../../models/index.ts';
 import { judgeGroup, judgeNewGroup, showGroup } from '../groups/groups.ts';
 import {
+  guardMembers,
   judgeMembers,
   type MembersSent,
   planMembers,
@@ -18,10 +19,11 @@ import {
   writeMembers,
 } from '../groups/members.ts';
 import { ApiError } from '../http/errors.ts';
+import { noteFailures } from '../policy/guard.ts';
 import { watchFailures } from '../policy/watch.ts';
 import { faultsInWords, type Hints } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
-import { findGroup, findOwner, policyContextOf } from './rule-commands.ts';
+import { failuresNote, findGroup, findOwner, policyContextOf } from './rule-commands.ts';
 import type { Command, Outcome } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -97,28 +99,32 @@ async function listMembers(
 async function changeMembers(
   config: Config,
   database: Database,
-  { options: { group: named = '' } }: Command,
+  { options: { group: named = '', force } }: Command,
   sent: MembersSent,
 ): Promise<Outcome> {
   const context = await policyContextOf(config, database);
   const { values, faults } = judgeMembers({ ...sent }, 'update');
-  const { result: changed } = await writeTransaction(database, async (transaction) => {
+  const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const group = await findGroup(database, named, transaction);
     const plan = await inWords(planMembers(database, group, values, { ...faults }, transaction));
-    return watchFailures(context, transaction, () => writeMembers(database, plan, transaction));
+    const guarded = guardMembers(context, plan, force, transaction);
+    const failing = await inWords(guarded, '; with --force they become members anyway');
+    noteFailures(transaction, failing, { ruleId: null });
+    return { ...(await writeMembers(database, plan, transaction)), failing };
   });
-  const { added, removed } = changed;
+  const { added, removed, failing } = result;
   const text = sent.add === undefined ? `${removed} removed.` : `${added} added.`;
-  return { text, data: { added, removed } };
+  return { text, data: { added, removed }, ...failuresNote(failing) };
 }
 
-/** What a judgement refuses as a sentence. */
-async function inWords<Judged>(judgement: Promise<Judged>): Promise<Judged> {
+/** What a judgement refuses as a sentence, with the way out. */
+async function inWords<Judged>(judgement: Promise<Judged>, wayOut = ''): Promise<Judged> {
   try {
     return await judgement;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    throw new Error(faultsInWords(error.faults ?? {}, HINTS), { cause: error });
+    const words = faultsInWords(error.faults ?? {}, HINTS);
+    throw new Error(`${words}${wayOut}`, { cause: error });
   }
 }

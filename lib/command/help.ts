@@ -48,7 +48,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   action: ['A', 'drop (the default) or accept.'],
   'port-type': ['T', 'tcp or udp, with --port-range; all traffic without it.'],
   expect: ['X', 'accept or drop.'],
-  force: ['', 'Writes the rule although policy tests fail then.'],
+  force: ['', 'Writes it although policy tests fail then.'],
   'port-range': ['P', 'A port or ports: 443, 8000-8080.'],
   description: ['D', 'What it is for: at most 255 characters.'],
   disabled: ['', 'It decides nothing until it is enabled.'],

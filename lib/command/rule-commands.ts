@@ -238,7 +238,7 @@ async function lockRule(database: Database, id: string, transaction: Transaction
 }
 
 /** What is to be said of policy tests that fail from now on. */
-function failuresNote({ length: count }: readonly FailingTest[]): { note?: string } {
+export function failuresNote({ length: count }: readonly FailingTest[]): { note?: string } {
   if (count === 0) return {};
   return { note: `${count} policy test(s) fail now; see: ${commandLine('policy-test run')}` };
 }

@@ -102,17 +102,20 @@ export function saveConfiguration(
 ): Promise<Configuration> {
   const { config, database } = context.services;
   const changes = configurationChanges(config, present, values);
+  const { openid_connect_providers: openid, saml_identity_providers: saml } = changes;
+  const hasProviders = openid !== undefined || saml !== undefined;
   const write = async (): Promise<Configuration> => {
     const written = await saveChanges(present, changes, transaction);
-    const { openid_connect_providers: openid, saml_identity_providers: saml } = changes;
-    if (openid === undefined && saml === undefined) return written;
+    if (!hasProviders) return written;
     const lists = effectiveConfiguration(written, context.fixed);
     await forgetTrust(database, lists, transaction);
     await forgetGroupsOfOthers(database, standingProviders(lists), transaction);
     return written;
   };
   const { default_action: action = present.default_action } = changes;
-  return action === present.default_action ? write() : watchFailures(context, transaction, write);
+  // Without its entry a provider takes people out of groups.
+  const isWatched = hasProviders || action !== present.default_action;
+  return isWatched ? watchFailures(context, transaction, write) : write();
 }
 
 /** What judged values change of the row. */

@@ -8,6 +8,7 @@ import {
   type Group,
   type GroupMember,
   type GroupPage,
+  type GroupsChange,
   GROUPS_OF_USER_MAX,
   MANUAL,
   Op,
@@ -19,7 +20,9 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, joi, resource } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
-import { watchFailures } from '../policy/watch.ts';
+import { type FailingTest, failureFaults, isForced, noteFailures } from '../policy/guard.ts';
+import { failuresOfGroups } from '../policy/memberships.ts';
+import type { PolicyContext } from '../policy/trial.ts';
 import { lockRecord, type RecordContext } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';
 import { refuseFaults } from '../records/writes.ts';
@@ -58,6 +61,8 @@ export interface MembersPlan {
   readonly group: Group;
   readonly add: readonly User[];
   readonly remove: readonly User[];
+  /** What it makes of the groups of each of them. */
+  readonly changes: readonly GroupsChange[];
 }
 
 /** The members of the groups of one server. */
@@ -95,23 +100,28 @@ export class Members {
     if (removed === 0) throw new ApiError('not_found');
   }
 
-  /** Adds and removes members together: all of them, or none. */
+  /**
+   * Adds and removes members together: all of them, or none. `force`: whether they are added though
+   * policy tests fail then.
+   */
   change(
     request: Request,
     groupId: string,
     { values, faults }: Judged<MembersSent>,
+    force = isForced(request),
   ): Promise<MembersChanged> {
     return this.#context.writes.run(request, {
       // All changes of members hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
       judge: async (transaction) => {
         const group = await lockRecord(this.#database.models.Group, groupId, transaction);
-        return planMembers(this.#database, group, values, { ...faults }, transaction);
+        const plan = await planMembers(this.#database, group, values, { ...faults }, transaction);
+        return { plan, failing: await guardMembers(this.#context, plan, force, transaction) };
       },
-      write: (transaction, plan) =>
-        watchFailures(this.#context, transaction, () =>
-          writeMembers(this.#database, plan, transaction),
-        ),
+      write: (transaction, { plan, failing }) => {
+        noteFailures(transaction, failing, { ruleId: null });
+        return writeMembers(this.#database, plan, transaction);
+      },
     });
   }
 
@@ -148,20 +158,45 @@ export async function planMembers(
     return [...found];
   };
   const plan = { group, add: named('add', add), remove: named('remove', remove) };
-  await judgePlan(database, plan, faults, transaction);
+  const ids = [...plan.add, ...plan.remove].map(({ id }) => id);
+  const groups = await readGroupsOfUsers(database, ids, transaction);
+  await judgePlan(database, plan, groups, faults, transaction);
   refuseFaults(faults);
-  return plan;
+  const changeOf = ({ id: userId }: User, isAdded: boolean): GroupsChange => {
+    const before = groups.get(userId) ?? [];
+    const others = before.filter((id) => id !== group.id);
+    return { userId, before, after: isAdded ? [...others, group.id] : others };
+  };
+  const changes = [
+    ...plan.add.map((user) => changeOf(user, true)),
+    ...plan.remove.map((user) => changeOf(user, false)),
+  ];
+  return { ...plan, changes };
+}
+
+/**
+ * The policy tests that fail because of a change of members; throws those that hold it up unless it
+ * is forced.
+ */
+export async function guardMembers(
+  context: PolicyContext,
+  { changes }: MembersPlan,
+  force: boolean,
+  transaction: Transaction,
+): Promise<FailingTest[]> {
+  const failing = await failuresOfGroups(context, changes, transaction);
+  if (!force) refuseFaults(failureFaults(failing, null));
+  return failing;
 }
 
 /** Adds the faults of users who are known. */
 async function judgePlan(
   database: Database,
-  { group, add, remove }: MembersPlan,
+  { group, add, remove }: Omit<MembersPlan, 'changes'>,
+  groups: ReadonlyMap<string, readonly string[]>,
   faults: Faults,
   transaction: Transaction,
 ): Promise<void> {
-  const addedIds = add.map(({ id }) => id);
-  const groups = await readGroupsOfUsers(database, addedIds, transaction);
   for (const user of add) {
     const present = groups.get(user.id) ?? [];
     if (present.length >= GROUPS_OF_USER_MAX && !present.includes(group.id))

@@ -10,6 +10,8 @@ import {
   type PolicyTestRow,
   type Transaction,
 } from '../../models/index.ts';
+import { choice } from '../judge/fields.ts';
+import { type Faults } from '../judge/judge.ts';
 import { hasTime, isInside, ruleTimes, translateRule } from '../reconcile/translate.ts';
 import {
   type OwnedTest,
@@ -37,6 +39,14 @@ export interface FailingTest {
 
 /** The most tests that an answer names. */
 const NAMED_MAX = 20;
+
+/** What whoever writes may say beside it. */
+export const insistence = {
+  force: choice(
+    'Write it although policy tests that pass now would fail; the audit trail names them.',
+    'true',
+  ),
+};
 
 /** Whether the sender of a request insists on a write that makes policy tests fail. */
 export function isForced({ query }: Pick<Request, 'query'>): boolean {
@@ -136,8 +146,16 @@ function testsInReach(
   });
 }
 
-/** Why a write is held up, a sentence for each test. `ruleId`: the rule that is written. */
-export function failuresInWords(failing: readonly FailingTest[], ruleId: string | null): string[] {
+/**
+ * The faults of a write because of which policy tests would fail; none if none holds it up.
+ * `ruleId`: the rule that is written; null: it is something else.
+ */
+export function failureFaults(failing: readonly FailingTest[], ruleId: string | null): Faults {
+  const heldUp = failing.filter(({ isHeldUp }) => isHeldUp);
+  return heldUp.length === 0 ? {} : { base: failuresInWords(heldUp, ruleId) };
+}
+
+function failuresInWords(failing: readonly FailingTest[], ruleId: string | null): string[] {
   const sentences = failing.slice(0, NAMED_MAX).map(({ test, result, at }) => {
     const by = deciderInWords(result, ruleId);
     const when = at === null ? '' : ` from ${at.toISOString()} on`;

@@ -23,7 +23,7 @@ import {
 import type { Shared } from '../process/shared.ts';
 import { GroupNumbers, holdAll, holdScope } from '../reconcile/group-numbers.ts';
 import { networksOf } from '../reconcile/tunnel-networks.ts';
-import { rulesAt } from '../reconcile/translate.ts';
+import { rulesAt, ruleTimes } from '../reconcile/translate.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
 
 /** What policy tests need of the server. */
@@ -83,15 +83,25 @@ export async function ownersOf(
   return owned.map((test) => ({ ...test, groupIds: groups.get(test.ownerId) ?? [] }));
 }
 
+/** What a trial begins with. */
+interface RulesRead {
+  readonly context: PolicyContext;
+  readonly defaultAction: RuleAction;
+  readonly rows: readonly ObeyedRule[];
+}
+
 /** The rules of some tests, which may be changed to see what becomes of the tests. */
 export class PolicyTrial {
   readonly #rules: RuleTrial;
+  readonly #read: RulesRead;
   readonly #atMs: number;
   readonly #numbers = new GroupNumbers();
 
-  private constructor(rules: RuleTrial, atMs: number) {
-    this.#rules = rules;
+  private constructor(read: RulesRead, atMs: number) {
+    this.#rules = emptyTrial(read.context, read.defaultAction);
+    this.#read = read;
     this.#atMs = atMs;
+    this.#amend(read.rows.map((row) => [row.id, row, row]));
   }
 
   /** Reads the rules that some tests ask; of them those decide that have time at `atMs` (Unix). */
@@ -121,9 +131,21 @@ export class PolicyTrial {
       readDefaultAction(context, transaction),
       readRulesByAddress(database, wanted, transaction),
     ]);
-    const trial = new PolicyTrial(emptyTrial(context, defaultAction), atMs);
-    trial.#amend(rows.map((row) => [row.id, row, row]));
-    return trial;
+    return new PolicyTrial({ context, defaultAction, rows }, atMs);
+  }
+
+  /** The rules that were read, as they decide at another time (Unix). */
+  at(atMs: number): PolicyTrial {
+    return new PolicyTrial(this.#read, atMs);
+  }
+
+  /** When rules that were read begin to decide, the first moment first. */
+  starts(): Date[] {
+    const startsMs = this.#read.rows
+      .filter(({ enabled, enforced }) => enabled && enforced)
+      .map((row) => ruleTimes(row).startMs)
+      .filter((startMs) => startMs > this.#atMs);
+    return [...new Set(startsMs)].sort((a, b) => a - b).map((ms) => new Date(ms));
   }
 
   /** Changes one rule; null: it is not there. */

@@ -24,7 +24,7 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import { choice, isReadableId, isUuid, joi, mark, text } from '../judge/fields.ts';
+import { isReadableId, isUuid, joi, mark, text } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import {
   type Collection,
@@ -35,7 +35,7 @@ import {
 import { messages } from '../judge/messages.ts';
 import {
   type FailingTest,
-  failuresInWords,
+  failureFaults,
   isForced,
   noteFailures,
   PolicyGuard,
@@ -92,14 +92,6 @@ export const ruleFilters = {
     schema: text('Only rules of this group.'),
     select: (id: string) => (isUuid(id) ? { groupId: id.toLowerCase() } : null),
   },
-};
-
-/** What whoever makes or changes a rule may say beside it. */
-export const ruleInsistence = {
-  force: choice(
-    'Write it although policy tests that pass now would fail; the audit trail names them.',
-    'true',
-  ),
 };
 
 /** A rule as it is shown. */
@@ -297,15 +289,6 @@ export async function guardNewRules(
     outcomes.push({ row, failing });
   }
   return outcomes;
-}
-
-/**
- * The faults of a write because of which policy tests would fail; none if none would. That a rule
- * decides no more holds nothing up: it is as if it was removed.
- */
-function failureFaults(failing: readonly FailingTest[], ruleId: string): Faults {
-  const heldUp = failing.filter(({ isHeldUp }) => isHeldUp);
-  return heldUp.length === 0 ? {} : { base: failuresInWords(heldUp, ruleId) };
 }
 
 /** What gateways obey of a rule as it is. */

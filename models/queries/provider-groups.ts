@@ -32,21 +32,32 @@ export interface GroupsNamed {
   readonly isCreating: boolean;
 }
 
+/** The groups of a user before a change and after it, whoever says that the user is in them. */
+export interface GroupsChange {
+  readonly userId: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** What became of the names of a provider. */
+export interface Replaced {
+  /** Where not all of the groups have room. */
+  readonly problem: Extract<GroupsProblem, 'left_out'> | null;
+  readonly change: GroupsChange;
+}
+
 /** A group that a provider names; its id is null where it is not there yet. */
 interface Named {
   readonly name: string;
   readonly id: string | null;
 }
 
-/**
- * Replaces the memberships that a provider named; `left_out` where not all of them have room. The
- * scope of the configuration must be locked.
- */
+/** Replaces the memberships that a provider named. The configuration must be locked. */
 export async function replaceMemberships(
   database: Database,
   named: GroupsNamed,
   transaction: Transaction,
-): Promise<Extract<GroupsProblem, 'left_out'> | null> {
+): Promise<Replaced> {
   const { GroupMembership } = database.models;
   const { userId, source } = named;
   const all = await GroupMembership.findAll({
@@ -69,7 +80,14 @@ export async function replaceMemberships(
       fresh.map((group_id) => ({ group_id, user_id: userId, source })),
       { transaction, validate: false },
     );
-  return isAllTaken && ids.length === taken.length ? null : 'left_out';
+  return {
+    problem: isAllTaken && ids.length === taken.length ? null : 'left_out',
+    change: {
+      userId,
+      before: [...new Set([...others, ...isIn])],
+      after: [...new Set([...others, ...ids])],
+    },
+  };
 }
 
 /** The groups that the names mean, in the order of the groups' names. */

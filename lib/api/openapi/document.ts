@@ -18,7 +18,8 @@ import {
   trafficFields,
 } from '../v0/history.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
-import { ruleFilters, ruleInsistence, ruleSchema } from '../../rules/rules.ts';
+import { ruleFilters, ruleSchema } from '../../rules/rules.ts';
+import { insistence } from '../../policy/guard.ts';
 import { policyTestFilters, policyTestSchema } from '../../policy-tests/policy-tests.ts';
 import { relinkFields } from '../v0/relinking.ts';
 import { samlMetadataFields } from '../v0/saml-metadata.ts';
@@ -84,7 +85,7 @@ const rules: Described = {
   title: 'Rule',
   fields: ruleSchema,
   filters: ruleFilters,
-  insistence: ruleInsistence,
+  insistence,
   id: uuid,
 };
 const policyTests: Described = {

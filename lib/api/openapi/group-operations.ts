@@ -2,6 +2,7 @@
 
 import { groupSchema } from '../../groups/groups.ts';
 import { membersSchema } from '../../groups/members.ts';
+import { insistence } from '../../policy/guard.ts';
 import { BODY_BYTES_MAX } from '../body.ts';
 import { groupParameters, memberFields, memberParameters } from '../v0/groups.ts';
 import {
@@ -10,6 +11,7 @@ import {
   body,
   type Described,
   operation,
+  parametersIn,
   READ,
   WRITE,
   written,
@@ -109,6 +111,7 @@ function membersPath(group: Described, id: Json[]): Json {
     post: operation(group, 'changeGroupMembers', {
       summary: 'Add and remove members',
       description: 'All of them, or none.',
+      parameters: parametersIn(Object.entries(insistence)),
       ...body(members, 'update', BODY_BYTES_MAX),
       responses: answersOf(
         {
@@ -136,6 +139,7 @@ function memberPath(group: Described, id: Json[]): Json {
     parameters: [...id, user],
     put: operation(group, 'addGroupMember', {
       summary: 'Add a member',
+      parameters: parametersIn(Object.entries(insistence)),
       responses: answersOf(
         { 200: answer('The member.', { data: schemaRef('GroupMember') }, written) },
         [404, 408, 413, 422, ...READ],

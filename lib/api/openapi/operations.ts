@@ -399,7 +399,7 @@ function listOperation(described: Described): Json {
   });
 }
 
-function parametersIn(schemas: readonly (readonly [string, Joi.Schema])[]): Json[] {
+export function parametersIn(schemas: readonly (readonly [string, Joi.Schema])[]): Json[] {
   return schemas.map(([key, schema]) => ({
     name: key,
     in: 'query',

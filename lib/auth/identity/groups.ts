@@ -5,6 +5,7 @@
 import {
   type Authority,
   type Database,
+  type GroupsChange,
   type GroupsProblem,
   type GroupsSaid,
   type Identity,
@@ -45,12 +46,16 @@ export function readNames(value: unknown): GroupsSaid {
   return bytes > NAMES_BYTES_MAX ? { problem: 'too_many_names' } : { names };
 }
 
+/** Hears in the transaction how the groups of a user changed. */
+export type HearsGroups = (change: GroupsChange, transaction: Transaction) => Promise<void>;
+
 /** Whose groups an answer names. */
 export interface GroupsOf {
   readonly userId: string;
   /** The account; null where it is another one each time. */
   readonly identity: Identity | null;
   readonly authority: Authority;
+  readonly hearGroups: HearsGroups;
 }
 
 /**
@@ -59,7 +64,7 @@ export interface GroupsOf {
  */
 export async function takeGroups(
   database: Database,
-  { userId, identity, authority }: GroupsOf,
+  { userId, identity, authority, hearGroups }: GroupsOf,
   { said, entry }: GroupsOfAnswer,
   transaction: Transaction,
 ): Promise<GroupsProblem | null> {
@@ -69,7 +74,9 @@ export async function takeGroups(
     const { names } = said;
     const { groups_map: map, groups_create: isCreating = false, admin_group: admins } = entry;
     const named = { userId, source, names, map, isCreating };
-    problem = await replaceMemberships(database, named, transaction);
+    const replaced = await replaceMemberships(database, named, transaction);
+    problem = replaced.problem;
+    await hearGroups(replaced.change, transaction);
     const isAdmin =
       admins !== undefined &&
       names.includes(admins) &&

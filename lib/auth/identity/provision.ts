@@ -25,7 +25,7 @@ import {
   type User,
   writeTransaction,
 } from '../../../models/index.ts';
-import { type GroupsOfAnswer, takeGroups } from './groups.ts';
+import { type GroupsOfAnswer, type HearsGroups, takeGroups } from './groups.ts';
 import { EMAIL_CHARACTERS_MAX, isEmail } from '../email.ts';
 import { ProviderRefusal, type RefusalReason } from './refusal.ts';
 
@@ -55,7 +55,7 @@ export interface ProvisionContext {
   /** Tokens to keep for the identity; only OpenID has some. */
   readonly tokens?: { readonly kept: ProviderTokens; readonly refreshAt: Date };
   /** What the provider says of groups; left out where the entry does not ask. */
-  readonly groups?: GroupsOfAnswer;
+  readonly groups?: GroupsOfAnswer & { readonly hearGroups: HearsGroups };
 }
 
 /** Who a proven account is. */
@@ -109,7 +109,8 @@ async function provision(
   }
   if (groups === undefined) return { userId, groupsProblem: null };
   const { kind, provider_id } = account;
-  const whose = { userId, identity, authority: { kind, provider_id, authority: rules.authority } };
+  const authority = { kind, provider_id, authority: rules.authority };
+  const whose = { userId, identity, authority, hearGroups: groups.hearGroups };
   return { userId, groupsProblem: await takeGroups(database, whose, groups, transaction) };
 }
 

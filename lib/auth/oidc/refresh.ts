@@ -28,7 +28,12 @@ import type { Counters } from '../../process/counters.ts';
 import type { Log } from '../../process/log.ts';
 import { oidcAuthority } from '../identity/authority.ts';
 import { disableByProvider } from '../identity/disable.ts';
-import { type GroupsOfAnswer, logGroupsProblem, takeGroups } from '../identity/groups.ts';
+import {
+  type GroupsOfAnswer,
+  type HearsGroups,
+  logGroupsProblem,
+  takeGroups,
+} from '../identity/groups.ts';
 import { methodOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type OidcClient, OidcClients } from './client.ts';
@@ -64,6 +69,7 @@ export interface RefreshContext {
   readonly log: Log;
   readonly counters: Counters;
   readonly clients?: OidcClients;
+  readonly hearGroups: HearsGroups;
   /** The configuration in force, read at each look. */
   readonly settings: () => Promise<{
     readonly openid_connect_providers: readonly OpenidConnectProvider[];
@@ -238,7 +244,7 @@ export class Refresher {
     outcome: Outcome,
     isDisabling: boolean,
   ): Promise<void> {
-    const { database, log } = this.#context;
+    const { database, log, hearGroups } = this.#context;
     for (const pauseMs of [...SAVE_PAUSES_MS, null]) {
       try {
         const problem = await settleOutcome(database, {
@@ -246,6 +252,7 @@ export class Refresher {
           identity,
           outcome,
           isDisabling,
+          hearGroups,
           owner: this.#owner,
           now: this.#now(),
         });
@@ -323,13 +330,14 @@ interface Settling {
   readonly identity: Identity;
   readonly outcome: Outcome;
   readonly isDisabling: boolean;
+  readonly hearGroups: HearsGroups;
   readonly owner: string;
   readonly now: Date;
 }
 
 async function settleOutcome(
   database: Database,
-  { row, identity, outcome, isDisabling, owner, now }: Settling,
+  { row, identity, outcome, isDisabling, hearGroups, owner, now }: Settling,
 ): Promise<GroupsProblem | null> {
   const isEnd = outcome.kind === 'refused' && isDisabling;
   const kept = { ...row.tokens, ...outcome.tokens };
@@ -356,7 +364,7 @@ async function settleOutcome(
     if (isEnd)
       await disableByProvider(database, userId, methodOf('oidc', provider_id), transaction);
     if (groups === undefined) return null;
-    const whose = { userId, identity, authority: groups.authority };
+    const whose = { userId, identity, authority: groups.authority, hearGroups };
     return takeGroups(database, whose, groups, transaction);
   });
   return result;

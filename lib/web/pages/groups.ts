@@ -152,6 +152,11 @@ async function showGroup(
       submit: 'Add members',
       faults: refused.members?.faults ?? {},
     }),
+    // Policy tests alone say something that is about no field.
+    addOthers:
+      refused.members?.faults['base'] === undefined
+        ? []
+        : [{ name: 'do', value: 'force', label: 'Add them anyway' }],
     form: formView(groupForm, refused.group?.typed ?? typedFrom(group, groupForm), {
       action: here,
       submit: 'Save',
@@ -218,7 +223,8 @@ async function addMembers(
   const typed = typedIn(request, membersForm);
   const input = judgeMembers({ add: membersOf(typed['add'] ?? '') }, 'update');
   const asked = { label: 'Add the members', back: `${GROUPS}/${group.id}` };
-  const add = (context: Web) => new Members(context).change(request, group.id, input);
+  const force = textOf(request, 'do') === 'force';
+  const add = (context: Web) => new Members(context).change(request, group.id, input, force);
   const question = await askFirst(web, request, h, asked, add);
   if (question !== null) return question;
   const added = await attempt(() => add(web));

@@ -31,6 +31,7 @@ import {
   type Transaction,
   type User,
 } from '../../../models/index.ts';
+import { groupsHearer } from '../../policy/memberships.ts';
 import { PageError } from '../../http/page-error.ts';
 import type { Web } from '../kit/web.ts';
 
@@ -178,7 +179,9 @@ export class ProviderSignIn {
       origin: originOf(request),
       now: new Date(),
       ...(tokens === undefined ? {} : { tokens }),
-      ...(groups === undefined ? {} : { groups }),
+      ...(groups === undefined
+        ? {}
+        : { groups: { ...groups, hearGroups: groupsHearer(this.#web) } }),
     });
     const about = { request_id: request.app.id, kind: this.#kind, provider: account.provider_id };
     logGroupsProblem(log, groupsProblem, about);

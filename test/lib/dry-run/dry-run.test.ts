@@ -151,6 +151,15 @@ test('a group and its members are tried as they are then changed', async (t) => 
     ended_flow_user_count: 2,
   });
   t.is((await alive(gateway)).length, 3);
+  const packet = { destination: '10.0.0.5', protocol: 'tcp', port: 443 };
+  const wiki = { name: 'wiki', user_id: laptop.userId, ...packet, expect: 'accept' };
+  const { id: testId } = await gateway.api.post('/v0/policy_tests', { policy_test: wiki });
+  const tried = { body: { dry_run: members(joins) } };
+  t.is((await gateway.inject('POST', '/v0/dry_run', tried)).status, 422, 'a test holds it up');
+  t.like(await tryOut(t, gateway, members(joins), '?force=true'), {
+    failing_policy_tests: [{ id: testId, name: 'wiki' }],
+  });
+  await gateway.api.delete(`/v0/policy_tests/${String(testId)}`);
   const accepts = { action: 'accept', destination: '10.0.0.6', group_id: id };
   await gateway.api.post('/v0/rules', { rule: accepts });
   await gateway.api.post('/v0/rules', { rule: { action: 'drop', destination: '10.0.0.0/8' } });

@@ -60,9 +60,13 @@ for (const kind of databaseKinds()) {
     await addGroups(database, 'oidc/other', 'of another');
     await addGroups(database, SOURCE, 'own', 'Straße');
     const names = ['by hand', 'of another', 'of another kind', 'nowhere', 'own', 'own'];
-    t.is(await say(database, id, names, { isCreating: false }), null);
+    t.is((await say(database, id, names, { isCreating: false })).problem, null);
     t.deepEqual(await membershipsOf(database, id), ['own oidc/okta']);
-    t.is(await say(database, id, names, { isCreating: true }), null, 'none of them is made anew');
+    t.is(
+      (await say(database, id, names, { isCreating: true })).problem,
+      null,
+      'none of them is made anew',
+    );
     t.deepEqual(await membershipsOf(database, id), ['nowhere oidc/okta', 'own oidc/okta']);
     for (const other of ['OWN', 'own ', ' own', 'ｏｗｎ', 'Strasse', 'Stra\u00dfe\u0301'])
       await say(database, id, [other]);
@@ -96,14 +100,17 @@ for (const kind of databaseKinds()) {
     await say(database, id, ['a', 'b']);
     const { models } = database;
     const rows = await models.GroupMembership.findAll({ where: { source: SOURCE } });
-    await say(database, id, ['b']);
+    const { change } = await say(database, id, ['b']);
+    const both = [a!.id, b!.id].toSorted();
+    t.deepEqual(change.before.toSorted(), both);
+    t.deepEqual(change.after.toSorted(), both, 'an administrator says a too');
     t.deepEqual(await membershipsOf(database, id), ['a manual', `b ${SOURCE}`, 'b saml/okta']);
     const [kept] = await models.GroupMembership.findAll({ where: { source: SOURCE } });
     t.true(
       rows.some((row) => row.id === kept?.id),
       'what stays is not written again',
     );
-    await say(database, id, []);
+    t.deepEqual((await say(database, id, [])).change.after.toSorted(), both);
     t.deepEqual(await membershipsOf(database, id), ['a manual', 'b saml/okta']);
     const entries = await readAuditEntries(database, { limit: 20, kind: 'group_membership' });
     const noted = entries.map(({ action, changes }) => [action, Object.keys(changes)]);
@@ -116,14 +123,18 @@ for (const kind of databaseKinds()) {
     const [hand] = await addGroups(database, null, 'by hand');
     await addMember(database, hand!, id);
     const z = Array.from({ length: GROUPS_OF_USER_MAX - 2 }, (_, i) => `z${i + 10}`);
-    t.is(await say(database, id, z, { isCreating: true }), null);
+    t.is((await say(database, id, z, { isCreating: true })).problem, null);
     const more = ['a', 'b', ...z];
-    t.is(await say(database, id, more, { isCreating: true }), 'left_out');
+    t.is((await say(database, id, more, { isCreating: true })).problem, 'left_out');
     const expected = ['a', ...z].map((name) => `${name} ${SOURCE}`);
     t.deepEqual(await membershipsOf(database, id), ['by hand manual', ...expected].toSorted());
     t.is(await database.models.Group.count({ where: { name: 'b' } }), 0, 'and it is not made');
     const map = { x: 'by hand' };
-    t.is(await say(database, id, ['x'], { map }), null, 'a group of others needs no room');
+    t.is(
+      (await say(database, id, ['x'], { map })).problem,
+      null,
+      'a group of others needs no room',
+    );
   });
 
   test(`${kind}: an entry that says nothing any more loses what it said`, async (t) => {

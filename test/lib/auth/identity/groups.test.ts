@@ -15,8 +15,10 @@ import { databaseKinds, openDatabase } from '../../../support/database/databases
 
 const authority = { kind: 'oidc', provider_id: 'okta', authority: 'https://id.example/d' } as const;
 
+const hearGroups = async (): Promise<void> => undefined;
+
 function take(database: Database, userId: string, said: GroupsSaid, entry: GroupsEntry = {}) {
-  const whose = { userId, identity: null, authority };
+  const whose = { userId, identity: null, authority, hearGroups };
   return write(database, (transaction) =>
     takeGroups(database, whose, { said, entry: { groups_create: true, ...entry } }, transaction),
   );
@@ -53,7 +55,7 @@ for (const kind of databaseKinds()) {
     const entry = { admin_group: 'admins' };
     await take(database, user.id, { names: ['admins', 'vpn'] }, entry);
     t.is((await user.reload()).role, 'admin');
-    const whose = { userId: user.id, identity, authority };
+    const whose = { userId: user.id, identity, authority, hearGroups };
     const said = { problem: 'overage' } as const;
     const problem = await write(database, (transaction) =>
       takeGroups(database, whose, { said, entry }, transaction),

@@ -17,6 +17,7 @@ import { Counters } from '../../../../lib/process/counters.ts';
 import {
   type Database,
   GATEWAY,
+  type GroupsChange,
   type IdentityTokens,
   keepTokens,
   migrate,
@@ -67,6 +68,7 @@ async function open(t: ExecutionContext, kind: TestDatabaseKind, given?: Databas
     database,
     log: logInto(log),
     counters: new Counters(),
+    hearGroups: async () => undefined,
     clients: new OidcClients(limits),
     settings: async () => settings,
     now: () => new Date(nowMs),
@@ -516,9 +518,11 @@ test('a real provider rotates tokens, and refuses once the account is revoked', 
     { origin: GATEWAY, now, tokens: { kept: proof.tokens, refreshAt: now } },
   );
   let nowMs = now.getTime();
+  const heard: GroupsChange[] = [];
   const refresher = new Refresher({
     database,
     clients,
+    hearGroups: async (change) => void heard.push(change),
     log: logInto([]),
     counters: new Counters(),
     settings: async () => ({
@@ -542,6 +546,14 @@ test('a real provider rotates tokens, and refuses once the account is revoked', 
     nowMs += TURN_MS;
   }
   t.is(seen.size, 4, 'three rotations');
+  t.deepEqual(
+    heard.map(({ before, after }) => [before.length, after.length]),
+    [
+      [0, 1],
+      [1, 1],
+      [1, 0],
+    ],
+  );
   const latest = (await table.findOne({ rejectOnEmpty: true })).tokens.refreshToken ?? '';
   const grantId = (await real.provider.RefreshToken.find(latest))?.grantId ?? '';
   await real.provider.RefreshToken.revokeByGrantId(grantId);

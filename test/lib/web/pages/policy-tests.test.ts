@@ -110,6 +110,26 @@ for (const kind of firstKind()) {
     t.is((await admin.post(`/rules/${id}`, forced)).location, '/rules');
   });
 
+  test(`${kind}: a member whom tests hold up is added when somebody insists`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    await admin.get(`${TESTS}/new`);
+    await admin.post(`${TESTS}/new`, wiki);
+    await admin.post('/users/groups/new', { name: 'ops', description: '' });
+    const { id } = await database.models.Group.findOne({ rejectOnEmpty: true });
+    const rule = { action: 'drop', destination: '10.0.0.0/8', group_id: 'ops', enabled: 'true' };
+    await admin.post('/rules/new', rule);
+    const here = `/users/groups/${id}`;
+    const held = await admin.post(`${here}/members`, { add: wiki.user_id });
+    t.is(held.status, 422, held.text);
+    t.true(held.text.includes('would fail: it expects accept, but rule '));
+    t.true(held.text.includes('Add them anyway'));
+    t.is(await database.models.GroupMembership.count(), 0);
+    t.false((await admin.get(here)).text.includes('Add them anyway'));
+    const forced = await admin.post(`${here}/members`, { add: wiki.user_id, do: 'force' });
+    t.is(forced.location, here);
+    t.true((await admin.get(TESTS)).text.includes('One policy test fails.'));
+  });
+
   test(`${kind}: names are text, in the list, the form and the message about a rule`, async (t) => {
     const { admin } = await openConsole(t, kind);
     await admin.get(`${TESTS}/new`);

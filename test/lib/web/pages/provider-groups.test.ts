@@ -3,7 +3,11 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { serviceProvider } from '../../../../lib/auth/saml/service-provider.ts';
-import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../../models/index.ts';
+import {
+  type OpenidConnectProvider,
+  readAuditEntries,
+  type SamlIdentityProvider,
+} from '../../../../models/index.ts';
 import { openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
 import { formIn, openRealProvider, Person } from '../../../support/auth/openid-provider.ts';
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
@@ -201,4 +205,35 @@ test('only a trusted provider makes administrators, and its own word ends it', a
   await server.send('PUT', '/v0/trusted_providers/oidc/okta', { body });
   t.is((await personOf(server.database, EMAIL)).role, 'unprivileged');
   t.is(await roleAfter('admins'), 'unprivileged', 'without the mark it counts for nothing');
+});
+
+test('a policy test holds up no sign-in, and fails where everybody can see it', async (t) => {
+  const { server, entry, signIn } = await withLiar(t, {
+    groups_claim: 'groups',
+    groups_create: true,
+  });
+  const { send, database } = server;
+  await configure(t, server, [entry]);
+  await signIn(['vpn']);
+  await signIn([]);
+  const { id: group_id } = (await send('GET', '/v0/groups?name=vpn')).body.data[0];
+  const { id: user_id } = await personOf(database, EMAIL);
+  const packet = { destination: '10.0.0.5', protocol: 'tcp', port: 443 };
+  const policy_test = { name: 'wiki', user_id, ...packet, expect: 'accept' };
+  const { id } = (await send('POST', '/v0/policy_tests', { body: { policy_test } })).body.data;
+  const rule = { action: 'drop', destination: '10.0.0.0/8', group_id };
+  t.is((await send('POST', '/v0/rules', { body: { rule } })).status, 201);
+  await signIn(['vpn']);
+  t.deepEqual(await membershipsOf(server), ['vpn: oidc/okta']);
+  t.like((await send('GET', `/v0/policy_tests/${id}`)).body.data, { passes: false });
+  const [entryOfTrail] = await readAuditEntries(database, { limit: 2, action: 'fail' });
+  t.like(entryOfTrail, { record_id: id, changes: { forced: { to: false } } });
+  const lines = server.log.filter((line) => JSON.stringify(line).includes('policy tests fail'));
+  t.is(lines.length, 1);
+  const without = { openid_connect_providers: [] };
+  t.is(
+    (await send('PATCH', '/v0/configuration', { body: { configuration: without } })).status,
+    200,
+  );
+  t.like((await send('GET', `/v0/policy_tests/${id}`)).body.data, { passes: true });
 });
