@@ -3,7 +3,7 @@
 # root. Where two of it run at the same time, the second one waits for the first.
 set -euo pipefail
 
-packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump tshark nfdump python3 mariadb-server procps chromium prometheus
+packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump tshark nfdump python3 mariadb-server procps chromium-headless-shell prometheus
   podman runc netavark debootstrap iptables openssl systemd systemd-container caddy curl galera-4 rsync lsof libfaketime
   debian-archive-keyring docker-compose passt exim4-daemon-light
   # Identity providers, and what they leave out unless it is asked for.

@@ -37,7 +37,7 @@ test.serial('a file from the browser carries traffic while the VPN session lasts
   t.timeout(240_000);
   const topology = await buildTopology('pp');
   const browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell',
     args: ['--no-sandbox'],
   });
   t.teardown(async () => {
