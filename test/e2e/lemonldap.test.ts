@@ -1,19 +1,60 @@
-// Debian's LemonLDAP::NG as it is installed, and a person in a real browser.
+// Debian's LemonLDAP::NG as it is installed, and a person in a real browser. The tests share one
+// provider, which knows us as several OpenID clients, and one gateway.
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
-import { beginTestSignIn, openBrowser } from '../support/web/browser.ts';
-import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway/gateway-process.ts';
-import { DWHO, type Lemonldap, openLemonldap } from '../support/auth/lemonldap.ts';
+import { beginTestSignIn, openBrowserAt, type Stage } from '../support/web/browser.ts';
+import {
+  asNew,
+  FIRST_ADMIN,
+  type GatewayProcess,
+  startGateway,
+} from '../support/gateway/gateway-process.ts';
+import { DWHO, type Known, type Lemonldap, openLemonldap } from '../support/auth/lemonldap.ts';
 import { oidcEntry, samlEntry } from '../support/auth/provider-entries.ts';
 import { makeTeams } from '../support/auth/teams.ts';
+import { LastingFile } from '../support/suite/lasting.ts';
+
+const file = new LastingFile();
+let shared: GatewayProcess;
+let idp: Lemonldap;
+/** What the provider knows of us, unless a test wants something else. */
+let known: Known;
+
+test.before('a gateway and a provider, which know each other', async (t) => {
+  t.timeout(120_000);
+  [shared, idp] = await Promise.all([startGateway(file), openLemonldap(file)]);
+  await configureSaml(t, shared);
+  const ours = await fetch(`${shared.url}/auth/saml/sp/metadata/${SAML_ID}`);
+  const addresses = {
+    redirectUri: `${shared.url}/auth/oidc/okta/callback/`,
+    postLogoutUri: `${shared.url}/`,
+  };
+  known = {
+    saml: { ours: await ours.text() },
+    oidc: {
+      plain: addresses,
+      'without-question': { ...addresses, options: { LogoutBypassConfirm: 1 } },
+      'no-key-pair': { ...addresses, options: { IDTokenSignAlg: 'HS512' } },
+      'sees-groups': { ...addresses, seesGroups: true },
+    },
+    groups: { vpn: '$uid eq "dwho"', ops: '0' },
+  };
+});
+
+test.after.always('both end', () => file.end());
+
+/** The gateway as if it were new, a browser before it, and the provider. */
+async function openStage(t: ExecutionContext, changes: Partial<Known> = {}): Promise<Stage> {
+  const [gateway] = await Promise.all([asNew(shared), idp.know({ ...known, ...changes })]);
+  return openBrowserAt(t, gateway);
+}
 
 test.serial('a person signs in through OpenID Connect of LemonLDAP::NG', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openLemonldap(t);
-  await introduceOidc(t, gateway, idp);
+  const { gateway, person } = await openStage(t);
+  await configureOidc(t, gateway);
   const page = await person();
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with Okta' }).click();
@@ -23,20 +64,18 @@ test.serial('a person signs in through OpenID Connect of LemonLDAP::NG', async (
 });
 
 test.serial('a person signs in through SAML of LemonLDAP::NG', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openLemonldap(t);
-  await introduceSaml(t, gateway, idp);
+  const { gateway, person } = await openStage(t);
+  await configureSaml(t, gateway);
   const page = await person();
-  await signInThroughSaml(page, gateway, idp);
+  await signInThroughSaml(page, gateway);
   await page.getByText(DWHO.email).first().waitFor();
 });
 
 test.serial('who changes groups at LemonLDAP::NG has the other rules here', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openLemonldap(t);
+  const { gateway, person } = await openStage(t);
   const groups_map = { vpn: 'Engineering', ops: 'Operations' };
-  const wishes = { groups_claim: 'groups', groups_map };
-  await introduceOidc(t, gateway, idp, wishes, {}, { vpn: '$uid eq "dwho"', ops: '0' });
+  const wishes = { client_id: 'sees-groups', groups_claim: 'groups', groups_map };
+  await configureOidc(t, gateway, wishes);
   const { rulesLet } = await makeTeams(t, gateway);
   const signIn = async (): Promise<void> => {
     const page = await person();
@@ -48,18 +87,17 @@ test.serial('who changes groups at LemonLDAP::NG has the other rules here', asyn
   await signIn();
   const judged = await rulesLet(DWHO.email);
   t.deepEqual(await judged(), { Engineering: 'passed', Operations: 'refused' });
-  await introduceOidc(t, gateway, idp, wishes, {}, { vpn: '0', ops: '$uid eq "dwho"' });
+  await idp.know({ ...known, groups: { vpn: '0', ops: '$uid eq "dwho"' } });
   await signIn();
   t.deepEqual(await judged(), { Engineering: 'refused', Operations: 'passed' });
-  await introduceOidc(t, gateway, idp, wishes, {}, { vpn: '0', ops: '0' });
+  await idp.know({ ...known, groups: { vpn: '0', ops: '0' } });
   await signIn();
   t.deepEqual(await judged(), { Engineering: 'refused', Operations: 'refused' });
 });
 
 test.serial('who signs out here is signed out at LemonLDAP::NG too, and comes back', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openLemonldap(t);
-  await introduceOidc(t, gateway, idp, {}, { LogoutBypassConfirm: 1 });
+  const { gateway, person } = await openStage(t);
+  await configureOidc(t, gateway, { client_id: 'without-question' });
   const page = await person();
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with Okta' }).click();
@@ -74,12 +112,11 @@ test.serial('who signs out here is signed out at LemonLDAP::NG too, and comes ba
 test.serial(
   'signing out at LemonLDAP::NG ends the session here, in a frame of its page',
   async (t) => {
-    const { gateway, person } = await openBrowser(t);
-    const idp = await openLemonldap(t);
-    await introduceSaml(t, gateway, idp);
+    const { gateway, person } = await openStage(t);
+    await configureSaml(t, gateway);
     const [here, elsewhere] = [await person(), await person()];
-    await signInThroughSaml(here, gateway, idp);
-    await signInThroughSaml(elsewhere, gateway, idp);
+    await signInThroughSaml(here, gateway);
+    await signInThroughSaml(elsewhere, gateway);
     const answered = here.waitForResponse(
       (response) =>
         response.request().method() === 'POST' && response.url().includes('/sp/logout/'),
@@ -95,11 +132,12 @@ test.serial(
 );
 
 test.serial('an unsigned request of LemonLDAP::NG to sign out is named in the log', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openLemonldap(t);
-  await introduceSaml(t, gateway, idp, {}, { SignSLOMessage: 0 });
+  const { gateway, person } = await openStage(t, {
+    saml: { ...known.saml, options: { SignSLOMessage: 0 } },
+  });
+  await configureSaml(t, gateway);
   const page = await person();
-  await signInThroughSaml(page, gateway, idp);
+  await signInThroughSaml(page, gateway);
   const answered = page.waitForResponse(
     (response) => response.status() === 403 && response.url().includes('/sp/logout/'),
   );
@@ -111,10 +149,10 @@ test.serial('an unsigned request of LemonLDAP::NG to sign out is named in the lo
 test.serial(
   'a test sign-in through LemonLDAP::NG finds what it signs, and signs nobody in',
   async (t) => {
-    const { gateway, person } = await openBrowser(t);
-    const idp = await openLemonldap(t);
-    await introduceSaml(t, gateway, idp);
+    const { gateway, person } = await openStage(t);
+    await configureSaml(t, gateway);
     const admin = await person();
+    const began = new Date().toISOString();
     await beginTestSignIn(admin, 'saml/saml-idp');
     await idp.signIn(admin);
     await admin.getByRole('heading', { name: 'Test sign-in: SAML' }).waitFor();
@@ -128,16 +166,17 @@ test.serial(
     await admin.goto('/user_account');
     await admin.getByText(FIRST_ADMIN.email).first().waitFor();
     t.false((await gateway.call('GET', '/v0/users')).text.includes(DWHO.email));
-    t.true((await gateway.command('audit', 'list')).includes('identity_provider test sign-in'));
+    const { data } = (await gateway.call('GET', `/v0/audit?action=test%20sign-in&since=${began}`))
+      .body;
+    t.like(data, [{ kind: 'identity_provider', email: FIRST_ADMIN.email }]);
   },
 );
 
 test.serial(
   'a test sign-in through OpenID Connect of LemonLDAP::NG tells its claims',
   async (t) => {
-    const { gateway, person } = await openBrowser(t);
-    const idp = await openLemonldap(t);
-    await introduceOidc(t, gateway, idp, { required_claim: { name: 'groups', value: 'vpn' } });
+    const { gateway, person } = await openStage(t);
+    await configureOidc(t, gateway, { required_claim: { name: 'groups', value: 'vpn' } });
     const admin = await person();
     await beginTestSignIn(admin, 'oidc/okta');
     await idp.signIn(admin);
@@ -154,9 +193,8 @@ test.serial(
 );
 
 test.serial('refused through SAML of LemonLDAP::NG: nobody knows the person here', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openLemonldap(t);
-  await introduceSaml(t, gateway, idp, { auto_create_users: false });
+  const { gateway, person } = await openStage(t);
+  await configureSaml(t, gateway, { auto_create_users: false });
   const page = await person();
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with SAML' }).click();
@@ -169,37 +207,32 @@ test.serial('refused through SAML of LemonLDAP::NG: nobody knows the person here
 const refusals: [
   says: string,
   entry: Partial<OpenidConnectProvider>,
-  options: Record<string, unknown>,
   page: RegExp,
   detail: string | null,
 ][] = [
   [
     'nobody knows the person here',
     { auto_create_users: false },
-    {},
     /user not found and auto_create_users disabled/,
     null,
   ],
   [
     'the person lacks the claim that is required',
     { required_claim: { name: 'groups', value: 'vpn' } },
-    {},
     /does not admit your account/,
     'no claim groups',
   ],
   [
     'the ID token has no signature of a key pair',
-    {},
-    { IDTokenSignAlg: 'HS512' },
+    { client_id: 'no-key-pair' },
     /answer of the identity provider is not valid/,
     'algorithm HS512',
   ],
 ];
-for (const [says, entry, options, page, detail] of refusals)
+for (const [says, entry, page, detail] of refusals)
   test.serial(`refused through LemonLDAP::NG: ${says}`, async (t) => {
-    const { gateway, person } = await openBrowser(t);
-    const idp = await openLemonldap(t);
-    await introduceOidc(t, gateway, idp, entry, options);
+    const { gateway, person } = await openStage(t);
+    await configureOidc(t, gateway, entry);
     const visitor = await person();
     await visitor.goto('/user_account');
     await visitor.getByRole('link', { name: 'Sign in with Okta' }).click();
@@ -210,43 +243,31 @@ for (const [says, entry, options, page, detail] of refusals)
     if (detail !== null) t.true(gateway.output().includes(`"detail":"${detail}"`));
   });
 
-/** Makes each known to the other. */
-async function introduceOidc(
+const SAML_ID = 'saml-idp';
+
+/** Makes the provider known to the gateway, for OpenID Connect. */
+async function configureOidc(
   t: ExecutionContext,
   gateway: GatewayProcess,
-  idp: Lemonldap,
   changes: Partial<OpenidConnectProvider> = {},
-  options: Record<string, unknown> = {},
-  groups: Record<string, string> = {},
 ): Promise<void> {
-  const addresses = {
-    redirectUri: `${gateway.url}/auth/oidc/okta/callback/`,
-    postLogoutUri: `${gateway.url}/`,
-  };
-  await idp.knowOidc(addresses, options, groups);
-  const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri, ...changes });
+  const { discoveryUri: discovery_document_uri } = idp;
+  const entry = oidcEntry({ client_id: 'plain', discovery_document_uri, ...changes });
   await configure(t, gateway, { openid_connect_providers: [entry] });
 }
 
-/** Gives each the metadata of the other. */
-async function introduceSaml(
+/** Makes the provider known to the gateway, for SAML. */
+async function configureSaml(
   t: ExecutionContext,
   gateway: GatewayProcess,
-  idp: Lemonldap,
   changes: Partial<SamlIdentityProvider> = {},
-  options: Record<string, unknown> = {},
 ): Promise<void> {
-  const { base_url: _default, ...entry } = samlEntry({ metadata: idp.metadata, ...changes });
+  const { metadata } = idp;
+  const { base_url: _default, ...entry } = samlEntry({ id: SAML_ID, metadata, ...changes });
   await configure(t, gateway, { saml_identity_providers: [entry] });
-  const ours = await fetch(`${gateway.url}/auth/saml/sp/metadata/${entry.id}`);
-  await idp.knowSaml(await ours.text(), options);
 }
 
-async function signInThroughSaml(
-  page: Page,
-  gateway: GatewayProcess,
-  idp: Lemonldap,
-): Promise<void> {
+async function signInThroughSaml(page: Page, gateway: GatewayProcess): Promise<void> {
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with SAML' }).click();
   await idp.signIn(page);

@@ -5,11 +5,11 @@
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
 import { CLIENT } from './bad-openid-provider.ts';
 import { freePort } from '../network/free-port.ts';
+import type { Lasting } from '../suite/lasting.ts';
 import { makeFolder, startProvider } from './provider-process.ts';
 
 const PORTAL = '/usr/share/lemonldap-ng/portal';
@@ -23,26 +23,36 @@ export interface Lemonldap {
   readonly discoveryUri: string;
   /** Its SAML metadata, as an administrator would paste them. */
   readonly metadata: string;
-  /** Starts it anew with us made known as a SAML service; `ours` are our metadata. */
-  readonly knowSaml: (ours: string, options?: Readonly<Record<string, unknown>>) => Promise<void>;
-  /** Starts it anew with us made known as an OpenID client, and with these groups by their terms. */
-  readonly knowOidc: (
-    addresses: OidcAddresses,
-    options?: Readonly<Record<string, unknown>>,
-    groups?: Readonly<Record<string, string>>,
-  ) => Promise<void>;
+  /** Sees to it that it knows exactly this of us: where it knows something else, it starts anew. */
+  readonly know: (known: Known) => Promise<void>;
   /** Signs somebody in on the provider's page. */
   readonly signIn: (page: Page, login?: string, password?: string) => Promise<void>;
 }
 
-/** Our addresses. */
-export interface OidcAddresses {
-  readonly redirectUri: string;
-  readonly postLogoutUri: string;
+/** Options of a service there, without the prefix of their names. */
+type Options = Readonly<Record<string, unknown>>;
+
+/** What an administrator of the provider enters of us. */
+export interface Known {
+  /** Us as a SAML service: our metadata. */
+  readonly saml: { readonly ours: string; readonly options?: Options };
+  /** Us as OpenID clients, by the id that each sends. */
+  readonly oidc: Readonly<Record<string, OidcClient>>;
+  /** Groups of its people, by their terms. */
+  readonly groups: Readonly<Record<string, string>>;
 }
 
-/** Starts one; it ends with the test. */
-export async function openLemonldap(t: ExecutionContext): Promise<Lemonldap> {
+/** An OpenID client. */
+export interface OidcClient {
+  readonly redirectUri: string;
+  readonly postLogoutUri: string;
+  readonly options?: Options;
+  /** Whether the groups of a person are among its claims, with the scope `profile`. */
+  readonly seesGroups?: boolean;
+}
+
+/** Starts one, which knows nobody; it ends with `t`. */
+export async function openLemonldap(t: Lasting): Promise<Lemonldap> {
   const folders = [
     'conf',
     'sessions',
@@ -59,18 +69,24 @@ export async function openLemonldap(t: ExecutionContext): Promise<Lemonldap> {
   const base = await baseConfiguration(folder, origin);
   writeFileSync(join(folder, 'lemonldap-ng.ini'), iniOf(folder));
   writeFileSync(join(folder, 'portal.psgi'), psgi);
-  let run = await serve(t, folder, port, base);
-  const change = async (changes: object): Promise<void> => {
-    await run.stop();
-    run = await serve(t, folder, port, { ...base, ...changes });
-  };
+  let inForce = JSON.stringify(base);
+  let run = await serve(t, folder, port, inForce);
   return {
     origin,
     discoveryUri: `${origin}/.well-known/openid-configuration`,
     metadata: await (await fetch(`${origin}/saml/metadata`)).text(),
-    knowSaml: (ours, options = {}) => change(samlServiceOf(ours, options)),
-    knowOidc: (addresses, options = {}, groups = {}) =>
-      change({ ...oidcClientOf(addresses, options), ...groupsOf(groups) }),
+    know: async ({ saml, oidc, groups }) => {
+      const wanted = JSON.stringify({
+        ...base,
+        groups,
+        ...samlServiceOf(saml),
+        ...clientsOf(oidc),
+      });
+      if (wanted === inForce) return;
+      await run.stop();
+      run = await serve(t, folder, port, wanted);
+      inForce = wanted;
+    },
     signIn: async (page, login = DWHO.login, password = login) => {
       await page
         .locator('input[name=user]')
@@ -87,8 +103,8 @@ export async function openLemonldap(t: ExecutionContext): Promise<Lemonldap> {
   };
 }
 
-async function serve(t: ExecutionContext, folder: string, port: number, configuration: object) {
-  writeFileSync(join(folder, 'conf/lmConf-1.json'), JSON.stringify(configuration));
+async function serve(t: Lasting, folder: string, port: number, configuration: string) {
+  writeFileSync(join(folder, 'conf/lmConf-1.json'), configuration);
   return startProvider(t, {
     command: 'starman',
     // Loaded before it listens: a worker that still loads would keep the first request waiting.
@@ -201,41 +217,36 @@ async function baseConfiguration(folder: string, origin: string): Promise<object
 /** Claims, and where each is in a session there. */
 const EXPORTED = { email: 'mail', name: 'cn' };
 
-function oidcClientOf(
-  addresses: OidcAddresses,
-  options: Readonly<Record<string, unknown>>,
-): object {
-  const given = {
-    ClientID: CLIENT.id,
-    ClientSecret: CLIENT.secret,
-    RedirectUris: addresses.redirectUri,
-    PostLogoutRedirectUris: addresses.postLogoutUri,
-    BypassConsent: 1,
-    IDTokenSignAlg: 'RS256',
-    RefreshToken: 1,
-    ...options,
-  };
-  const named = Object.entries(given).map(([name, value]) => [
-    `oidcRPMetaDataOptions${name}`,
-    value,
-  ]);
+/** Where the claim of groups comes from. */
+const GROUPS = 'groups;string;always';
+
+function clientsOf(clients: Known['oidc']): object {
+  const all = Object.entries(clients);
+  const each = (valueOf: (client: OidcClient, id: string) => object): object =>
+    Object.fromEntries(all.map(([id, client]) => [id, valueOf(client, id)]));
   return {
-    oidcRPMetaDataOptions: { postern: Object.fromEntries(named) },
-    oidcRPMetaDataExportedVars: { postern: EXPORTED },
+    oidcRPMetaDataOptions: each((client, id) =>
+      prefixed('oidcRPMetaDataOptions', {
+        ClientID: id,
+        ClientSecret: CLIENT.secret,
+        RedirectUris: client.redirectUri,
+        PostLogoutRedirectUris: client.postLogoutUri,
+        BypassConsent: 1,
+        IDTokenSignAlg: 'RS256',
+        RefreshToken: 1,
+        ...client.options,
+      }),
+    ),
+    oidcRPMetaDataExportedVars: each(({ seesGroups }) =>
+      seesGroups === true ? { ...EXPORTED, groups: GROUPS } : EXPORTED,
+    ),
+    oidcRPMetaDataOptionsExtraClaims: each(({ seesGroups }) =>
+      seesGroups === true ? { profile: 'groups' } : {},
+    ),
   };
 }
 
-/** Groups by their terms, exported with the scope `profile`. */
-function groupsOf(groups: Readonly<Record<string, string>>): object {
-  if (Object.keys(groups).length === 0) return {};
-  return {
-    groups,
-    oidcRPMetaDataExportedVars: { postern: { ...EXPORTED, groups: 'groups;string;always' } },
-    oidcRPMetaDataOptionsExtraClaims: { postern: { profile: 'groups' } },
-  };
-}
-
-function samlServiceOf(ours: string, options: Readonly<Record<string, unknown>>): object {
+function samlServiceOf({ ours, options }: Known['saml']): object {
   const given = {
     NameIDFormat: 'email',
     SignatureMethod: 'RSA_SHA256',
@@ -245,13 +256,15 @@ function samlServiceOf(ours: string, options: Readonly<Record<string, unknown>>)
     CheckSLOMessageSignature: 1,
     ...options,
   };
-  const named = Object.entries(given).map(([name, value]) => [
-    `samlSPMetaDataOptions${name}`,
-    value,
-  ]);
   return {
     samlSPMetaDataXML: { postern: { samlSPMetaDataXML: ours } },
-    samlSPMetaDataOptions: { postern: Object.fromEntries(named) },
+    samlSPMetaDataOptions: { postern: prefixed('samlSPMetaDataOptions', given) },
     samlSPMetaDataExportedAttributes: { postern: { mail: '1;mail;;' } },
   };
+}
+
+function prefixed(prefix: string, options: Options): object {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [`${prefix}${name}`, value]),
+  );
 }

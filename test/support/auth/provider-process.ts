@@ -1,4 +1,4 @@
-// A web server of somebody else's, started for one test on a port of this machine: the processes that
+// A web server of somebody else's, started on a port of this machine: the processes that
 // it forks end with it.
 
 import { spawn } from 'node:child_process';
@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from '../gateway/launcher.ts';
+import type { Lasting } from '../suite/lasting.ts';
 
 const START_MS = 30_000;
 
@@ -24,17 +24,17 @@ export interface ProviderCommand {
   readonly logFile: string;
 }
 
-/** Makes a folder with these folders in it; it is removed with the test. */
-export function makeFolder(t: ExecutionContext, prefix: string, ...inside: string[]): string {
+/** Makes a folder with these folders in it; it is removed with `t`. */
+export function makeFolder(t: Lasting, prefix: string, ...inside: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of inside) mkdirSync(join(folder, name));
   return folder;
 }
 
-/** Starts a server and waits until it answers; it ends with the test, or by `stop`. */
+/** Starts a server and waits until it answers; it ends with `t`, or by `stop`. */
 export async function startProvider(
-  t: ExecutionContext,
+  t: Lasting,
   setup: ProviderCommand,
 ): Promise<{ stop: () => Promise<void> }> {
   const { command, args, environment, readyUrl, logFile } = setup;

@@ -8,10 +8,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutionContext } from 'ava';
 import { answerOf, type Answer, requestOf } from '../api/requests.ts';
 import { COMPILE_CACHE } from './launcher.ts';
 import { freePort, freeUdpPort } from '../network/free-port.ts';
+import type { Lasting } from '../suite/lasting.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const START_MS = 60_000;
@@ -19,7 +19,7 @@ const START_MS = 60_000;
 /** The administrator that the gateway makes at its first start. */
 export const FIRST_ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
 
-/** A gateway that serves until its test ends. */
+/** A gateway that serves as long as its test, or as its test file. */
 export interface GatewayProcess {
   readonly pid: number | undefined;
   /** Without a slash at its end. */
@@ -38,7 +38,7 @@ export interface GatewayProcess {
 
 /** Starts a gateway and waits until it is ready; `settings` are environment variables. */
 export async function startGateway(
-  t: ExecutionContext,
+  t: Lasting,
   settings: Record<string, string> = {},
 ): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-gateway-'));
@@ -95,6 +95,29 @@ export async function startGateway(
       return printed.trim();
     },
   };
+}
+
+/**
+ * A gateway that tests share, as the next test wants it: without what the others made of users, groups,
+ * rules and providers. What it printed before is left out.
+ */
+export async function asNew(gateway: GatewayProcess): Promise<GatewayProcess> {
+  const { call, output } = gateway;
+  for (const kind of ['users', 'groups', 'rules'])
+    for (const { id, email } of (await call('GET', `/v0/${kind}`)).body.data)
+      if (email !== FIRST_ADMIN.email) assertDone(await call('DELETE', `/v0/${kind}/${id}`));
+  const configuration = {
+    default_action: 'accept',
+    openid_connect_providers: [],
+    saml_identity_providers: [],
+  };
+  assertDone(await call('PATCH', '/v0/configuration', { configuration }));
+  const { length } = output();
+  return { ...gateway, output: () => output().slice(length) };
+}
+
+function assertDone({ status, text }: Answer): void {
+  if (status >= 300) throw new Error(`${status} ${text}`);
 }
 
 async function untilReady(
