@@ -1,39 +1,68 @@
-// Debian's SimpleSAMLphp as it is installed, and a person in a real browser.
+// Debian's SimpleSAMLphp as it is installed, and a person in a real browser. The tests share one
+// provider, which each of them sets up anew, and one gateway.
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { SamlIdentityProvider } from '../../models/index.ts';
-import { beginTestSignIn, openBrowser } from '../support/web/browser.ts';
-import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway/gateway-process.ts';
+import { beginTestSignIn, openBrowserAt, type Stage } from '../support/web/browser.ts';
+import {
+  asNew,
+  FIRST_ADMIN,
+  type GatewayProcess,
+  startGateway,
+} from '../support/gateway/gateway-process.ts';
 import { samlEntry } from '../support/auth/provider-entries.ts';
 import { makeTeams } from '../support/auth/teams.ts';
-import { openSimplesamlphp, type Simplesamlphp } from '../support/auth/simplesamlphp.ts';
+import {
+  openSimplesamlphp,
+  type Simplesamlphp,
+  type SimplesamlphpSetup,
+} from '../support/auth/simplesamlphp.ts';
+import { LastingFile } from '../support/suite/lasting.ts';
 
 const ALICE = { mail: 'alice@example.com' };
 const BOB = { mail: 'bob@example.com' };
 /** What an administrator of the provider turns on, so that its requests to sign out are signed. */
 const SIGNED_LOGOUT = { 'sign.logout': 'true' };
 
+const file = new LastingFile();
+let shared: GatewayProcess;
+let idp: Simplesamlphp;
+
+test.before('a gateway and a provider', async (t) => {
+  t.timeout(120_000);
+  [shared, idp] = await Promise.all([startGateway(file), openSimplesamlphp(file)]);
+});
+
+test.after.always('both end', () => file.end());
+
+/** The gateway as if it were new, a browser before it, and the metadata of the provider. */
+async function openStage(
+  t: ExecutionContext,
+  setup: SimplesamlphpSetup,
+): Promise<Stage & { metadata: string }> {
+  const [gateway, metadata] = await Promise.all([asNew(shared), idp.setUp(setup)]);
+  return { ...(await openBrowserAt(t, gateway)), metadata };
+}
+
 test.serial('a person signs in through SimpleSAMLphp', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openSimplesamlphp(t, { people: { alice: ALICE } });
-  await introduce(t, gateway, idp);
+  const { gateway, person, metadata } = await openStage(t, { people: { alice: ALICE } });
+  await introduce(t, gateway, metadata);
   const page = await person();
-  await signInThrough(page, gateway, idp, 'alice');
+  await signInThrough(page, gateway, 'alice');
   await page.getByText(ALICE.mail).first().waitFor();
 });
 
 test.serial(
   'signing out at SimpleSAMLphp ends the session here, though names are transient',
   async (t) => {
-    const { gateway, person } = await openBrowser(t);
     const people = { alice: ALICE, bob: BOB };
-    const idp = await openSimplesamlphp(t, { people, hosted: SIGNED_LOGOUT });
-    await introduce(t, gateway, idp);
+    const { gateway, person, metadata } = await openStage(t, { people, hosted: SIGNED_LOGOUT });
+    await introduce(t, gateway, metadata);
     const [alice, bob] = [await person(), await person()];
-    await signInThrough(alice, gateway, idp, 'alice');
-    await signInThrough(bob, gateway, idp, 'bob');
+    await signInThrough(alice, gateway, 'alice');
+    await signInThrough(bob, gateway, 'bob');
     await alice.goto(idp.signOutUrl(`${gateway.url}/`));
     await alice.waitForURL(`${gateway.url}/`);
     await alice.goto('/user_account');
@@ -48,11 +77,10 @@ test.serial(
 test.serial(
   'an unsigned request to sign out says what SimpleSAMLphp is to be set to',
   async (t) => {
-    const { gateway, person } = await openBrowser(t);
-    const idp = await openSimplesamlphp(t, { people: { alice: ALICE } });
-    await introduce(t, gateway, idp);
+    const { gateway, person, metadata } = await openStage(t, { people: { alice: ALICE } });
+    await introduce(t, gateway, metadata);
     const page = await person();
-    await signInThrough(page, gateway, idp, 'alice');
+    await signInThrough(page, gateway, 'alice');
     await page.goto(idp.signOutUrl(`${gateway.url}/`));
     await page.getByRole('heading', { name: 'Signed out here' }).waitFor();
     await page.getByText(/must be signed, with RSA and SHA-256/).waitFor();
@@ -63,33 +91,33 @@ test.serial(
 );
 
 test.serial('who changes groups at SimpleSAMLphp has the other rules here', async (t) => {
-  const { gateway, person } = await openBrowser(t);
-  const idp = await openSimplesamlphp(t, { people: { alice: { ...ALICE, groups: ['vpn', 'x'] } } });
+  const { gateway, person, metadata } = await openStage(t, {
+    people: { alice: { ...ALICE, groups: ['vpn', 'x'] } },
+  });
   const groups_map = { vpn: 'Engineering', ops: 'Operations' };
-  await introduce(t, gateway, idp, { groups_attribute: 'groups', groups_map });
+  await introduce(t, gateway, metadata, { groups_attribute: 'groups', groups_map });
   const { rulesLet } = await makeTeams(t, gateway);
-  await signInThrough(await person(), gateway, idp, 'alice');
+  await signInThrough(await person(), gateway, 'alice');
   const judged = await rulesLet(ALICE.mail);
   t.deepEqual(await judged(), { Engineering: 'passed', Operations: 'refused' });
   idp.changePeople({ alice: { ...ALICE, groups: 'ops' } });
-  await signInThrough(await person(), gateway, idp, 'alice');
+  await signInThrough(await person(), gateway, 'alice');
   t.deepEqual(await judged(), { Engineering: 'refused', Operations: 'passed' });
 });
 
 test.serial('SimpleSAMLphp changes its key, and people sign in all the while', async (t) => {
-  const { gateway, person } = await openBrowser(t);
   const people = { alice: ALICE, bob: BOB };
-  const idp = await openSimplesamlphp(t, { people });
-  await introduce(t, gateway, idp, { metadata: '', metadata_url: idp.metadataUrl });
+  const { gateway, person } = await openStage(t, { people });
+  await introduce(t, gateway, '', { metadata_url: idp.metadataUrl });
   const [alice, bob, again] = [await person(), await person(), await person()];
-  await signInThrough(alice, gateway, idp, 'alice');
+  await signInThrough(alice, gateway, 'alice');
   const certificates = async (): Promise<{ sha256: string; state: string }[]> =>
     (await gateway.call('GET', '/v0/saml_metadata')).body.data[0].certificates;
   const [first] = await certificates();
 
   // Without notice: the answer that an unknown key signed is the reason to fetch.
   await idp.changeKey();
-  await signInThrough(bob, gateway, idp, 'bob');
+  await signInThrough(bob, gateway, 'bob');
   const [second, ...others] = await certificates();
   t.deepEqual(others, []);
   t.is(second?.state, 'in_use');
@@ -97,7 +125,9 @@ test.serial('SimpleSAMLphp changes its key, and people sign in all the while', a
 
   // Fetched before: the former key serves until the new one is seen.
   await idp.changeKey();
-  await gateway.command('provider', 'refresh', '--id', 'saml/saml-idp');
+  const saml_metadata = { refresh: true };
+  const fetched = await gateway.call('PATCH', '/v0/saml_metadata/saml-idp', { saml_metadata });
+  t.is(fetched.status, 200, fetched.text);
   t.deepEqual(
     (await certificates()).map(({ sha256, state }) => [sha256 === second?.sha256, state]),
     [
@@ -105,7 +135,7 @@ test.serial('SimpleSAMLphp changes its key, and people sign in all the while', a
       [true, 'former'],
     ],
   );
-  await signInThrough(again, gateway, idp, 'alice');
+  await signInThrough(again, gateway, 'alice');
   const third = await certificates();
   t.deepEqual(
     third.map(({ state }) => state),
@@ -138,9 +168,8 @@ const refusals: [
 ];
 for (const [says, entry, hosted, shown, detail] of refusals)
   test.serial(`refused through SimpleSAMLphp: ${says}`, async (t) => {
-    const { gateway, person } = await openBrowser(t);
-    const idp = await openSimplesamlphp(t, { people: { alice: ALICE }, hosted });
-    await introduce(t, gateway, idp, entry);
+    const { gateway, person, metadata } = await openStage(t, { people: { alice: ALICE }, hosted });
+    await introduce(t, gateway, metadata, entry);
     const page = await person();
     await page.goto('/user_account');
     await page.getByRole('link', { name: 'Sign in with SAML' }).click();
@@ -154,10 +183,9 @@ for (const [says, entry, hosted, shown, detail] of refusals)
 test.serial(
   'a test sign-in finds that SimpleSAMLphp signs one part, and sets the flags to it',
   async (t) => {
-    const { gateway, person } = await openBrowser(t);
     const hosted = { 'saml20.sign.response': 'false' };
-    const idp = await openSimplesamlphp(t, { people: { alice: ALICE }, hosted });
-    await introduce(t, gateway, idp);
+    const { gateway, person, metadata } = await openStage(t, { people: { alice: ALICE }, hosted });
+    await introduce(t, gateway, metadata);
     const [admin, alice] = [await person(), await person()];
     await beginTestSignIn(admin, 'saml/saml-idp');
     await idp.signIn(admin, 'alice');
@@ -177,7 +205,7 @@ test.serial(
     t.false(users.text.includes(ALICE.mail), 'nobody is made');
     await admin.getByRole('button', { name: 'Set the flags to what the provider signs' }).click();
     await admin.getByText('The flags ask for just that.').waitFor();
-    await signInThrough(alice, gateway, idp, 'alice');
+    await signInThrough(alice, gateway, 'alice');
     await alice.getByText(ALICE.mail).first().waitFor();
   },
 );
@@ -186,22 +214,17 @@ test.serial(
 async function introduce(
   t: ExecutionContext,
   gateway: GatewayProcess,
-  idp: Simplesamlphp,
+  metadata: string,
   changes: Partial<SamlIdentityProvider> = {},
 ): Promise<void> {
-  const { base_url: _default, ...entry } = samlEntry({ metadata: idp.metadata, ...changes });
+  const { base_url: _default, ...entry } = samlEntry({ metadata, ...changes });
   const configuration = { saml_identity_providers: [entry] };
   const saved = await gateway.call('PATCH', '/v0/configuration', { configuration });
   t.is(saved.status, 200, saved.text);
   idp.know(await (await fetch(`${gateway.url}/auth/saml/sp/metadata/${entry.id}`)).text());
 }
 
-async function signInThrough(
-  page: Page,
-  gateway: GatewayProcess,
-  idp: Simplesamlphp,
-  login: string,
-): Promise<void> {
+async function signInThrough(page: Page, gateway: GatewayProcess, login: string): Promise<void> {
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with SAML' }).click();
   await idp.signIn(page, login);

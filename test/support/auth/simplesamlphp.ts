@@ -5,10 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
 import { freePort } from '../network/free-port.ts';
+import type { Lasting } from '../suite/lasting.ts';
 import { makeFolder, startProvider } from './provider-process.ts';
 
 const WWW = '/usr/share/simplesamlphp/www';
@@ -17,8 +17,8 @@ const PASSWORD = 'a password there';
 /** A provider that runs. */
 export interface Simplesamlphp {
   readonly origin: string;
-  /** Its metadata, as an administrator would paste them. */
-  readonly metadata: string;
+  /** Sets it up anew, with another key; it knows us as before. Returns its metadata, to be pasted. */
+  readonly setUp: (setup: SimplesamlphpSetup) => Promise<string>;
   /** Where it publishes them. */
   readonly metadataUrl: string;
   /** Gives it another key: it signs with that from now on, and publishes nothing of the former. */
@@ -40,11 +40,8 @@ export interface SimplesamlphpSetup {
   readonly hosted?: Readonly<Record<string, string>>;
 }
 
-/** Starts one; it ends with the test. */
-export async function openSimplesamlphp(
-  t: ExecutionContext,
-  { people, hosted = {} }: SimplesamlphpSetup,
-): Promise<Simplesamlphp> {
+/** Starts one, which nobody can sign in to before it is set up; it ends with `t`. */
+export async function openSimplesamlphp(t: Lasting): Promise<Simplesamlphp> {
   const folder = makeFolder(
     t,
     'postern-ssp-',
@@ -63,28 +60,32 @@ export async function openSimplesamlphp(
     writeFileSync(join(folder, 'cert/idp.pem'), privateKey);
     writeFileSync(join(folder, 'cert/idp.crt'), certificate);
   };
-  await changeKey();
+  const changePeople: Simplesamlphp['changePeople'] = (people) =>
+    writeFileSync(join(folder, 'authsources.php'), sourcesPhp(people));
+  const setUp: Simplesamlphp['setUp'] = async ({ people, hosted = {} }) => {
+    await changeKey();
+    changePeople(people);
+    writeFileSync(join(folder, 'metadata/saml20-idp-hosted.php'), hostedPhp(hosted));
+    const response = await fetch(metadataUrl);
+    if (!response.ok) throw new Error(await response.text());
+    return response.text();
+  };
   writeFileSync(join(folder, 'config.php'), configPhp(folder, origin));
-  writeFileSync(join(folder, 'authsources.php'), sourcesPhp(people));
-  writeFileSync(join(folder, 'metadata/saml20-idp-hosted.php'), hostedPhp(hosted));
   writeFileSync(join(folder, 'metadata/saml20-sp-remote.php'), '<?php\n');
   const metadataUrl = `${origin}/saml2/idp/metadata.php`;
   await startProvider(t, {
     command: 'php',
-    // What an administrator changes serves at once, and nothing is kept in /tmp.
-    args: ['-d', 'opcache.enable=0', '-S', `localhost:${port}`, '-t', WWW],
+    args: [...opcache(folder), '-S', `localhost:${port}`, '-t', WWW],
     environment: { SIMPLESAMLPHP_CONFIG_DIR: folder, PHP_CLI_SERVER_WORKERS: '4' },
-    readyUrl: metadataUrl,
+    readyUrl: `${origin}/robots.txt`,
     logFile: join(folder, 'log/php.log'),
   });
-  const response = await fetch(metadataUrl);
-  if (!response.ok) throw new Error(await response.text());
   return {
     origin,
-    metadata: await response.text(),
+    setUp,
     metadataUrl,
     changeKey,
-    changePeople: (changed) => writeFileSync(join(folder, 'authsources.php'), sourcesPhp(changed)),
+    changePeople,
     know: (ours, options = {}) => {
       writeFileSync(join(folder, 'ours.xml'), ours);
       writeFileSync(join(folder, 'metadata/saml20-sp-remote.php'), remotePhp(folder, options));
@@ -97,6 +98,20 @@ export async function openSimplesamlphp(
     signOutUrl: (returnTo) =>
       `${origin}/saml2/idp/SingleLogoutService.php?${new URLSearchParams({ ReturnTo: returnTo }).toString()}`,
   };
+}
+
+/**
+ * Compiled code is kept, but of no file of the last two seconds: what an administrator changes serves at
+ * once. Nothing is kept in /tmp.
+ */
+function opcache(folder: string): string[] {
+  const settings = {
+    enable: 1,
+    revalidate_freq: 0,
+    file_update_protection: 2,
+    lockfile_path: folder,
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ['-d', `opcache.${name}=${value}`]);
 }
 
 function configPhp(folder: string, origin: string): string {
