@@ -36,7 +36,8 @@ import { joinSamples, SumTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
-import { type LinkOwner, startWorker, WorkerLink } from './worker-link.ts';
+import { startWorker } from './start-worker.ts';
+import { type LinkOwner, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
 export interface GatewayFacts {

@@ -6,10 +6,11 @@ import {
   MessageChannel,
   type MessagePort,
   receiveMessageOnPort,
-  Worker,
+  type Worker,
 } from 'node:worker_threads';
 import { messageOf, portFault } from './descriptors.ts';
-import type { Command, Report, WorkerOptions, WorkerStart } from './worker.ts';
+import { startWorker } from './start-worker.ts';
+import type { Command, Report, WorkerOptions } from './worker.ts';
 
 /** What a link asks its owner for. */
 export interface LinkOwner {
@@ -33,26 +34,9 @@ export interface LinkOwner {
   tunGone(): void;
 }
 
-/**
- * Starts a worker. It waits for its options, and until then it does not keep the process alive.
- * `warmsUp`: it compiles the packet path first, in at most 0.25 s, so that no packet waits.
- */
-export function startWorker(warmsUp = false): Worker {
-  const worker = new Worker(WORKER, {
-    workerData: { warmsUp } satisfies WorkerStart,
-    resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },
-  });
-  worker.unref();
-  return worker;
-}
-
-/** The file beside this one: TypeScript here, JavaScript in the package that others install. */
-const WORKER = new URL(import.meta.url.replace(/worker-link(?=\.\w+$)/, 'worker'));
 const RESTART_MS = 100;
 /** A worker that is back within this time finds its packets in its sockets and its TUN queue. */
 const AWAY_MS = 1_000;
-/** The worker needs little memory for young objects: packets allocate none, handshakes few. */
-const WORKER_YOUNG_MB = 12;
 const STOP_MS = 800;
 
 /** After so long without an answer the worker no longer counts as well. */

@@ -1,11 +1,11 @@
-// The first step of every command: what was typed, and the settings. A gateway starts its worker
-// here, so that it loads and compiles the packet path while this thread loads everything else.
+// The first step of every command: what was typed, and the settings. Help and a mistyped command
+// wait for nothing that only others need. A gateway starts its worker here, so that it loads and
+// compiles the packet path while this thread loads everything else.
 
 import process from 'node:process';
-import { readConfig } from '../config/index.ts';
-import { startWorker } from '../dataplane/index.ts';
+import type { Worker } from 'node:worker_threads';
+import type { Config } from '../config/index.ts';
 import { parseCommandLine } from './command/cli.ts';
-import { workersWarmUp } from './process/warm-up.ts';
 
 const EXIT_USAGE = 2;
 
@@ -20,12 +20,18 @@ async function main(argv: readonly string[]): Promise<number> {
     return EXIT_USAGE;
   }
   const { command } = parsed;
+  const { readConfig } = await import('../config/index.ts');
   const settings = readConfig();
   const { config } = settings;
-  const isServing = command.words === 'serve' && config !== null;
-  const worker = isServing ? startWorker(workersWarmUp(config)) : null;
+  const worker = command.words === 'serve' && config !== null ? await workerOf(config) : null;
   const { obey } = await import('./obey.ts');
   return obey({ command, settings, worker });
+}
+
+async function workerOf(config: Config): Promise<Worker> {
+  const { startWorker } = await import('../dataplane/index.ts');
+  const { workersWarmUp } = await import('./process/warm-up.ts');
+  return startWorker(workersWarmUp(config));
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -4,9 +4,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
-import { isUuid } from '../judge/fields.ts';
 import type { Faults } from '../judge/judge.ts';
-import { readAddress } from '../judge/network.ts';
+import { isAddress, isSameAddress, isUuid } from '../judge/texts.ts';
 import { localSocketPath } from '../http/local-socket.ts';
 import { commandLine } from '../process/command-line.ts';
 import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
@@ -102,10 +101,10 @@ export class LocalGateway {
   /** The device with an id, an address in the tunnel or a name; null: there is none. */
   async findDeviceIfAny(word: string): Promise<ShownDevice | null> {
     const { data } = (await this.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
-    const address = readAddress(word)?.text;
     const isNamed = ({ id, name, ipv4, ipv6 }: ShownDevice): boolean => {
       if (isUuid(word)) return id === word.toLowerCase();
-      return address === undefined ? name === word : ipv4 === address || ipv6 === address;
+      if (!isAddress(word)) return name === word;
+      return [ipv4, ipv6].some((own) => own !== null && isSameAddress(own, word));
     };
     const found = data.filter(isNamed);
     if (found.length > 1)

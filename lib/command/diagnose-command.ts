@@ -2,7 +2,7 @@
 // runs.
 
 import type { Diagnosis, ShownAttempt, ShownSender } from '../diagnosis/diagnose.ts';
-import { placeOf } from '../diagnosis/words.ts';
+import { placeOf } from '../diagnosis/place.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Command, Outcome } from './run.ts';
 import { table } from './text-table.ts';

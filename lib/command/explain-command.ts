@@ -1,8 +1,7 @@
 // `postern explain`: what becomes of a packet, asked of the gateway that runs.
 
 import type { Answer } from '../explain/explain.ts';
-import { isUuid } from '../judge/fields.ts';
-import { readAddress } from '../judge/network.ts';
+import { isAddress, isUuid } from '../judge/texts.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Outcome } from './run.ts';
@@ -39,14 +38,14 @@ async function senderOf(
   word: string,
   behind: string | undefined,
 ): Promise<{ device_id: string } | { source: string }> {
-  if (readAddress(word) === null || behind !== undefined)
+  if (!isAddress(word) || behind !== undefined)
     return { device_id: (await gateway.findDevice(word)).id };
   const device = await gateway.findDeviceIfAny(word);
   return device === null ? { source: word } : { device_id: device.id };
 }
 
 async function destinationOf(gateway: LocalGateway, word: string): Promise<string> {
-  const isKnown = readAddress(word) !== null || isUuid(word);
+  const isKnown = isAddress(word) || isUuid(word);
   return isKnown ? word : (await gateway.findDevice(word)).id;
 }
 

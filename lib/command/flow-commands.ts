@@ -1,11 +1,10 @@
 // `postern flows` and `postern refusals`: what is alive at the gateway that runs here, what has
 // ended there, and what it refused lately, once or again and again.
 
-import { formatEndpoint } from '../../dataplane/index.ts';
 import type { ShownEndedFlow } from '../live/ended-flows.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
-import { isUuid } from '../judge/fields.ts';
+import { endpointText, isUuid } from '../judge/texts.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Following, Outcome } from './run.ts';
@@ -224,5 +223,5 @@ function endOf(names: Names, id: string | null, address: string, port: number | 
 }
 
 function placeOf(address: string, port: number | null): string {
-  return port === null ? address : formatEndpoint({ address, port });
+  return port === null ? address : endpointText(address, port);
 }

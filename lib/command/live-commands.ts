@@ -1,14 +1,8 @@
 // The commands that ask the gateway that runs on this host. They need no database.
 
-import type { Config } from '../../config/index.ts';
-import { LocalGateway } from './ask-gateway.ts';
-import { diagnose } from './diagnose-command.ts';
-import { captureDevice } from './capture-command.ts';
 import { setTimeout } from 'node:timers/promises';
-import { dryRun, isDryRun } from './dry-run-command.ts';
-import { explainPacket } from './explain-command.ts';
-import { listFlows, listRefusals } from './flow-commands.ts';
-import { showTraffic } from './traffic-command.ts';
+import type { Config } from '../../config/index.ts';
+import type { LocalGateway } from './ask-gateway.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Following, Outcome } from './run.ts';
 
@@ -22,22 +16,36 @@ export type RunLive = (
 /** How often a command that goes on looks again. */
 const LOOK_MS = 2_000;
 
-const liveCommands: Partial<Record<CommandName, RunLive>> = {
-  capture: (gateway, command) => captureDevice(gateway, command),
-  explain: explainPacket,
-  diagnose,
-  flows: listFlows,
-  refusals: listRefusals,
-  traffic: showTraffic,
+/** Each is loaded when it is typed. */
+const liveCommands: Partial<Record<CommandName, () => Promise<RunLive>>> = {
+  capture: async () => {
+    const { captureDevice } = await import('./capture-command.ts');
+    return (gateway, command) => captureDevice(gateway, command);
+  },
+  explain: async () => (await import('./explain-command.ts')).explainPacket,
+  diagnose: async () => (await import('./diagnose-command.ts')).diagnose,
+  flows: async () => (await import('./flow-commands.ts')).listFlows,
+  refusals: async () => (await import('./flow-commands.ts')).listRefusals,
+  traffic: async () => (await import('./traffic-command.ts')).showTraffic,
 };
 
 /** Obeys a command that asks the gateway; null: it is another one. */
-export function outcomeOfLive(
+export async function outcomeOfLive(
   command: Command,
   config: Config,
   say: Following['say'],
   pause: Following['pause'] = async () => setTimeout(LOOK_MS, true),
-): Promise<Outcome> | null {
-  const run = isDryRun(command) ? dryRun : liveCommands[command.words];
-  return run === undefined ? null : run(new LocalGateway(config), command, { say, pause });
+): Promise<Outcome | null> {
+  const run = await runOf(command);
+  if (run === null) return null;
+  const { LocalGateway } = await import('./ask-gateway.ts');
+  return run(new LocalGateway(config), command, { say, pause });
+}
+
+async function runOf(command: Command): Promise<RunLive | null> {
+  if (command.options.dryRun) {
+    const { dryRun, isDryRun } = await import('./dry-run-command.ts');
+    if (isDryRun(command)) return dryRun;
+  }
+  return (await liveCommands[command.words]?.()) ?? null;
 }

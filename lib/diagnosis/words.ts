@@ -1,9 +1,10 @@
 // What is said of a finding: to administrators with what it rests on and what to do next, and to
 // the owner of the device in plain words, without what strangers sent.
 
-import { type Endpoint, formatEndpoint } from '../../dataplane/index.ts';
+import type { Endpoint } from '../../dataplane/index.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
 import type { Found, Stranger } from './finding.ts';
+import { placeOf } from './place.ts';
 
 /** The name of a finding, as programs know it. */
 export type FindingCode = Found['code'];
@@ -205,11 +206,6 @@ function nothingText({ lastMs, initiated }: Extract<Found, { code: 'nothing_arri
 
 function placesOf(attempts: readonly { readonly endpoint: Endpoint | null }[]): string {
   return [...new Set(attempts.map(({ endpoint }) => placeOf(endpoint)))].join(' and ');
-}
-
-/** An address and port, as text. */
-export function placeOf(endpoint: Endpoint | null): string {
-  return endpoint === null ? 'an unknown address' : formatEndpoint(endpoint);
 }
 
 function lastly({ count, lastAtMs }: { count: number; lastAtMs: number }): string {

@@ -7,6 +7,9 @@
 import Joi from 'joi';
 import { joiMessages } from './messages.ts';
 import { canonicalHost, judgeDnsServer, judgeEndpoint, readAddress, readCidr } from './network.ts';
+import { isUuid } from './texts.ts';
+
+export { isReadableId, isUuid } from './texts.ts';
 
 /** What `meta` may say about a field. */
 export interface FieldMeta {
@@ -213,18 +216,6 @@ function readTime(value: string): Date | null {
   if (Number.isNaN(read.getTime())) return null;
   const [day = ''] = DAYS.exec(value) ?? [];
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? read : null;
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** True for a UUID in any case. */
-export function isUuid(value: string): boolean {
-  return UUID.test(value);
-}
-
-/** True for an id of a path for which the database can be searched. */
-export function isReadableId(value: string): boolean {
-  return value.isWellFormed() && !value.includes('\0');
 }
 
 /** The id of another record; in lower case, as ids are kept. */

@@ -3,6 +3,7 @@
 
 import { isIP, isIPv6 } from 'node:net';
 import { parseAddress } from '../../models/index.ts';
+import { isAddress } from './texts.ts';
 
 /** An address as text in its canonical form, with the family and the sortable key. */
 export type Address = NonNullable<ReturnType<typeof parseAddress>>;
@@ -26,8 +27,7 @@ const PORT_MAX = 65_535;
 /** Reads an address without prefix or zone; null when it is none. */
 export function readAddress(text: string): Address | null {
   // ipaddr.js alone would take octal and hexadecimal numbers inside IPv6 addresses.
-  if (isIP(text) === 0 || text.includes('%')) return null;
-  return parseAddress(text);
+  return isAddress(text) ? parseAddress(text) : null;
 }
 
 /**

@@ -512,7 +512,6 @@ test.serial(
       'derivePublicKey',
       'endReasons',
       'formatAddress',
-      'formatEndpoint',
       'groupOfScope',
       'groupScope',
       'inspectHost',

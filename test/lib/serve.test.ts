@@ -432,28 +432,3 @@ test.serial('a stop ends in time even if the data plane does not answer', async 
   t.true(performance.now() - begun < 5_000);
   t.true(log.some(({ message }) => message === 'a step of the stop was given up'));
 });
-
-test('the start of the data plane waits for nothing that only requests need', async (t) => {
-  const hook = `
-    import { registerHooks } from 'node:module';
-    const resolve = (specifier, context, next) => {
-      const found = next(specifier, context);
-      console.log(found.url);
-      return found;
-    };
-    registerHooks({ resolve });
-    await import('./lib/serve.ts');`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', hook], { cwd: ROOT });
-  const loaded = await text(child.stdout);
-  t.regex(loaded, /dataplane\/gateway\.ts/);
-  t.regex(loaded, /node_modules\/sequelize\//);
-  const needless = [
-    ...['@hapi/hapi', '@node-saml', 'openid-client', 'eta'].map((name) => `/node_modules/${name}/`),
-    `${ROOT}/lib/server.ts`,
-    `${ROOT}/lib/web/index.ts`,
-  ];
-  t.deepEqual(
-    needless.filter((name) => loaded.includes(name)),
-    [],
-  );
-});

@@ -3,7 +3,8 @@
 // handshakes are those of this gateway since it began, from memory: the database is not asked. One
 // set of labels for each device, never for a flow. A handshake that never was is absent, not 0.
 
-import { formatAddress, formatEndpoint, type PeerTotals } from '../../../dataplane/index.ts';
+import { formatAddress, type PeerTotals } from '../../../dataplane/index.ts';
+import { endpointText } from '../../judge/texts.ts';
 import type { Watched } from '../gateway-state.ts';
 import { escapeLabel, family, labelText, type MetricType, sample } from './exposition.ts';
 
@@ -106,7 +107,8 @@ export function* deviceMetrics(
     const labels = labelText({
       device: tunnel,
       public_key: publicKey,
-      endpoint: peer.endpoint === null ? '' : formatEndpoint(peer.endpoint),
+      endpoint:
+        peer.endpoint === null ? '' : endpointText(peer.endpoint.address, peer.endpoint.port),
       name,
       device_id: id,
       user_id: userId,

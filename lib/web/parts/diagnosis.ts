@@ -4,7 +4,8 @@
 
 import { askDiagnosis, askUnknownSenders } from '../../diagnosis/ask.ts';
 import type { Diagnosed, Diagnosis, ShownAttempt, ShownSender } from '../../diagnosis/diagnose.ts';
-import { ownerWords, placeOf } from '../../diagnosis/words.ts';
+import { placeOf } from '../../diagnosis/place.ts';
+import { ownerWords } from '../../diagnosis/words.ts';
 import { ApiError } from '../../http/errors.ts';
 import { reasonInWords } from '../../observe/reason-words.ts';
 import type { Web } from '../kit/web.ts';

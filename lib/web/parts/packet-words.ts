@@ -1,6 +1,6 @@
 // Packets in words, for the pages that show packets.
 
-import { formatEndpoint } from '../../../dataplane/index.ts';
+import { endpointText } from '../../judge/texts.ts';
 import type { ShownRefusal } from '../../live/refusals.ts';
 
 /** Protocols that the page “Would it pass?” can be asked about. */
@@ -8,7 +8,7 @@ const EXPLAINED = ['tcp', 'udp', 'icmp'];
 
 /** An address and its port: `10.0.0.5:443`, `[fd00::5]:443`. */
 export function placeInWords(address: string, port: number | null): string {
-  return port === null ? address : formatEndpoint({ address, port });
+  return port === null ? address : endpointText(address, port);
 }
 
 /** A protocol: `TCP`, or the number of one without a name. */

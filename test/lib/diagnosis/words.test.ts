@@ -4,14 +4,7 @@
 import test from 'ava';
 import type { Attempt } from '../../../dataplane/index.ts';
 import type { Found } from '../../../lib/diagnosis/finding.ts';
-import {
-  advice,
-  findingCodes,
-  ownerWords,
-  placeOf,
-  textOf,
-  timeOf,
-} from '../../../lib/diagnosis/words.ts';
+import { advice, findingCodes, ownerWords, textOf, timeOf } from '../../../lib/diagnosis/words.ts';
 
 const AT = Date.UTC(2026, 0, 1, 12);
 const endpoint = { address: '2001:db8::7', port: 9 };
@@ -116,9 +109,4 @@ test('each finding has words for both readers, which end as sentences do', (t) =
 test('a time of a message that no calendar has is unknown', (t) => {
   t.is(timeOf(AT)?.getTime(), AT);
   for (const ms of [1.4e22, -1, Number.NaN, Date.UTC(10_000, 0)]) t.is(timeOf(ms), null, `${ms}`);
-});
-
-test('a place is written as an endpoint', (t) => {
-  t.is(placeOf({ address: '192.0.2.1', port: 5 }), '192.0.2.1:5');
-  t.is(placeOf(endpoint), '[2001:db8::7]:9');
 });

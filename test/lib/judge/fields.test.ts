@@ -7,8 +7,6 @@ import {
   cidrList,
   dnsList,
   endpoint,
-  isReadableId,
-  isUuid,
   reference,
   resource,
   text,
@@ -110,14 +108,6 @@ test('an address of the web has a host and is http or https', (t) => {
   t.is(urlFault('http://exa mple.com'), 'url.host');
   for (const value of ['http://10.0.0.1:8080/x', 'HTTPS://example.com'])
     t.is(urlFault(value), null);
-});
-
-test('ids are UUIDs in any case, and texts that a database can be asked for', (t) => {
-  t.true(isUuid(UUID));
-  for (const bad of ['', 'x', UUID.slice(1), `${UUID}0`, `{${UUID}}`]) t.false(isUuid(bad));
-  t.true(isReadableId('a@b.c'));
-  t.false(isReadableId('a\0'));
-  t.false(isReadableId('\ud800'));
 });
 
 test('a list that is too long is refused before its members are looked at', (t) => {

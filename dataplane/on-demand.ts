@@ -1,0 +1,13 @@
+// What loads the running part of the data plane, and only when it is called: most commands of the
+// command line import the door for a key or an address alone.
+
+import type { createGateway as create } from './gateway.ts';
+import type { inspectHost as inspect } from './io/inspect.ts';
+
+/** See `createGateway` in gateway.ts. */
+export const createGateway: typeof create = async (...given) =>
+  (await import('./gateway.ts')).createGateway(...given);
+
+/** See `inspectHost` in io/inspect.ts. */
+export const inspectHost: typeof inspect = async (...given) =>
+  (await import('./io/inspect.ts')).inspectHost(...given);

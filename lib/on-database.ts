@@ -1,0 +1,145 @@
+// What works on the database: opens log and database, then serves or runs the command.
+
+import process from 'node:process';
+import type { Worker } from 'node:worker_threads';
+import type { Config } from '../config/index.ts';
+import {
+  COMMAND_LINE,
+  connectDatabase,
+  type Database,
+  GATEWAY,
+  migrate,
+  pendingMigrations,
+} from '../models/index.ts';
+import { backUpBefore } from './backups/automatic.ts';
+import type { Command } from './command/run.ts';
+import { databaseTls } from './database/tls.ts';
+import { sayFault } from './database/fault.ts';
+import { defaultDatabaseFile } from './database/place.ts';
+import { prepareDataDir } from './installation/first-start.ts';
+import { finishRotation, unknownKeys } from './keys/advice.ts';
+import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
+import { createLog, type Log } from './process/log.ts';
+import { complain, EXIT_FAILED, print } from './said.ts';
+
+/** How long a command waits for an answer of the database server. */
+const COMMAND_SILENCE_MS = 300_000;
+
+/** A command with good settings. */
+interface Asked {
+  readonly command: Command;
+  readonly config: Config;
+  readonly warnings: readonly string[];
+  /** What whoever serves should know. */
+  readonly advice: readonly string[];
+  /** Of a gateway, which starts already; null: the command needs none. */
+  readonly worker: Worker | null;
+}
+
+/** Obeys a command that works on the database; resolves to the exit code. */
+export async function obeyOnDatabase(asked: Asked): Promise<number> {
+  const { command, config, warnings, advice, worker } = asked;
+  const isServing = command.words === 'serve';
+  const log = createLog(config, isServing ? process.stdout : process.stderr);
+  for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
+  // It is loaded before the database is waited for, so that a signal finds its handlers soon.
+  const serving = isServing ? await import('./serve-until-stopped.ts') : null;
+  try {
+    prepareDataDir(config);
+    const keys = encryptionKeys(config);
+    if (keys.isUnfinished)
+      log.warn({}, `a key rotation was not finished; ${finishRotation(config)}`);
+    const database = await openDatabase(config, keys, log, isServing);
+    try {
+      // A backup may be made of an earlier schema; a restore migrates itself, with any key.
+      if (command.words === 'restore') await upgrade(config, database, log, false);
+      else if (command.words === 'backup') await pendingMigrations(database);
+      else await upgrade(config, database, log, true);
+      if (serving === null) return await run(command, config, database, log);
+      return await serving.serveUntilStopped({ config, database, log, warnings, worker });
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    log.debug({ err: error }, 'failed');
+    const said = sayFault(error, config);
+    return complain(isServing ? await orRunsAlready(said, config) : said);
+  }
+}
+
+/** Opens the database for the doctor, who may find that it cannot be opened. */
+export function opener(config: Config): () => Promise<Database> {
+  const log = createLog(config, process.stderr);
+  return () => openDatabase(config, encryptionKeys(config), log, false);
+}
+
+/** Says it if the port is taken by a gateway with the same settings; else repeats the fault. */
+async function orRunsAlready(said: string, config: Config): Promise<string> {
+  if (!said.includes(' is taken')) return said;
+  const { runsAlready } = await import('./doctor/listening.ts');
+  return (await runsAlready(config)) ?? said;
+}
+
+/** Brings the database up to date; a database with rows is backed up before. */
+async function upgrade(config: Config, database: Database, log: Log, checksKey: boolean) {
+  await migrate(database, {
+    checksKey,
+    beforeUpgrade: async () => {
+      const { path: backup, keys } = await backUpBefore('before-upgrade', config, database);
+      log.info({ backup, keys }, 'the database was backed up before it is migrated');
+      const unknown = unknownKeys(keys, database);
+      if (unknown.length > 0)
+        log.warn({ backup, keys: unknown }, 'that backup needs keys that are not known here');
+    },
+  });
+}
+
+const NOT_OBEYED_YET =
+  'This is saved. A gateway that ran a few seconds ago has not confirmed yet that it obeys it: it does so within seconds, or when it starts or reaches the database again.';
+
+async function run(
+  command: Command,
+  config: Config,
+  database: Database,
+  log: Log,
+): Promise<number> {
+  const { outcomeOf } = await import('./command/outcome.ts');
+  const { untilObeyed } = await import('./command/obeyed.ts');
+  const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
+  const { outcome, isObeyed } = await untilObeyed(database, () =>
+    outcomeOf(command, { config, database, open, log }),
+  );
+  print(outcome, command.options);
+  if (outcome.note !== undefined) process.stderr.write(`${outcome.note}\n`);
+  if (!isObeyed) process.stderr.write(`${NOT_OBEYED_YET}\n`);
+  return outcome.isBad === true ? EXIT_FAILED : 0;
+}
+
+function openDatabase(
+  config: Config,
+  keys: EncryptionKeys,
+  log: Log,
+  isServing: boolean,
+): Promise<Database> {
+  const server =
+    config.databaseHost === null
+      ? { url: config.databaseUrl ?? `sqlite:${defaultDatabaseFile(config)}` }
+      : {
+          host: config.databaseHost,
+          port: config.databasePort,
+          name: config.databaseName,
+          user: config.databaseUser,
+          password: config.databasePassword,
+        };
+  return connectDatabase({
+    ...server,
+    tls: databaseTls(config),
+    poolSize: config.databasePoolSize,
+    encryptionKey: keys.key,
+    olderEncryptionKeys: keys.older,
+    // One statement of a command may delete or insert a hundred thousand rows.
+    ...(isServing ? {} : { silenceMs: COMMAND_SILENCE_MS }),
+    log,
+    origin: isServing ? GATEWAY : COMMAND_LINE,
+  });
+}

@@ -1,0 +1,46 @@
+// What a text is.
+
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import fc from 'fast-check';
+import { readAddress } from '../../../lib/judge/network.ts';
+import {
+  endpointText,
+  isAddress,
+  isReadableId,
+  isSameAddress,
+  isUuid,
+} from '../../../lib/judge/texts.ts';
+
+const UUID = randomUUID();
+
+test('ids are UUIDs in any case, and texts that a database can be asked for', (t) => {
+  t.true(isUuid(UUID));
+  t.true(isUuid(UUID.toUpperCase()));
+  for (const bad of ['', 'x', UUID.slice(1), `${UUID}0`, `{${UUID}}`]) t.false(isUuid(bad));
+  t.true(isReadableId('a@b.c'));
+  t.false(isReadableId('a\0'));
+  t.false(isReadableId('\ud800'));
+});
+
+test('two texts are one address exactly where they are kept as the same one', (t) => {
+  const group = fc.constantFrom('0', '0000', 'a', 'A', '000a', 'ffff');
+  const written = fc.array(group, { minLength: 8, maxLength: 8 }).map((parts) => parts.join(':'));
+  const odd = ['', 'laptop', '::', '::1.2.3.4', '::ffff:1.2.3.4', '010.0.0.1', 'fe80::1%eth0'];
+  const any = fc.oneof(written, fc.ipV6(), fc.ipV4(), fc.constantFrom(...odd));
+  fc.assert(
+    fc.property(any, any, (a, b) => {
+      const read = readAddress(a)?.text;
+      t.is(isAddress(a), read !== undefined, a);
+      const isSame = read !== undefined && read === readAddress(b)?.text;
+      t.is(isSameAddress(a, b), isSame, `${a} ${b}`);
+      if (read !== undefined) t.true(isSameAddress(a, read), a);
+    }),
+  );
+});
+
+test('an endpoint has brackets where an address has colons', (t) => {
+  t.is(endpointText('192.0.2.1', 51_820), '192.0.2.1:51820');
+  t.is(endpointText('2001:db8::1', 1), '[2001:db8::1]:1');
+  t.is(endpointText('fe80::1%eth0', 1), '[fe80::1%eth0]:1');
+});

@@ -1,0 +1,99 @@
+// What the first steps load: a command that needs little is there soon, and a gateway serves devices
+// before it loads what only requests need.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
+import { freeUdpPort } from '../support/network/free-port.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+/** Writes the address of every module that is loaded into a file, in the order of loading. */
+const HOOK = `
+  import { registerHooks } from 'node:module';
+  import { appendFileSync } from 'node:fs';
+  registerHooks({
+    load(url, context, next) {
+      appendFileSync(process.env.LOADED_FILE, url + '\\n');
+      return next(url, context);
+    },
+  });`;
+
+/** Runs a command to its end, a gateway until it serves; the modules of this repository, by path. */
+async function loadedBy(t: ExecutionContext, ...words: string[]): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-loaded-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'loaded');
+  const hook = `data:text/javascript,${encodeURIComponent(HOOK)}`;
+  const child = spawn(process.execPath, ['--import', hook, 'lib/main.ts', ...words], {
+    cwd: ROOT,
+    env: {
+      ...COMPILE_CACHE,
+      LOADED_FILE: file,
+      DATA_DIR: join(folder, 'data'),
+      WIREGUARD_TUN: 'off',
+      WIREGUARD_PORT: String(await freeUdpPort()),
+      HTTP_HOST: '127.0.0.1',
+      HTTP_PORT: '0',
+    },
+  });
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (chunk.includes('Postern serves')) child.kill('SIGTERM');
+  });
+  await once(child, 'close');
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((url) => url.startsWith(`file://${ROOT}/`))
+    .map((url) => url.slice(`file://${ROOT}/`.length));
+}
+
+/** Those of the modules that are in one of the places. */
+function among(loaded: readonly string[], places: readonly string[]): string[] {
+  return loaded.filter((path) => places.some((place) => path.startsWith(place)));
+}
+
+/** What costs most to load. */
+const DATABASE = ['models/', 'node_modules/sequelize/', 'node_modules/sqlite3/'];
+const REQUESTS = [
+  'lib/server.ts',
+  'lib/api/',
+  'lib/web/',
+  ...['@hapi/hapi', '@node-saml', 'openid-client', 'eta'].map((name) => `node_modules/${name}/`),
+];
+
+test('help and what was mistyped load the command line alone', async (t) => {
+  for (const words of [['help'], ['device', 'list', '--help'], ['devise', 'list'], ['rule']]) {
+    const loaded = await loadedBy(t, ...words);
+    t.true(loaded.includes('lib/command/cli.ts'));
+    const others = loaded.filter((path) => !/^lib\/(main\.ts$|command\/|process\/)/.test(path));
+    t.deepEqual(others, [], words.join(' '));
+  }
+});
+
+test('a command that asks the gateway loads no database, no data plane and no requests', async (t) => {
+  for (const words of [
+    ['explain', 'laptop', '192.0.2.1'],
+    ['diagnose'],
+    ['flows'],
+    ['refusals'],
+    ['traffic'],
+    ['capture', 'laptop'],
+    ['rule', 'delete', '--id', 'x', '--dry-run'],
+  ]) {
+    const loaded = await loadedBy(t, ...words);
+    t.true(loaded.includes('lib/command/ask-gateway.ts'));
+    t.deepEqual(among(loaded, [...DATABASE, ...REQUESTS, 'dataplane/']), [], words.join(' '));
+  }
+});
+
+test('the start of the data plane waits for nothing that only requests need', async (t) => {
+  const loaded = await loadedBy(t, 'serve');
+  const at = loaded.indexOf('dataplane/gateway.ts');
+  t.true(at > 0 && loaded.indexOf('models/index.ts') > 0);
+  t.deepEqual(among(loaded.slice(0, at), REQUESTS), []);
+  t.true(loaded.indexOf('lib/server.ts') > at);
+});
