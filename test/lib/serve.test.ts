@@ -58,7 +58,7 @@ async function start(
     WIREGUARD_PORT: String(await freeUdpPort()),
     ...changes,
   });
-  const running = await serve(config, database, logInto(log));
+  const running = await serve(config, database, logInto(log), { passwordCost: 4 });
   t.teardown(() => running.stop());
   // From now on the database answers no statement until the test ends. Then it answers all of them,
   // because a database with an open transaction cannot be closed.
