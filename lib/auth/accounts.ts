@@ -4,16 +4,15 @@
 
 import {
   type Database,
-  emailKey,
   ENABLED,
   lockScopes,
   type Transaction,
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { commandLine } from '../process/command-line.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
+import { findByEmail, lockUserOf } from './named-user.ts';
 import {
   DEFAULT_COST,
   hashPassword,
@@ -109,34 +108,6 @@ async function administratorValues({ email, password }: Administrator, cost: num
     password_hash,
     ...ENABLED,
   } as const;
-}
-
-function findByEmail(
-  database: Database,
-  email: string,
-  transaction: Transaction,
-): Promise<User | null> {
-  const where = { email_key: emailKey(email.trim()) };
-  return database.models.User.findOne({ where, transaction, lock: true });
-}
-
-/** Finds and locks the user with an e-mail address; throws a sentence if there is none. */
-export async function lockUserOf(
-  database: Database,
-  email: string,
-  transaction: Transaction,
-): Promise<User> {
-  const user = await findByEmail(database, email, transaction);
-  if (user === null) throw noUser(email);
-  return user;
-}
-
-/** The error for an e-mail address that no user has. */
-export function noUser(email: string): Error {
-  return new Error(
-    `there is no user ${email}; see: ${commandLine('user list')}, or make one by: ` +
-      commandLine('user create --email E'),
-  );
 }
 
 /** Ends the wait of the user with an e-mail address; throws a sentence if there is none. */

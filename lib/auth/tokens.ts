@@ -19,7 +19,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { refuseFaults, type RunsWrites } from '../records/writes.ts';
-import { lockUserOf } from './accounts.ts';
+import { lockUserOf } from './named-user.ts';
 import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from './scopes.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;

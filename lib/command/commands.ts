@@ -11,16 +11,11 @@ import {
 import type { FixedSettings } from '../records/effective-configuration.ts';
 import { isScope, type Scope, SCOPES } from '../auth/scopes.ts';
 import { createToken, listTokens, revokeToken } from '../auth/tokens.ts';
-import { gatewayCommands } from './gateway-commands.ts';
 import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { setSwitches, type Switches } from '../devices/switches.ts';
 import { entryLine, showEntry } from '../records/audit.ts';
-import { limitCommands } from './limit-commands.ts';
-import { metadataCommands } from './metadata-commands.ts';
-import { providerCommands } from './provider-commands.ts';
-import { recordCommands } from './record-commands.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -38,7 +33,6 @@ const AUDIT_LIMIT = 100;
 
 /** The commands that need nothing but the database. */
 export const databaseCommands: Partial<Record<CommandName, Run>> = {
-  migrate: async () => ({ text: 'The database is up to date.', data: { migrated: true } }),
   'admin create-or-reset': createOrResetAdministrator,
   'user enable': (database, command) => switchUser(database, command, true),
   'user disable': (database, command) => switchUser(database, command, false),
@@ -48,15 +42,10 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
     switchDevice(database, command, { expiresAt: command.options.at ?? null }),
   'user reset-mfa': resetMfa,
   'user unlock': unlockUser,
-  ...recordCommands,
   'token create': createTokenFor,
   'token list': listAllTokens,
   'token revoke': revokeOneToken,
   'audit list': listAudit,
-  ...gatewayCommands,
-  ...limitCommands,
-  ...providerCommands,
-  ...metadataCommands,
 };
 
 async function createOrResetAdministrator(

@@ -24,8 +24,8 @@ import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
 import { includedRoutes, storedRoutes } from '../devices/routes.ts';
 import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
-import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
-import { noUser } from '../auth/accounts.ts';
+import { fixedIfAny } from '../configuration/fixed-if-any.ts';
+import { noUser } from '../auth/named-user.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
 import {
@@ -182,7 +182,7 @@ async function findDevice(
   const [row] = ids.length === 0 ? [] : await readDevices(database, { ids });
   if (row === undefined) throw noDevice(id);
   const stored = await readOrCreateConfiguration(database);
-  const configuration = effectiveConfiguration(stored, fixedSettingsOf(gateway.config));
+  const configuration = effectiveConfiguration(stored, await fixedIfAny(gateway.config));
   const included = await includedRoutes(database, configuration);
   const defaults = defaultSettings(configuration, gateway.config);
   const client = clientConfigOf(row, defaults, { ...gateway, included });

@@ -5,12 +5,12 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, emailKey, writeTransaction } from '../../models/index.ts';
-import { noUser } from '../auth/accounts.ts';
+import { noUser } from '../auth/named-user.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
 import { type Enrolled, enrolledFile, enrolMany, mailMany, readEmails } from '../enrolment/many.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
-import { type Mailer, mailerOf } from '../mail/mailer.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import { Counters } from '../process/counters.ts';
 import { createLog } from '../process/log.ts';
 import { messageOf } from '../process/message.ts';
@@ -41,7 +41,7 @@ async function enrol(
   const { file, createUser, hours = LINK_HOURS.default } = options;
   if ((operand === null) === (file === undefined))
     throw new Error('give the e-mail of one user, or --file with a list of e-mails');
-  const mailer = options.mail ? mailerFor(config) : null;
+  const mailer = options.mail ? await mailerFor(config) : null;
   const { emails, fault } = readEmails(operand ?? (await textOf(file ?? '', readStdin)));
   if (fault !== null) throw new Error(operand === null ? `${file} ${fault}` : fault);
   if (operand !== null && !createUser) await judgeThere(database, operand);
@@ -65,7 +65,8 @@ async function enrol(
 }
 
 /** The settings of this shell: those that a gateway shows to commands hold no secret. */
-function mailerFor(config: Config): Mailer {
+async function mailerFor(config: Config): Promise<Mailer> {
+  const { mailerOf } = await import('../mail/mailer.ts');
   const log = createLog(config, process.stderr);
   const mailer = mailerOf(config, { counters: new Counters(), log });
   if (mailer === null) throw new Error(`--mail ${NO_MAIL} in this shell`);

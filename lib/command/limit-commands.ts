@@ -1,7 +1,7 @@
 // The commands of limits: how much a device, or each device of a user, may get and send, and how
 // much a user may carry in a month. They are judged as the API judges them.
 
-import { lockUserOf } from '../auth/accounts.ts';
+import { lockUserOf } from '../auth/named-user.ts';
 import { deviceSchema } from '../devices/devices.ts';
 import type { DeviceValues } from '../devices/judge.ts';
 import { lockDevice } from '../devices/switches.ts';

@@ -15,7 +15,8 @@ import {
 import { type Faults, isFaultless } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { judgeEmailTaken, judgeUser, showUser, showUsers, userChanges } from '../users/users.ts';
-import { endWait, lockUserOf } from '../auth/accounts.ts';
+import { endWait } from '../auth/accounts.ts';
+import { lockUserOf } from '../auth/named-user.ts';
 import { readWaits } from '../auth/attempts.ts';
 import type { CommandName } from './grammar.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';

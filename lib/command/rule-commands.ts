@@ -17,8 +17,8 @@ import {
   type UserRow,
   writeTransaction,
 } from '../../models/index.ts';
-import { noUser } from '../auth/accounts.ts';
-import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
+import { noUser } from '../auth/named-user.ts';
+import { fixedIfAny } from '../configuration/fixed-if-any.ts';
 import { ApiError } from '../http/errors.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
 import { isUuid } from '../judge/fields.ts';
@@ -57,7 +57,7 @@ export const ruleCommands: Partial<Record<CommandName, Run>> = {
 /** What policy tests are judged by: what the running gateway has, where one runs. */
 export async function policyContextOf(config: Config, database: Database): Promise<PolicyContext> {
   const served = await servedConfig(config, database);
-  return { services: { config: served, database }, fixed: fixedSettingsOf(served) };
+  return { services: { config: served, database }, fixed: await fixedIfAny(served) };
 }
 
 /** Finds a user by e-mail. */

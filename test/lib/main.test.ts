@@ -90,6 +90,26 @@ test('a command that asks the gateway loads no database, no data plane and no re
   }
 });
 
+test('a command that works on the database loads its own file, and no gateway', async (t) => {
+  const loaded = await loadedBy(t, 'device', 'list');
+  t.true(loaded.includes('models/index.ts'));
+  t.deepEqual(
+    among(loaded, ['lib/command/']).filter((path) => path.endsWith('-commands.ts')),
+    ['lib/command/live-commands.ts', 'lib/command/device-commands.ts'],
+  );
+  const needless = [
+    ...REQUESTS,
+    'dataplane/gateway.ts',
+    'dataplane/worker.ts',
+    'lib/serve.ts',
+    'lib/imports/',
+    'lib/mail/',
+    'node_modules/nodemailer/',
+    'node_modules/bcrypt/',
+  ];
+  t.deepEqual(among(loaded, needless), []);
+});
+
 test('the start of the data plane waits for nothing that only requests need', async (t) => {
   const loaded = await loadedBy(t, 'serve');
   const at = loaded.indexOf('dataplane/gateway.ts');

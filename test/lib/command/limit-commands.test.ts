@@ -2,7 +2,8 @@
 
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands } from '../../../lib/command/commands.ts';
+import { limitCommands } from '../../../lib/command/limit-commands.ts';
+import { recordCommands } from '../../../lib/command/record-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { type Database, readAuditEntries, readDevices, readUsers } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
@@ -11,7 +12,9 @@ import { addDevice, addUser } from '../../support/database/records.ts';
 async function runLine(database: Database, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  return databaseCommands[parsed.command.words]!(database, parsed.command, async () => '');
+  const { command } = parsed;
+  const run = limitCommands[command.words] ?? recordCommands[command.words];
+  return run!(database, command, async () => '');
 }
 
 for (const kind of databaseKinds()) {

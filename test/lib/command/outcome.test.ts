@@ -1,8 +1,10 @@
 // Which of the tables of commands obeys: a line for each, and none that nobody obeys.
 
 import test from 'ava';
+import { commands, type CommandName } from '../../../lib/command/grammar.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { outcomeOf } from '../../../lib/command/outcome.ts';
+import type { Command } from '../../../lib/command/run.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { configOf, logInto } from '../../support/api/server.ts';
 
@@ -35,3 +37,33 @@ for (const [line, wanted] of Object.entries(lines))
     );
     t.regex(said, wanted);
   });
+
+/** Commands that need no database. */
+const elsewhere: readonly CommandName[] = [
+  'serve',
+  'check-config',
+  'pasta-options',
+  'doctor',
+  'explain',
+  'diagnose',
+  'capture',
+  'flows',
+  'refusals',
+  'traffic',
+];
+
+test('every command that works on the database is in the table of its file', async (t) => {
+  const database = await openDatabase(t, databaseKinds()[0] ?? 'sqlite');
+  const open = async () => Promise.reject(new Error('opened again'));
+  const rotation = { config: configOf(), database, open, log: logInto([]) };
+  const { command } = parseCommandLine(['migrate']) as { command: Command };
+  const operand = '/does/not/exist';
+  for (const words of Object.keys(commands) as CommandName[]) {
+    const asked = { ...command, words, operand, operands: [operand] };
+    const said = await outcomeOf(asked, rotation).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    t.is(said.startsWith('nothing obeys'), elsewhere.includes(words), `${words}: ${said}`);
+  }
+});

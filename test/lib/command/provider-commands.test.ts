@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands } from '../../../lib/command/commands.ts';
+import { providerCommands } from '../../../lib/command/provider-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import {
   type Database,
@@ -18,7 +18,7 @@ import { oidcEntry, samlEntry } from '../../support/auth/provider-entries.ts';
 async function runLine(database: Database, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(JSON.stringify(parsed));
-  const run = databaseCommands[parsed.command.words];
+  const run = providerCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no command of the database: ${line}`);
   return run(database, parsed.command, async () => '', {});
 }

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands } from '../../../lib/command/commands.ts';
+import { recordCommands } from '../../../lib/command/record-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { type Database, readAuditEntries, readDevices, readUsers } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
@@ -12,7 +12,7 @@ import { databaseKinds, openDatabase } from '../../support/database/databases.ts
 async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = databaseCommands[parsed.command.words];
+  const run = recordCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no command of the database: ${line}`);
   return run(database, parsed.command, async () => stdin);
 }
