@@ -97,13 +97,23 @@ export const joi: FieldRoot = Joi.extend({
 /** Options of every schema here. Strict schemas convert nothing; the others trim. */
 const preferences: Joi.ValidationOptions = {
   abortEarly: false,
-  messages: joiMessages,
+  // Read once: Joi would read every text again for every field.
+  messages: Object.fromEntries(
+    Object.entries(joiMessages).map(([code, text]) => [code, Joi.expression(text)]),
+  ) as unknown as Joi.LanguageMessages,
 };
 
 /** The fields of one resource. */
 export function resource(fields: Record<string, Joi.Schema>): Joi.ObjectSchema {
-  const judged = Object.entries(fields).map(([name, field]) => [name, field.prefs(preferences)]);
-  return joi.object(Object.fromEntries(judged));
+  return joi.object(fields);
+}
+
+/**
+ * A field of a resource with the messages for its faults. Setting them takes Joi as long as making
+ * ten fields, so the judge asks for it at the first use, and nobody else does.
+ */
+export function judged(field: Joi.Schema): Joi.Schema {
+  return field.prefs(preferences);
 }
 
 /** What `meta` says about a field, read from its description. */

@@ -3,7 +3,7 @@
 // database knows is judged later, and both are reported together. docs/api.md#values.
 
 import type Joi from 'joi';
-import { entryOf, type FieldMeta } from './fields.ts';
+import { entryOf, type FieldMeta, judged } from './fields.ts';
 import { atMostItems, messages } from './messages.ts';
 
 /** Messages of one field, or for a list of records those of each record, aligned with the input. */
@@ -91,7 +91,7 @@ function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description)
   const entry = entryOf(schema);
   return {
     name,
-    schema,
+    schema: judged(schema),
     type,
     isRequired,
     isNullable: (allow as unknown[]).includes(null),
