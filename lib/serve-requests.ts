@@ -19,9 +19,9 @@ import type { Followers } from './followers.ts';
 import { forgetHistory } from './history/keeping.ts';
 import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
 import { followCertificate } from './http/tls.ts';
+import type { Mailer } from './mail/mailer.ts';
 import { makeFirstAdministrator } from './installation/first-administrator.ts';
 import { showCredentials } from './installation/first-credentials.ts';
-import { mailerOf } from './mail/mailer.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { groupsHearer } from './policy/memberships.ts';
 import { Counters } from './process/counters.ts';
@@ -77,7 +77,7 @@ export async function serveRequests(
   const sampler = samplerOf({ database, gateway, gatewayId, log }, followers);
   const state = { isDraining: false };
   const shared = { config, database, log, counters: new Counters() };
-  const mails = mailerOf(config, shared);
+  const mails = await mailerFor(config, shared);
   if (mails !== null) undo.push(() => mails.stop());
   const server = createServer({
     ...shared,
@@ -111,6 +111,15 @@ export async function serveRequests(
   const certificate = followCertificate(config, server.listener, log);
   undo.push(async () => certificate.stop());
   return { server, reload: certificate.read };
+}
+
+/** Makes the sender of mails; most gateways have none, and load nothing of it. */
+async function mailerFor(
+  config: Config,
+  means: { counters: Counters; log: Log },
+): Promise<Mailer | null> {
+  if (config.smtpUrl === null) return null;
+  return (await import('./mail/mailer.ts')).mailerOf(config, means);
 }
 
 /** Logs how to sign in if no administrator can, for example after an import. */

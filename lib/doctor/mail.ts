@@ -2,13 +2,13 @@
 // sent.
 
 import type { Config } from '../../config/index.ts';
-import { greet } from '../mail/server.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 
 /** What comes of greeting the server; nothing where the settings name none. */
 export async function mail({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Finding[]> {
   if (smtpUrl === null) return [];
   const check = 'mail';
+  const { greet } = await import('../mail/server.ts');
   const { server, fault, isSafe } = await greet(smtpUrl);
   if (fault !== null) return [failed(check, `${server}: ${fault.text}`, fault.fix)];
   if (isSafe) return [ok(check, `${server} takes mails`)];

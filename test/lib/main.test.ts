@@ -116,4 +116,12 @@ test('the start of the data plane waits for nothing that only requests need', as
   t.true(at > 0 && loaded.indexOf('models/index.ts') > 0);
   t.deepEqual(among(loaded.slice(0, at), REQUESTS), []);
   t.true(loaded.indexOf('lib/server.ts') > at);
+  // Nothing in the settings asks for these.
+  const unasked = [
+    'lib/mail/',
+    'lib/api/openapi/document.ts',
+    'node_modules/nodemailer/',
+    'node_modules/@node-saml/',
+  ];
+  t.deepEqual(among(loaded, unasked), []);
 });
