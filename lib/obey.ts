@@ -6,7 +6,7 @@ import type { Worker } from 'node:worker_threads';
 import { type Config, describeConfig, type readConfig } from '../config/index.ts';
 import type { Command, Outcome } from './command/run.ts';
 import { messageOf } from './process/message.ts';
-import { complain, EXIT_FAILED, print } from './said.ts';
+import { complain, EXIT_FAILED, print } from './print.ts';
 
 /** A command that was typed, what the settings say of it, and the worker that already starts. */
 export interface Asked {

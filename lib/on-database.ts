@@ -20,7 +20,7 @@ import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { createLog, type Log } from './process/log.ts';
-import { complain, EXIT_FAILED, print } from './said.ts';
+import { complain, EXIT_FAILED, print } from './print.ts';
 
 /** How long a command waits for an answer of the database server. */
 const COMMAND_SILENCE_MS = 300_000;

@@ -195,8 +195,8 @@ export class CaptureStream extends Readable {
   }
 
   #commentOn(packet: CapturedPacket): Uint8Array {
-    const last = this.#last[packet.place]!;
-    if (last !== null && hasSameComment(last, packet)) return last.comment;
+    const last = this.#last[packet.place];
+    if (last != null && hasSameComment(last, packet)) return last.comment;
     const { reason, by, rule, flow, segmentBytes } = packet;
     const comment = this.#newCommentOn(packet);
     this.#last[packet.place] = { reason, by, rule, flow, segmentBytes, comment };
