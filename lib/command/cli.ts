@@ -7,6 +7,7 @@ import { type OptionName, optionTypes } from './options.ts';
 import { version } from '../process/version.ts';
 import { helpText, nounText, usageOf } from './help.ts';
 import type { Command, Options } from './run.ts';
+import { readTime } from '../judge/texts.ts';
 import { commandLine } from '../process/command-line.ts';
 import { messageOf } from '../process/message.ts';
 
@@ -221,9 +222,6 @@ function noTime(option: string, text: string | undefined): string {
 
 /** Reads a date or a time of ISO 8601, UTC where no zone is named; null when it is none. */
 function parseTime(text: string): Date | null {
-  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(text))
-    return null;
-  const hasZone = text.length === 10 || /(Z|[+-]\d\d:\d\d)$/.test(text);
-  const time = new Date(hasZone ? text : `${text}Z`);
-  return Number.isNaN(time.getTime()) ? null : time;
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return readTime(`${text}T00:00Z`);
+  return readTime(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
 }

@@ -7,7 +7,7 @@
 import Joi from 'joi';
 import { joiMessages } from './messages.ts';
 import { canonicalHost, judgeDnsServer, judgeEndpoint, readAddress, readCidr } from './network.ts';
-import { isUuid } from './texts.ts';
+import { isUuid, readTime } from './texts.ts';
 
 export { isReadableId, isUuid } from './texts.ts';
 
@@ -206,10 +206,6 @@ export function timestamp(description: string): Joi.Schema {
   return mark(text(description).isoDate(), { readOnly: true, json: { pattern } });
 }
 
-/** A time with its zone, RFC 3339. */
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-const DAYS = /^(\d{4}-\d\d-\d\d)/;
-
 /** A point in time that is sent: RFC 3339. */
 export function moment(description: string): TextSchema {
   const schema = text(description).custom(
@@ -217,15 +213,6 @@ export function moment(description: string): TextSchema {
     'time',
   ) as TextSchema;
   return mark(schema, { json: { format: 'date-time' } });
-}
-
-/** Reads a time; null for what is none, the 30th of February too. */
-function readTime(value: string): Date | null {
-  if (value.length > 64 || !TIME.test(value)) return null;
-  const read = new Date(value);
-  if (Number.isNaN(read.getTime())) return null;
-  const [day = ''] = DAYS.exec(value) ?? [];
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? read : null;
 }
 
 /** The id of another record; in lower case, as ids are kept. */

@@ -1,5 +1,5 @@
-// What a text is: an id, an address, an endpoint. It loads no schema and no database, so that a
-// command that asks the gateway is there at once.
+// What a text is: an id, an address, an endpoint, a time. It loads no schema and no database, so
+// that a command that asks the gateway is there at once.
 
 import { isIP, isIPv6, SocketAddress } from 'node:net';
 
@@ -32,4 +32,19 @@ function canonical(address: string): string {
 /** Text of an endpoint: `192.0.2.1:51820`, `[2001:db8::1]:51820`. */
 export function endpointText(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** A time with its zone, RFC 3339. */
+const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+const END_OF_TIMES_MS = Date.UTC(10_000, 0, 1);
+
+/**
+ * Reads a time of RFC 3339; null for what is none, the 30th of February too, and for years before
+ * 1970 or after 9999 in UTC: no answer and no column of a database has room for all of those.
+ */
+export function readTime(text: string): Date | null {
+  const [, day = ''] = text.length > 64 ? [] : (TIME.exec(text) ?? []);
+  const time = new Date(day === '' ? Number.NaN : text);
+  if (!(time.getTime() >= 0 && time.getTime() < END_OF_TIMES_MS)) return null;
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? time : null;
 }

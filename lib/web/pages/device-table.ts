@@ -5,6 +5,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { Devices } from '../../devices/devices.ts';
+import { readTime } from '../../judge/texts.ts';
 import { saveChanges } from '../../records/writes.ts';
 import { lockDevice, type Switches, switchValues } from '../../devices/switches.ts';
 import {
@@ -113,9 +114,8 @@ export function switchesIn(request: Request): Switches | null {
     default: {
       const text = textOf(request, 'expires_at').trim();
       if (text === '') return { expiresAt: null };
-      const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text);
-      const time = new Date(`${text}Z`);
-      return isTime && !Number.isNaN(time.getTime()) ? { expiresAt: time } : null;
+      const expiresAt = readTime(`${text}Z`);
+      return expiresAt === null ? null : { expiresAt };
     }
   }
 }

@@ -130,6 +130,8 @@ const bad: [line: string, complaint: RegExp][] = [
   ['rule delete --id a --force', /^--force is not an option of rule delete/],
   ['device enable', /--id is missing; usage: postern device enable --id ID/],
   ['device expire --id 0190', /--at is missing; usage: postern device expire --id ID --at T/],
+  ['device expire --id 0190 --at 9999-12-31T23:59:59-10:00', /--at takes a time such as/],
+  ['device expire --id 0190 --at 2026-02-30', /--at takes a time such as/],
   ['device expire --id 0190 --at soon', /--at takes a time such as .*, not "soon"; or never/],
   ['token create --name x', /--email is missing; usage: postern token create --email E --name N/],
   [

@@ -10,6 +10,7 @@ import {
   isReadableId,
   isSameAddress,
   isUuid,
+  readTime,
 } from '../../../lib/judge/texts.ts';
 
 const UUID = randomUUID();
@@ -43,4 +44,32 @@ test('an endpoint has brackets where an address has colons', (t) => {
   t.is(endpointText('192.0.2.1', 51_820), '192.0.2.1:51820');
   t.is(endpointText('2001:db8::1', 1), '[2001:db8::1]:1');
   t.is(endpointText('fe80::1%eth0', 1), '[fe80::1%eth0]:1');
+});
+
+test('a time has a zone, is in the calendar, and has four digits for its year in UTC', (t) => {
+  const good: [string, string][] = [
+    ['2026-11-25T10:00Z', '2026-11-25T10:00:00.000Z'],
+    ['2026-11-25T10:00:00.5+02:00', '2026-11-25T08:00:00.500Z'],
+    ['1970-01-01T01:00:00+01:00', '1970-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+    ['2024-02-29T23:59:59-14:00', '2024-03-01T13:59:59.000Z'],
+  ];
+  for (const [text, time] of good) t.is(readTime(text)?.toISOString(), time, text);
+  const bad = [
+    '',
+    'noon',
+    '2026-11-25',
+    '2026-11-25T10:00',
+    '2026-02-30T10:00Z',
+    '2026-11-25T25:00Z',
+  ];
+  const outside = [
+    '9999-12-31T23:59:59-10:00',
+    '1970-01-01T00:30:00+01:00',
+    '0000-01-01T00:00:00+10:00',
+    '0099-06-01T00:00:00Z',
+    '+010000-01-01T00:00:00Z',
+    `2026-11-25T10:00:00.${'0'.repeat(64)}Z`,
+  ];
+  for (const text of [...bad, ...outside]) t.is(readTime(text), null, text);
 });
