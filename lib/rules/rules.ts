@@ -223,6 +223,8 @@ export class Rules implements Collection<RuleValues> {
       'user_id',
       'group_id',
       'action',
+      'starts_at',
+      'ends_at',
     ].every((name) => faults[name] === undefined);
     if (!isReadable || row.destination === '' || !isOn(row))
       return { rivals: [], others: [], shadow: null, shadowed: [] };

@@ -224,6 +224,11 @@ for (const kind of firstKind()) {
     t.is(refused.status, 422);
     t.regex(refused.text, /value="2999-01-01T07:00"/);
     t.true(refused.text.includes('The end must be after the start'));
+    for (const starts_at of ['x', 'tomorrow', '2026-02-30T10:00', '99999-12-31T23:59']) {
+      const unreadable = await admin.post('/rules/new', { ...typed, starts_at });
+      t.is(unreadable.status, 422, starts_at);
+      t.regex(unreadable.text, /field-starts_at-fault/);
+    }
     await admin.post(`/rules/${rule.id}`, { ...typed, starts_at: '', ends_at: '2026-01-01T00:00' });
     t.is((await rule.reload()).starts_at, null);
     t.true((await admin.get('/rules')).text.includes('Its end is over, so it decides nothing.'));
