@@ -5,11 +5,13 @@
 import {
   type Database,
   ENABLED,
+  isLastAdministrator,
   lockScopes,
   type Transaction,
   type User,
   writeTransaction,
 } from '../../models/index.ts';
+import { messages } from '../judge/messages.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
 import { findByEmail, lockUserOf } from './named-user.ts';
@@ -155,6 +157,9 @@ export async function setUserEnabled(
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const user = await lockUserOf(database, email, transaction);
+    const isGoing = !isEnabled && user.disabled_at === null;
+    if (isGoing && (await isLastAdministrator(database, user, transaction)))
+      throw new Error(`${user.email}: ${messages.lastAdministratorServes}`);
     await user.update(switchedUser(user, isEnabled), { transaction });
   });
 }

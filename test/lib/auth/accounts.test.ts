@@ -41,6 +41,13 @@ for (const kind of databaseKinds()) {
     await t.throwsAsync(setUserEnabled(database, 'bob@example.com', true), {
       message: /no user bob/,
     });
+    const chief = await addUser(database, { email: 'chief@example.com', role: 'admin' });
+    const disable = () => setUserEnabled(database, chief.email, false);
+    const message = 'chief@example.com: the last administrator cannot be disabled';
+    await t.throwsAsync(disable(), { message });
+    await addUser(database, { email: 'deputy@example.com', role: 'admin' });
+    await disable();
+    await t.notThrowsAsync(disable(), 'already disabled');
   });
 
   test(`${kind}: an administrator is made, or made of the user who has the e-mail`, async (t) => {

@@ -41,7 +41,10 @@ for (const kind of databaseKinds()) {
     [
       'user is disabled',
       401,
-      ({ database }: TestServer) => setUserEnabled(database, ADMIN_EMAIL, false),
+      async ({ database }: TestServer) => {
+        await addPerson(database, 'deputy@example.com', { role: 'admin' });
+        await setUserEnabled(database, ADMIN_EMAIL, false);
+      },
     ],
     [
       'user administers no more',
