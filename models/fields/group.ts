@@ -12,7 +12,7 @@ export const GROUPS_OF_USER_MAX = 16;
 /** The most characters of the name of a group. */
 export const GROUP_NAME_CHARACTERS_MAX = 255;
 /** Characters of a name that nobody sees, such as those that turn the direction of what follows. */
-export const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+export const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** The name of a group that a text means: of two texts that look alike by Unicode, one is kept. */
 export function groupNameOf(text: string): string {

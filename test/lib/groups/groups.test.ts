@@ -34,7 +34,9 @@ for (const kind of databaseKinds()) {
     t.deepEqual((await post(composed)).body.errors, { name: ['has already been taken'] });
     const found = await send('GET', `${GROUPS}?name=${encodeURIComponent(decomposed)}`);
     t.is(found.body.data.length, 1);
-    for (const unseen of ['\u202e', '\u200b', '\u2028', '\u0007', '\ufeff']) {
+    const marks = ['\u202e', '\u200b', '\u2028', '\u0007', '\ufeff'];
+    const blanks = ['\u3164', '\u2800', '\u115f', '\u034f', '\ufe0f', '\u{e0020}'];
+    for (const unseen of [...marks, ...blanks]) {
       const { status, body } = await post(`a${unseen}b`);
       t.is(status, 422);
       t.deepEqual(body.errors, {
