@@ -66,6 +66,11 @@ const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id =
 const hasUnusedLink = (further: string): string =>
   `EXISTS (SELECT 1 FROM one_time_links WHERE one_time_links.user_id = users.id
     AND one_time_links.purpose = 'enrolment' AND one_time_links.used_at IS NULL ${further})`;
+/** Rules in the order in which the packet filter asks them (docs/packets.md#the-packet-filter). */
+const AS_ASKED = `CASE WHEN rules.user_id IS NOT NULL THEN 0
+  WHEN rules.group_id IS NOT NULL THEN 1 ELSE 2 END, rules.user_id,
+  CASE WHEN rules.port_type IS NULL AND rules.protocol IS NULL THEN 2 ELSE 0 END, rules.action,
+  rules.inserted_at, rules.id`;
 const PLACES: Readonly<Record<Searchable, Place>> = {
   users: {
     join: '',
@@ -120,7 +125,7 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       'users.email',
       'user_groups.name',
     ],
-    order: 'rules.inserted_at, rules.id',
+    order: AS_ASKED,
     states: {
       accept: "rules.action = 'accept'",
       drop: "rules.action = 'drop'",

@@ -110,6 +110,12 @@ for (const kind of databaseKinds()) {
     const team = await addRule(database, { destination: '9.0.0.0/8', group_id: group.id });
     t.deepEqual(await rules('engineer'), [team.id]);
     t.is(await countFound(database, 'rules', { text: 'engineer' }), 1);
+    // As they are asked: of the owner, of groups, of everyone; with ports first; accept first.
+    const open = await addRule(database, { destination: '8.0.0.0/8', action: 'accept' });
+    const ports = { port_type: 'tcp', port_start: 1, port_end: 1 } as const;
+    const port = await addRule(database, { destination: '8.0.0.0/8', ...ports });
+    const asked = [rule, team, port, open, everyones].map(({ id }) => id);
+    t.deepEqual(await rules(''), asked);
     t.deepEqual(await searchIds(database, 'api_tokens', ALL), []);
     t.deepEqual([...(await countDevices(database, [ann.id, 'x']))], [[ann.id, 1]]);
     t.is((await countDevices(database, [])).size, 0);
