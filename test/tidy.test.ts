@@ -85,6 +85,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/on-demand.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/start-worker.ts': 'test/dataplane/worker-link.test.ts',
   'lib/auth/named-user.ts': 'test/lib/auth/accounts.test.ts',
+  'lib/http/node-http.ts': 'test/lib/main.test.ts',
   'lib/followers.ts': 'test/lib/serve.test.ts',
   'lib/rules/field-pairs.ts': 'test/lib/rules/rules.test.ts',
   'lib/web/parts/rule-form.ts': 'test/lib/web/pages/rules.test.ts',

@@ -1,12 +1,13 @@
 // How commands ask the gateway that runs on this host: the API, at the socket in DATA_DIR.
 
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import type { Faults } from '../judge/judge.ts';
 import { isAddress, isSameAddress, isUuid } from '../judge/texts.ts';
 import { localSocketPath } from '../http/local-socket.ts';
+import { request } from '../http/node-http.ts';
 import { commandLine } from '../process/command-line.ts';
 import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
 

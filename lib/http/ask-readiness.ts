@@ -1,10 +1,11 @@
 // Asks the gateway on this machine whether it serves, by the settings that it has. A health check
 // runs this, so it loads no more than it needs.
 
-import { request as requestHttp, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
+import { request as requestHttp } from './node-http.ts';
 
 const TIMEOUT_MS = 4_000;
 

@@ -3,12 +3,13 @@
 // in the form of errors.ts, and counted.
 
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import type { Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Counters } from '../process/counters.ts';
 import { BODY_PACE, type BodyPace, paceBodies } from './body-pace.ts';
 import { addressScope } from './client-address.ts';
+import { createServer, ServerResponse, STATUS_CODES } from './node-http.ts';
 import type { Certificate } from './tls.ts';
 
 /** Limits of one listener. */

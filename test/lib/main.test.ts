@@ -12,10 +12,17 @@ import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
 import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Writes the address of every module that is loaded into a file, in the order of loading. */
+const ROOT_URL = `file://${ROOT}/`;
+/** Writes the address of every module that is loaded into a file, in the order of loading. At the end
+ * it adds the client behind `fetch`, if Node loaded that. */
 const HOOK = `
   import { registerHooks } from 'node:module';
   import { appendFileSync } from 'node:fs';
+  const FETCH = 'internal/deps/undici/undici';
+  process.on('exit', () => {
+    if (process.moduleLoadList.includes('NativeModule ' + FETCH))
+      appendFileSync(process.env.LOADED_FILE, '${ROOT_URL}' + FETCH);
+  });
   registerHooks({
     load(url, context, next) {
       appendFileSync(process.env.LOADED_FILE, url + '\\n');
@@ -47,8 +54,8 @@ async function loadedBy(t: ExecutionContext, ...words: string[]): Promise<string
   await once(child, 'close');
   return readFileSync(file, 'utf8')
     .split('\n')
-    .filter((url) => url.startsWith(`file://${ROOT}/`))
-    .map((url) => url.slice(`file://${ROOT}/`.length));
+    .filter((url) => url.startsWith(ROOT_URL))
+    .map((url) => url.slice(ROOT_URL.length));
 }
 
 /** Those of the modules that are in one of the places. */
@@ -58,6 +65,7 @@ function among(loaded: readonly string[], places: readonly string[]): string[] {
 
 /** What costs most to load. */
 const DATABASE = ['models/', 'node_modules/sequelize/', 'node_modules/sqlite3/'];
+const FETCH = 'internal/deps/undici/';
 const REQUESTS = [
   'lib/server.ts',
   'lib/api/',
@@ -88,7 +96,11 @@ test('a command that asks the gateway loads no database, no data plane and no re
   ]) {
     const loaded = await loadedBy(t, ...words);
     t.true(loaded.includes('lib/command/ask-gateway.ts'));
-    t.deepEqual(among(loaded, [...DATABASE, ...REQUESTS, 'dataplane/']), [], words.join(' '));
+    t.deepEqual(
+      among(loaded, [...DATABASE, ...REQUESTS, 'dataplane/', FETCH]),
+      [],
+      words.join(' '),
+    );
   }
 });
 
@@ -122,6 +134,7 @@ test('the start of the data plane waits for nothing that only requests need', as
   const unasked = [
     'lib/mail/',
     'lib/api/openapi/document.ts',
+    FETCH,
     'node_modules/nodemailer/',
     'node_modules/@node-saml/',
   ];
