@@ -74,7 +74,7 @@ export class Groups {
     return this.#context.writes.run(request, {
       scopes: { configuration: true },
       judge: async (transaction) => {
-        const present = await lockRecord(this.#database.models.Group, id, transaction);
+        const present = await lockRecord(this.#database.models.Group, id, transaction, faults);
         const row = columnsSent(groupFields, values);
         const found = { ...faults };
         await judgeName(this.#database, row, present.id, found, transaction);

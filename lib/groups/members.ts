@@ -114,7 +114,7 @@ export class Members {
       // All changes of members hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
       judge: async (transaction) => {
-        const group = await lockRecord(this.#database.models.Group, groupId, transaction);
+        const group = await lockRecord(this.#database.models.Group, groupId, transaction, faults);
         const plan = await planMembers(this.#database, group, values, { ...faults }, transaction);
         return { plan, failing: await guardMembers(this.#context, plan, force, transaction) };
       },

@@ -135,7 +135,8 @@ export class PolicyTests implements Collection<PolicyTestValues> {
   async update(request: Request, id: string, input: Judged<PolicyTestValues>): Promise<Shown> {
     const test = await this.#context.writes.run(request, {
       judge: async (transaction) => {
-        const present = await lockRecord(this.#database.models.PolicyTest, id, transaction);
+        const { PolicyTest: tests } = this.#database.models;
+        const present = await lockRecord(tests, id, transaction, input.faults);
         const row = merge(input.values, present);
         refuseFaults(await judgeContent(this.#database, { input, row }, transaction));
         return { present, row };

@@ -7,12 +7,12 @@ import type Joi from 'joi';
 import type { Model, ModelStatic, Selection, Transaction } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isUuid } from '../judge/fields.ts';
-import type { Judge, Judged } from '../judge/judge.ts';
+import type { Faults, Judge, Judged } from '../judge/judge.ts';
 import type { Shared } from '../process/shared.ts';
 import type { FixedSettings } from './effective-configuration.ts';
 import type { Recall, Source } from './recall.ts';
 import type { Shown } from './shown.ts';
-import type { RunsWrites } from './writes.ts';
+import { refuseFaults, type RunsWrites } from './writes.ts';
 
 /**
  * How long a list may be remembered that shows what gateways observe: they report it once a second,
@@ -55,17 +55,22 @@ export interface Listed {
   list(selection: Selection): Promise<Shown[]>;
 }
 
-/** Reads and locks the record with the id of a path. Throws `not_found` where there is none. */
+/**
+ * Reads and locks the record with the id of a path. Where there is none, throws the faults of the
+ * body if they are given, else `not_found`. docs/api.md#order-of-judgement.
+ */
 export async function lockRecord<Row extends Model>(
   table: ModelStatic<Row>,
   id: string,
   transaction: Transaction,
+  faults: Faults = {},
 ): Promise<Row> {
   const row = isUuid(id)
     ? await table.findByPk(id.toLowerCase(), { transaction, lock: true })
     : null;
-  if (row === null) throw new ApiError('not_found');
-  return row;
+  if (row !== null) return row;
+  refuseFaults(faults);
+  throw new ApiError('not_found');
 }
 
 /** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */
