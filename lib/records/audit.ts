@@ -13,6 +13,7 @@ import {
 import { isUuid } from '../judge/fields.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
+import { inWords } from './audit-names.ts';
 import { type Shown, showTime } from './shown.ts';
 
 const DAY_MS = 86_400_000;
@@ -36,17 +37,18 @@ export function idInTrail(id: string): string {
 
 /** An entry as programs get it. */
 export function showEntry(entry: AuditEntry): Shown {
+  const { actor, kind, changes } = inWords(entry);
   return {
     id: entry.id,
     happened_at: showTime(entry.happened_at),
-    actor: entry.actor,
+    actor,
     user_id: entry.user_id,
     email: entry.email,
     token_id: entry.token_id,
     action: entry.action,
-    kind: entry.kind,
+    kind,
     record_id: entry.record_id,
-    changes: entry.changes,
+    changes,
     request_id: entry.request_id,
     address: entry.address,
   };
@@ -54,13 +56,14 @@ export function showEntry(entry: AuditEntry): Shown {
 
 /** An entry as a line for people: when, who, from where, what, and the names of the fields. */
 export function entryLine(entry: AuditEntry): string {
+  const { actor, kind, changes } = inWords(entry);
   return [
     entry.happened_at.toISOString(),
-    entry.email ?? entry.actor,
+    entry.email ?? actor,
     entry.address ?? '-',
-    `${entry.kind} ${entry.action}`,
+    `${kind} ${entry.action}`,
     entry.record_id,
-    Object.keys(entry.changes).join(' '),
+    Object.keys(changes).join(' '),
   ].join('\t');
 }
 

@@ -6,6 +6,7 @@ import { readAuditEntries } from '../../../models/index.ts';
 import { joi, mark, moment, recordId, resource, text, timestamp } from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
 import { idInTrail, showEntry } from '../../records/audit.ts';
+import { storedWords } from '../../records/audit-names.ts';
 import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
@@ -26,12 +27,12 @@ export const auditParameters = resource({
 export const auditFields = resource({
   id: recordId('Names the entry.'),
   happened_at: timestamp('When it happened.'),
-  actor: shown('In whose name: `user`, or a part of Postern, such as `gateway`.'),
+  actor: shown('In whose name: `user`, or a part of Postern, such as `gateway` or `command_line`.'),
   user_id: recordId('The user; null: it was no user.').allow(null),
   email: shown('The e-mail of the user, as it was then.').allow(null),
   token_id: recordId('The API token that was used; null: none was.').allow(null),
   action: shown('What was done.'),
-  kind: shown('The kind of the record.'),
+  kind: shown('The kind of the record, such as `device` or `api_token`.'),
   record_id: shown('The record.'),
   changes: mark(
     joi.object().description('By field: `from` and `to`; of a secret only that it `changed`.'),
@@ -59,9 +60,8 @@ export function auditRoutes({ services }: ApiContext): ServerRoute[] {
       const { values, limit, sent } = readIdPage(url.search, judgeAsked);
       const { cursor, record_id: recordId, who, action, kind, since, until } = values;
       const found = await readAuditEntries(services.database, {
-        ...(who == null ? {} : { who }),
+        ...storedWords({ who, kind }),
         ...(action == null ? {} : { action }),
-        ...(kind == null ? {} : { kind }),
         ...(recordId == null ? {} : { recordId: idInTrail(recordId) }),
         ...(since == null ? {} : { since }),
         ...(until == null ? {} : { until }),

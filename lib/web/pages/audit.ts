@@ -1,5 +1,5 @@
 // The audit log, for administrators: the newest entries first, filtered by who, what, which record
-// and when. Values are shown as they were written; the audit trail holds no secrets.
+// and when. The audit trail holds no secrets.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../../models/index.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { idInTrail } from '../../records/audit.ts';
+import { inWords, storedWords } from '../../records/audit-names.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -24,12 +25,12 @@ const KINDS = [
   'rule',
   'policy_test',
   'configuration',
-  'token',
+  'api_token',
   'identity',
   'trusted_provider',
   'identity_provider',
   'saml_metadata',
-  'second factor',
+  'second_factor',
   'secret',
 ];
 const ACTIONS = [
@@ -99,9 +100,8 @@ function selectionOf({ who, action, kind, record, since, until }: Filters) {
   const from = readDay(since);
   const to = readDay(until);
   const selection: Partial<AuditSelection> = {
-    ...(who === '' ? {} : { who }),
+    ...storedWords({ who: who === '' ? undefined : who, kind: kind === '' ? undefined : kind }),
     ...(action === '' ? {} : { action }),
-    ...(kind === '' ? {} : { kind }),
     ...(record === '' ? {} : { recordId: idInTrail(record) }),
     ...(from === null ? {} : { since: from }),
     // The day itself is included.
@@ -129,19 +129,20 @@ function choices(words: readonly string[], chosen: string): [string, string][] {
 
 function entryView(entry: AuditEntry): object {
   const page = PAGES[entry.kind];
+  const { actor, kind, changes } = inWords(entry);
   return {
     id: entry.id,
     time: entry.happened_at.toISOString(),
-    who: entry.email ?? entry.actor.replaceAll('_', ' '),
+    who: entry.email ?? actor.replaceAll('_', ' '),
     whoHref: entry.user_id === null ? null : `/users/${entry.user_id}`,
     byToken: entry.token_id !== null,
     address: entry.address,
-    what: `${entry.kind.replaceAll('_', ' ')}: ${entry.action}`,
+    what: `${kind.replaceAll('_', ' ')}: ${entry.action}`,
     recordId: entry.record_id,
     recordHref: page === undefined || entry.action === 'delete' ? null : page + entry.record_id,
     recordQuery: `${AUDIT}?${new URLSearchParams({ record: entry.record_id }).toString()}`,
     requestId: entry.request_id,
-    changes: Object.entries(entry.changes).map(([name, change]) => ({
+    changes: Object.entries(changes).map(([name, change]) => ({
       name,
       ...changeView(change),
     })),

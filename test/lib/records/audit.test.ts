@@ -162,14 +162,18 @@ for (const kind of databaseKinds()) {
     t.deepEqual(
       lines.map(([, ...rest]) => rest.toSpliced(3, 1)),
       [
-        ['command line', '-', 'user create', 'email role password'],
-        ['command line', '-', 'token create', 'user_id name scopes expires_at'],
-        ['command line', '-', 'user update', 'disabled_at disabled_by'],
-        ['command line', '-', 'token delete', 'user_id name scopes expires_at'],
+        ['command_line', '-', 'user create', 'email role password'],
+        ['command_line', '-', 'api_token create', 'user_id name scopes expires_at'],
+        ['command_line', '-', 'user update', 'disabled_at disabled_by'],
+        ['command_line', '-', 'api_token delete', 'user_id name scopes expires_at'],
       ],
     );
     t.false(JSON.stringify(data).includes(made.text));
-    t.like((data as object[])[1], { kind: 'token', record_id: id, actor: 'command line' });
+    t.like((data as object[])[1], {
+      kind: 'api_token',
+      record_id: id,
+      actor: 'command_line',
+    });
     const later = new Date(Date.now() + 60_000).toISOString();
     t.is((await runLine(database, `audit list --since ${later}`)).text, '');
     const all = await runLine(database, 'audit list --since 2020-01-01');

@@ -1,6 +1,7 @@
 // The audit trail over the API: what is answered of an entry, filters, pages, and what is refused.
 
 import test from 'ava';
+import { actAs, COMMAND_LINE, noteAction, writeTransaction } from '../../../../models/index.ts';
 import { ADMIN_EMAIL, openServer } from '../../../support/api/server.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 
@@ -64,6 +65,52 @@ for (const kind of databaseKinds()) {
     for (const nothing of [`until=${since}`, 'who=nobody', 'record_id=x', 'kind=Rule', 'action=x'])
       t.deepEqual((await send('GET', `${AUDIT}?${nothing}`)).body, { data: [] }, nothing);
     t.true((await send('GET', AUDIT)).body.data.length > 5);
+  });
+
+  test(`${kind}: an entry has the names and values that the API has`, async (t) => {
+    const { send, adminId, database } = await openServer(t, kind);
+    const api_token = { name: 'ci', scopes: ['read', 'capture'] };
+    const made = (await send('POST', '/v0/api_tokens', { body: { api_token } })).body.data;
+    for (const query of ['kind=api_token', 'kind=token']) {
+      const { data } = (await send('GET', `${AUDIT}?${query}&record_id=${made.id}`)).body;
+      t.is(data[0].kind, 'api_token');
+      t.deepEqual(data[0].changes.scopes, { to: api_token.scopes });
+      t.deepEqual(data[0].changes.expires_at, { to: made.expires_at });
+    }
+    const device = {
+      user_id: adminId,
+      public_key: Buffer.alloc(32, 9).toString('base64'),
+      ends_at: '2030-01-01T00:00:00Z',
+      enabled: false,
+    };
+    const { id, ends_at } = (await send('POST', '/v0/devices', { body: { device } })).body.data;
+    const [{ changes }] = (await send('GET', `${AUDIT}?record_id=${id}`)).body.data;
+    t.deepEqual(changes.ends_at, { to: ends_at });
+    t.deepEqual(changes.enabled, { to: false });
+    t.is(changes.expires_at, undefined);
+    await writeTransaction(database, async (transaction) => {
+      actAs(transaction, COMMAND_LINE);
+      noteAction(transaction, { action: 'sign out', kind: 'user', recordId: adminId });
+    });
+    for (const who of ['command_line', 'command%20line']) {
+      const { data } = (await send('GET', `${AUDIT}?who=${who}`)).body;
+      t.is(data.length, 1, who);
+      t.is(data[0].actor, 'command_line');
+    }
+  });
+
+  test(`${kind}: a time long ago is that time`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const rule = { destination: '10.0.0.1', ends_at: '1066-10-14T00:00:00Z' };
+    const { id } = (await send('POST', '/v0/rules', { body: { rule } })).body.data;
+    const patched = { ends_at: '0099-06-01T00:00:00Z' };
+    const { data } = (await send('PATCH', `/v0/rules/${id}`, { body: { rule: patched } })).body;
+    t.is(data.ends_at, '0099-06-01T00:00:00.000000Z');
+    t.is((await send('GET', `/v0/rules/${id}`)).body.data.ends_at, data.ends_at);
+    await send('DELETE', `/v0/rules/${id}`);
+    const [entry] = (await send('GET', `${AUDIT}?record_id=${id}`)).body.data;
+    t.is(entry.action, 'delete');
+    t.deepEqual(entry.changes.ends_at, { from: data.ends_at });
   });
 
   test(`${kind}: what cannot be read is refused by name`, async (t) => {
