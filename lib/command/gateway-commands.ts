@@ -17,8 +17,8 @@ export const gatewayCommands: Partial<Record<CommandName, Run>> = {
 async function list(database: Database): Promise<Outcome> {
   const revision = await currentRevision(database);
   const rows = await listGateways(database, { afterId: null, limit: LISTED_MAX });
-  const now = Date.now();
-  const data = rows.map((row) => showGateway(row, revision, now));
+  const seen = { revision, nowMs: Date.now(), here: null };
+  const data = rows.map((row) => showGateway(row, seen));
   const lines = rows.map((row, i) => [
     row.id,
     row.name,

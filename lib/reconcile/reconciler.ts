@@ -33,6 +33,8 @@ const STUCK_MS = 3_000;
 const HEARTBEAT_MS = 5_000;
 /** The least time between two beats, however often something changes. */
 const EARLY_BEAT_MS = 500;
+/** The least time between two beats while this process writes. */
+const BUSY_BEAT_MS = 1_000;
 const PRUNE_MS = 60_000;
 /** How often it is read what users with a quota carried, at all gateways. */
 const USAGE_MS = 2_000;
@@ -406,11 +408,10 @@ export class Reconciler {
       await this.#beat(nowMs);
       await this.#neighbours.meet(nowMs);
     } else if (
-      !wasRung &&
-      sinceBeatMs >= EARLY_BEAT_MS &&
+      sinceBeatMs >= (wasRung ? BUSY_BEAT_MS : EARLY_BEAT_MS) &&
       this.#recordedRevision !== this.#appliedRevision
     )
-      // Another process made the change, and a command waits until it reads that we obey it.
+      // A command waits until it reads that we obey its change; other gateways show what we obey.
       await this.#beat(nowMs);
     const arrivals = await this.#neighbours.arrivals(nowMs);
     if (arrivals.size > 0) {

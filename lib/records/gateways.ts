@@ -3,8 +3,35 @@
 import { type Gateway, GATEWAY_ALIVE_MS } from '../../models/index.ts';
 import { showTime, type Shown } from './shown.ts';
 
-/** A gateway as it is shown, where `revision` is the latest one and `nowMs` Unix time. */
-export function showGateway(row: Gateway, revision: number, nowMs: number): Shown {
+/** The gateway of this process: what others only read of its last heartbeat, it knows. */
+export interface GatewayHere {
+  readonly id: string;
+  readonly appliedRevision: number;
+}
+
+/** What is known when gateways are shown. */
+export interface GatewaysSeen {
+  /** The latest revision of the database. */
+  readonly revision: number;
+  /** Unix time. */
+  readonly nowMs: number;
+  /** Null: this process is no gateway. */
+  readonly here: GatewayHere | null;
+}
+
+/** What the services of a server say of the gateway of this process. */
+export function gatewayHere({ explaining, watched }: ServesHere): GatewayHere | null {
+  if (explaining === undefined || watched === undefined) return null;
+  return { id: explaining.id, appliedRevision: watched.reconciler().appliedRevision };
+}
+
+interface ServesHere {
+  readonly explaining?: { readonly id: string };
+  readonly watched?: { readonly reconciler: () => { readonly appliedRevision: number } };
+}
+
+/** A gateway as it is shown. docs/api.md#gateways. */
+export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSeen): Shown {
   const { id, name, public_key, started_at, seen_at, applied_revision, settings } = row;
   return {
     id,
@@ -13,7 +40,7 @@ export function showGateway(row: Gateway, revision: number, nowMs: number): Show
     started_at: showTime(started_at),
     seen_at: showTime(seen_at),
     running: nowMs - seen_at.getTime() < GATEWAY_ALIVE_MS,
-    up_to_date: Number(applied_revision) >= revision,
+    up_to_date: (row.id === here?.id ? here.appliedRevision : Number(applied_revision)) >= revision,
     settings: settings === null ? null : (JSON.parse(settings) as object),
   };
 }

@@ -5,7 +5,7 @@ import type { ServerRoute } from '@hapi/hapi';
 import { currentRevision, type Gateway, listGateways } from '../../../models/index.ts';
 import { joi, mark, recordId, resource, text, timestamp } from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
-import { showGateway } from '../../records/gateways.ts';
+import { gatewayHere, showGateway } from '../../records/gateways.ts';
 import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
@@ -51,8 +51,8 @@ export function gatewayRoutes({ services }: ApiContext): ServerRoute[] {
         afterId: values.cursor ?? null,
         limit: limit + 1,
       });
-      const now = Date.now();
-      const show = (row: Gateway) => showGateway(row, revision, now);
+      const seen = { revision, nowMs: Date.now(), here: gatewayHere(services) };
+      const show = (row: Gateway) => showGateway(row, seen);
       return answerIdPage(h, services, { path: PATH, sent, limit }, { found, show });
     }),
   ];

@@ -3,7 +3,13 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { currentRevision, type Gateway, listGateways } from '../../../models/index.ts';
-import { type GatewayState, showGateway, stateOf } from '../../records/gateways.ts';
+import {
+  gatewayHere,
+  type GatewaysSeen,
+  type GatewayState,
+  showGateway,
+  stateOf,
+} from '../../records/gateways.ts';
 import { adminPage } from '../kit/route.ts';
 import { pageById } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -33,19 +39,20 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
   const { records, pages } = await pageById(request, GATEWAYS, (afterId, limit) =>
     listGateways(database, { afterId, limit }),
   );
-  const now = Date.now();
+  const here = gatewayHere(web.services);
+  const seen = { revision, nowMs: Date.now(), here };
   return web.pages.show(request, h, 'gateways', {
     title: 'Gateways',
     gateways: records.map((row) => ({
-      ...gatewayView(row, revision, now),
+      ...gatewayView(row, seen),
       isHere: row.id === explaining?.id,
     })),
     pages,
   });
 }
 
-function gatewayView(row: Gateway, revision: number, now: number): object {
-  const shown = showGateway(row, revision, now);
+function gatewayView(row: Gateway, seen: GatewaysSeen): object {
+  const shown = showGateway(row, seen);
   const state = stateOf(shown);
   const settings = Object.entries(shown['settings'] ?? {});
   return {

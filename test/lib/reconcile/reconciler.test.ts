@@ -347,6 +347,21 @@ for (const kind of databaseKinds()) {
     t.is(await seenAt(), nowMs);
   });
 
+  test(`${kind}: a process that writes all the time says within a second what it obeys`, async (t) => {
+    const database = await openDatabase(t, kind);
+    let nowMs = Date.parse('2026-11-20T10:00:00Z');
+    await start(t, database, { wallMs: () => nowMs });
+    const said = async () => (await readGateways(database, new Date(0)))[0];
+    await until(async () => (await said())?.seen_at.getTime() === nowMs);
+    await addDevice(database, (await addUser(database)).id);
+    const revision = await currentRevision(database);
+    const bell = setInterval(() => database.ring(revision), 10);
+    t.teardown(() => clearInterval(bell));
+    nowMs += 1_000;
+    await until(async () => Number((await said())?.applied_revision) >= revision);
+    t.is((await said())?.seen_at.getTime(), nowMs);
+  });
+
   test(`${kind}: a revision that does not come is answered with false, in time`, async (t) => {
     const database = await openDatabase(t, kind);
     const { reconciler } = await start(t, database);

@@ -9,6 +9,7 @@ import {
   registerGateway,
 } from '../../../../models/index.ts';
 import { openServer } from '../../../support/api/server.ts';
+import { fakeExplaining, fakeWatched } from '../../../support/observe/fake-gateway.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 
 const GATEWAYS = '/v0/gateways';
@@ -43,6 +44,31 @@ for (const kind of databaseKinds()) {
       public_key: 'k'.repeat(44),
       settings: { wireguardPort: 51_820 },
     });
+  });
+
+  test(`${kind}: the gateway that answers knows what it obeys before its next heartbeat`, async (t) => {
+    const explaining = fakeExplaining();
+    const watched = fakeWatched();
+    let appliedRevision = 0;
+    const reconciler = () => ({ ...watched.reconciler(), appliedRevision });
+    const { send, database } = await openServer(
+      t,
+      kind,
+      {},
+      { explaining, watched: { ...watched, reconciler } },
+    );
+    const said = { startedAt: new Date(), settings: '{}', publicKey: 'k'.repeat(44) };
+    await registerGateway(database, { id: explaining.id, name: 'here', ...said });
+    await enter(database, 'other');
+    const upToDate = async (): Promise<Record<string, boolean>> =>
+      Object.fromEntries(
+        (await send('GET', GATEWAYS)).body.data.map(
+          (one: { name: string; up_to_date: boolean }) => [one.name, one.up_to_date],
+        ),
+      );
+    t.deepEqual(await upToDate(), { here: false, other: false });
+    appliedRevision = Number(await currentRevision(database));
+    t.deepEqual(await upToDate(), { here: true, other: false });
   });
 
   test(`${kind}: the list comes in pages`, async (t) => {
