@@ -112,6 +112,15 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: a list that is always in pages refuses an empty filter`, async (t) => {
+    const { send } = await openServer(t, kind);
+    for (const name of ['groups', 'api_tokens']) {
+      const { status, body } = await send('GET', `/v0/${name}?user_id=`);
+      t.is(status, 422, name);
+      t.deepEqual(body.errors, { user_id: ['is invalid'] });
+    }
+  });
+
   test(`${kind}: a filter leaves only the records that match it`, async (t) => {
     const { send, adminId, database } = await openServer(t, kind);
     const { id: ann } = await addUser(database, { email: 'Ann+Lee@Example.com' });
@@ -137,6 +146,7 @@ for (const kind of databaseKinds()) {
       ['/v0/rules?user_id=', [global.id]],
       ['/v0/rules?user_id', [global.id]],
       ['/v0/rules?user_id=x', []],
+      ['/v0/policy_tests?user_id=', []],
       ['/v0/rules', [rule.id, global.id]],
       [`/v0/users?email=${encodeURIComponent('ANN+lee@example.COM')}`, [ann]],
       ['/v0/users?email=ann+lee@example.com', [ann]],
