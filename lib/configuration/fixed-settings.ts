@@ -10,11 +10,9 @@ import {
 import { samlMetadataFault } from '../auth/saml-metadata.ts';
 import { isFaultless } from '../judge/judge.ts';
 import { messages, metadataFault } from '../judge/messages.ts';
+import { shortened } from '../judge/texts.ts';
 import { type ConfigurationValues, judgeConfiguration, storedValues } from './configuration.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
-
-/** Characters of a bad text that a complaint quotes. */
-const QUOTED_MAX = 200;
 
 /** What was read from the variables; `fixed` is empty if there are faults. */
 export interface ReadFixed {
@@ -88,5 +86,5 @@ function textsOf(fault: string | Record<string, string[]>, index: number): strin
 
 function quoted({ secret }: ConfigurationVariable, text: string): string {
   if (secret === true) return 'the given value (hidden)';
-  return JSON.stringify(text.length > QUOTED_MAX ? `${text.slice(0, QUOTED_MAX)}…` : text);
+  return JSON.stringify(shortened(text));
 }

@@ -3,6 +3,9 @@
 
 import { isIP, isIPv6, SocketAddress } from 'node:net';
 
+/** Characters of a foreign text that a message repeats. */
+const REPEATED_MAX = 200;
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** True for a UUID in any case. */
@@ -47,4 +50,9 @@ export function readTime(text: string): Date | null {
   const time = new Date(day === '' ? Number.NaN : text);
   if (!(time.getTime() >= 0 && time.getTime() < END_OF_TIMES_MS)) return null;
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? time : null;
+}
+
+/** A foreign text as messages repeat it, however long it is. */
+export function shortened(text: string): string {
+  return text.length > REPEATED_MAX ? `${text.slice(0, REPEATED_MAX)}…` : text;
 }

@@ -8,13 +8,13 @@ import {
   type SignInRequest,
   type TestReport,
 } from '../../../models/index.ts';
+import { shortened } from '../../judge/texts.ts';
 import type { Finding } from './finding.ts';
 import { keepRequest, newState } from './request.ts';
 
 /** Most bytes of the claims, as JSON; the sealed report then fits the column. */
 const CLAIMS_BYTES_MAX = 20_000;
 const VALUES_MAX = 20;
-const VALUE_CHARACTERS_MAX = 200;
 
 type Claims = TestReport['claims'];
 
@@ -35,10 +35,6 @@ function shortList(values: readonly string[]): string[] {
   const shown = values.slice(0, VALUES_MAX).map(shortened);
   const left = values.length - shown.length;
   return left === 0 ? shown : [...shown, `… and ${left} more`];
-}
-
-function shortened(text: string): string {
-  return text.length > VALUE_CHARACTERS_MAX ? `${text.slice(0, VALUE_CHARACTERS_MAX)}…` : text;
 }
 
 /** The end of a test: with the ticket, the administrator who began it finds the report. */

@@ -11,6 +11,7 @@ import {
   isSameAddress,
   isUuid,
   readTime,
+  shortened,
 } from '../../../lib/judge/texts.ts';
 
 const UUID = randomUUID();
@@ -72,4 +73,9 @@ test('a time has a zone, is in the calendar, and has four digits for its year in
     `2026-11-25T10:00:00.${'0'.repeat(64)}Z`,
   ];
   for (const text of [...bad, ...outside]) t.is(readTime(text), null, text);
+});
+
+test('messages repeat the beginning of a foreign text', (t) => {
+  t.is(shortened('a'.repeat(200)), 'a'.repeat(200));
+  t.is(shortened('a'.repeat(100_000)), `${'a'.repeat(200)}…`);
 });
