@@ -5,15 +5,24 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, emailKey, writeTransaction } from '../../models/index.ts';
+import { isPossibleEmail } from '../auth/email.ts';
 import { noUser } from '../auth/named-user.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
-import { type Enrolled, enrolledFile, enrolMany, mailMany, readEmails } from '../enrolment/many.ts';
+import {
+  type Enrolled,
+  enrolledFile,
+  enrolMany,
+  mailMany,
+  notAnEmail,
+  readEmails,
+} from '../enrolment/many.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { Counters } from '../process/counters.ts';
 import { createLog } from '../process/log.ts';
 import { messageOf } from '../process/message.ts';
+import { isFormula } from '../records/csv.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
 import { table } from './text-table.ts';
@@ -42,8 +51,7 @@ async function enrol(
   if ((operand === null) === (file === undefined))
     throw new Error('give the e-mail of one user, or --file with a list of e-mails');
   const mailer = options.mail ? await mailerFor(config) : null;
-  const { emails, fault } = readEmails(operand ?? (await textOf(file ?? '', readStdin)));
-  if (fault !== null) throw new Error(operand === null ? `${file} ${fault}` : fault);
+  const emails = operand === null ? await listIn(file ?? '', readStdin) : [oneEmail(command)];
   if (operand !== null && !createUser) await judgeThere(database, operand);
   const { externalUrl } = await servedConfig(config, database);
   const wish = { hours, createdBy: null, externalUrl };
@@ -62,6 +70,22 @@ async function enrol(
     note: notes.join('\n'),
     ...(unsent.size === 0 ? {} : { isBad: true }),
   };
+}
+
+/** The e-mails of a file. */
+async function listIn(file: string, readStdin: () => Promise<string>): Promise<readonly string[]> {
+  const { emails, fault } = readEmails(await textOf(file, readStdin));
+  if (fault !== null) throw new Error(`${file} ${fault}`);
+  return emails;
+}
+
+/** The e-mail that was typed alone. */
+function oneEmail({ operand, options: { csv } }: Command): string {
+  const email = (operand ?? '').trim();
+  if (!isPossibleEmail(email)) throw new Error(notAnEmail(email));
+  if (csv && isFormula(email))
+    throw new Error(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
+  return email;
 }
 
 /** The settings of this shell: those that a gateway shows to commands hold no secret. */

@@ -5,14 +5,19 @@ import type { Database, Transaction, User } from '../../models/index.ts';
 import { emailKey } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
 import { LINK_HOURS, linkAddress, makeLink } from '../auth/one-time-links.ts';
+import { shortened } from '../judge/texts.ts';
 import type { Mails } from '../mail/mailer.ts';
-import { csvLine } from '../records/csv.ts';
+import { commandLine } from '../process/command-line.ts';
+import { csvLine, isFormula, readCsv } from '../records/csv.ts';
 import { showTime } from '../records/shown.ts';
 import { mailLink } from './mails.ts';
 
 /** People who get links at once: each costs some rows in one transaction. */
 export const ENROLLED_MAX = 500;
 const FAULTS_SHOWN = 5;
+
+const UNCLOSED =
+  'a quote is not closed where its value ends; close it there, or remove it (inside of quotes, a quote is written "")';
 
 /** What a list comes to: the e-mails without repetitions, or what is wrong with it. */
 export interface EmailList {
@@ -42,16 +47,29 @@ export interface EnrolWish {
 export function readEmails(text: string): EmailList {
   const found = new Map<string, string>();
   const bad: string[] = [];
-  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
-  for (const [i, line] of lines.entries()) {
-    const [, quoted, plain = ''] = /^\s*(?:"([^"]*)"|([^,;\t]*))/.exec(line) ?? [];
-    const email = (quoted ?? plain).trim();
-    const isHeading = i === 0 && /^e-?mails?( address(es)?)?$/i.test(email);
+  for (const { line, values } of readCsv(text.replace(/^\uFEFF/, ''))) {
+    const email = values?.[0]?.trim();
+    const isHeading = line === 1 && /^e-?mails?( address(es)?)?$/i.test(email ?? '');
     if (email === '' || isHeading) continue;
-    if (isPossibleEmail(email)) found.set(emailKey(email), email);
-    else bad.push(`line ${i + 1}: “${email.slice(0, 60)}” is no e-mail address`);
+    const fault = email === undefined ? UNCLOSED : emailFault(email);
+    if (email === undefined || fault !== null) bad.push(`line ${line}: ${fault}`);
+    else if (!found.has(emailKey(email))) found.set(emailKey(email), email);
   }
   return { emails: [...found.values()], fault: faultOf(bad, found.size) };
+}
+
+/** What is wrong with the e-mail of a list; null: nothing. */
+function emailFault(email: string): string | null {
+  if (!isPossibleEmail(email)) return notAnEmail(email);
+  // An apostrophe would make it safe in the file of the links, and wrong for programs.
+  return isFormula(email)
+    ? `“${shortened(email)}” begins as a formula of a spreadsheet does; let this person in alone: ${commandLine('user enrol E-MAIL')}`
+    : null;
+}
+
+/** Says that a text is no e-mail address. */
+export function notAnEmail(text: string): string {
+  return `“${shortened(text)}” is no e-mail address`;
 }
 
 function faultOf(bad: readonly string[], count: number): string | null {

@@ -47,8 +47,14 @@ for (const kind of databaseKinds()) {
       message: /^there is no user bob@example\.com/,
     });
     t.regex((await runLine(database, 'user enrol bob@example.com --create-user')).text, URL_OF);
-    await t.throwsAsync(runLine(database, 'user enrol bob --create-user'), {
-      message: 'line 1: “bob” is no e-mail address',
+    for (const wrong of ['bob', 'a@example.com,b@example.com'])
+      await t.throwsAsync(runLine(database, `user enrol ${wrong} --create-user`), {
+        message: `“${wrong}” is no e-mail address`,
+      });
+    const formula = 'user enrol =1+1@example.com --create-user';
+    t.regex((await runLine(database, formula)).text, URL_OF);
+    await t.throwsAsync(runLine(database, `${formula} --csv`), {
+      message: '=1+1@example.com begins as a formula of a spreadsheet does; leave --csv away',
     });
     for (const line of ['user enrol', 'user enrol a@example.com --file -'])
       await t.throwsAsync(runLine(database, line), { message: /^give the e-mail of one user/ });

@@ -14,7 +14,9 @@ test('the first column of a list is read, once for each person', (t) => {
       ['a@example.com', 'b@example.com'],
     ],
     ['email\tname\n a@example.com\tAnn\n', ['a@example.com']],
-    ['A@example.com\na@EXAMPLE.com', ['a@EXAMPLE.com']],
+    ['A@example.com\na@EXAMPLE.com', ['A@example.com']],
+    ['"d""4@example.com"\n"b@example.com\r\n",B', ['d"4@example.com', 'b@example.com']],
+    ['a@example.com,"a note\nno@example.com"\nb@example.com', ['a@example.com', 'b@example.com']],
   ];
   for (const [text, emails] of good) t.deepEqual(readEmails(text), { emails, fault: null }, text);
 });
@@ -23,6 +25,18 @@ test('what is wrong with a list is named with its lines', (t) => {
   t.is(readEmails('').fault, 'holds no e-mail address');
   t.is(readEmails('email\n').fault, 'holds no e-mail address');
   t.is(readEmails('a@example.com\nbob').fault, 'line 2: “bob” is no e-mail address');
+  const unclosed =
+    /^line 2: a quote is not closed where its value ends; close it there, or remove it \(/;
+  t.regex(
+    readEmails('e1@example.com\n"unclosed@example.com\ne5@example.com\n').fault ?? '',
+    unclosed,
+  );
+  t.regex(readEmails('e1@example.com\n"e 2"@example.com').fault ?? '', unclosed);
+  for (const formula of ['=1+1@example.com', '"+x@example.com"', '-x@example.com'])
+    t.regex(
+      readEmails(`a@example.com\n${formula}\n`).fault ?? '',
+      /^line 2: “[=+-].*@example\.com” begins as a formula .* alone: .*postern.* user enrol E-MAIL$/,
+    );
   const many = Array.from({ length: 9 }, () => 'x').join('\n');
   t.regex(readEmails(many).fault ?? '', /line 5: .*; and 4 more$/);
   const crowd = Array.from({ length: ENROLLED_MAX + 1 }, (_, i) => `u${i}@example.com`);
