@@ -20,13 +20,13 @@ export function noDevice(named: string): Error {
   return new Error(`there is no device ${named}; see: ${commandLine('device list')}`);
 }
 
-/** The messages of a refusal as one sentence: `name has already been taken`. */
+/** The messages of a refusal in one line: `name: has already been taken`. */
 export function faultsInWords(faults: Faults, hints: Hints = {}): string {
   return Object.entries(faults)
     .flatMap(([field, texts]) =>
       (texts as string[]).map((text) => {
         const hint = UNREADABLE.has(text) ? hints[field] : undefined;
-        const words = field === 'base' ? text : `${field} ${text}`;
+        const words = field === 'base' ? text : `${field}: ${text}`;
         return hint === undefined ? words : `${words}; give ${hint}`;
       }),
     )

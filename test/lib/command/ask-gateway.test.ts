@@ -34,7 +34,7 @@ test('a refusal is a sentence', async (t) => {
   });
   await t.throwsAsync(gateway.ask('GET', '/v0/nothing'), { message: /^there is nothing of that/ });
   await t.throwsAsync(gateway.ask('POST', '/v0/explain', { explain: {} }), {
-    message: /^destination can't be blank; /,
+    message: /^destination: can't be blank; /,
   });
 });
 

@@ -120,7 +120,7 @@ for (const kind of databaseKinds()) {
     await addUser(database, { email: 'ann@b.example' });
     const line = 'device create --email ann@b.example --name laptop';
     await runLine(database, line);
-    await t.throwsAsync(runLine(database, line), { message: 'name has already been taken' });
+    await t.throwsAsync(runLine(database, line), { message: 'name: has already been taken' });
     const limited = runLine(database, `${line}2`, { MAX_DEVICES_PER_USER: '1' });
     await t.throwsAsync(limited, { message: /^Maximum device limit reached/ });
     const nobody = runLine(database, 'device create --email x@b.example --name a');
@@ -166,8 +166,8 @@ for (const kind of databaseKinds()) {
       runLine(database, `device route --id ${device?.id} --routes ${routes}`);
     const both = await route('10.77.0.0/16,2001:db8:77::/48');
     t.is(both.text, 'Behind router: 10.77.0.0/16, 2001:db8:77::/48.');
-    await t.throwsAsync(route('0.0.0.0/0'), { message: /routes 0\.0\.0\.0\/0 is everything/ });
-    await t.throwsAsync(route('x'), { message: /routes is invalid/ });
+    await t.throwsAsync(route('0.0.0.0/0'), { message: /routes: 0\.0\.0\.0\/0 is everything/ });
+    await t.throwsAsync(route('x'), { message: /routes: is invalid/ });
     await t.throwsAsync(route(','), { message: /routes is missing/ }, 'as an unset variable');
     t.deepEqual((await readDevices(database))[0]?.routes, ['10.77.0.0/16', '2001:db8:77::/48']);
     t.is((await route('none')).text, 'No network is behind router.');

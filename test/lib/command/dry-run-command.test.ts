@@ -76,7 +76,7 @@ test('what would be refused is said in words, with what can be typed', async (t)
   const table: [words: string[], fault: RegExp][] = [
     [
       ['rule', 'create', '--destination', 'files'],
-      /^destination is invalid; give --destination 10/,
+      /^destination: is invalid; give --destination 10/,
     ],
     [
       ['rule', 'create', '--destination', '10.0.0.1', '--email', 'x@y.z'],

@@ -44,9 +44,9 @@ test('the size of the packet is asked with it', async (t) => {
   await run('explain', 'laptop', '192.0.2.1', 'udp/53', '--size', '1400');
   t.deepEqual(sizes, [1_400]);
   for (const [size, fault] of [
-    ['19', /^size must be greater than or equal to 20$/],
-    ['much', /^size is invalid; give bytes/],
-    ['27', /^size must be at least 28, which the headers of the packet take$/],
+    ['19', /^size: must be greater than or equal to 20$/],
+    ['much', /^size: is invalid; give bytes/],
+    ['27', /^size: must be at least 28, which the headers of the packet take$/],
   ] as const)
     await t.throwsAsync(run('explain', 'laptop', '192.0.2.1', 'icmp', '--size', size), {
       message: fault,
@@ -69,7 +69,7 @@ test('a host behind the device is named by its address', async (t) => {
     t.deepEqual(senders.splice(0), [device.public_key, '192.168.7.4'], word);
   }
   for (const [words, fault] of [
-    [['router', '--source', 'x'], /^source is invalid; give the address of a host behind/],
+    [['router', '--source', 'x'], /^source: is invalid; give the address of a host behind/],
     [['192.0.2.9', '--source', '192.168.7.4'], /^there is no device 192\.0\.2\.9/],
   ] as const) {
     const [sender, ...options] = words;
@@ -83,14 +83,14 @@ test('what the gateway refuses is said in its words, with what can be typed', as
   const user = await addUser(database);
   await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.1' });
   const table: [words: string[], fault: RegExp][] = [
-    [['laptop', '192.0.2.1', 'gre'], /^protocol is invalid; give tcp\/443, udp\/53 or icmp$/],
-    [['laptop', '192.0.2.1', 'tcp'], /^port can't be blank; give tcp\/443 or udp\/53$/],
-    [['laptop', '192.0.2.1', 'tcp/x'], /^port is invalid; give tcp\/443 or udp\/53$/],
-    [['laptop', '192.0.2.1', 'icmp/7'], /^port must not be present/],
+    [['laptop', '192.0.2.1', 'gre'], /^protocol: is invalid; give tcp\/443, udp\/53 or icmp$/],
+    [['laptop', '192.0.2.1', 'tcp'], /^port: can't be blank; give tcp\/443 or udp\/53$/],
+    [['laptop', '192.0.2.1', 'tcp/x'], /^port: is invalid; give tcp\/443 or udp\/53$/],
+    [['laptop', '192.0.2.1', 'icmp/7'], /^port: must not be present/],
     [['laptop', 'files.example'], /^there is no device files\.example/],
     [
       ['192.0.2.1', '192.0.2.2'],
-      /^destination is the address of no device, and the sender is no device either/,
+      /^destination: is the address of no device, and the sender is no device either/,
     ],
   ];
   for (const [words, fault] of table) {

@@ -2,17 +2,23 @@
 
 import test from 'ava';
 import { faultsInWords } from '../../../lib/command/fault-words.ts';
+import { messages } from '../../../lib/judge/messages.ts';
 
 test('an invalid value is printed with an example of a valid one', (t) => {
   const faults = { role: ['is invalid'], email: ['has already been taken'] };
   const hints = { role: '--role unprivileged|admin', email: '--email E' };
   t.is(
     faultsInWords(faults, hints),
-    'role is invalid; give --role unprivileged|admin; email has already been taken',
+    'role: is invalid; give --role unprivileged|admin; email: has already been taken',
   );
 });
 
 test('each fault names its field, except faults of the whole', (t) => {
   const faults = { name: ['is taken', 'is short'], base: ['There are too many'] };
-  t.is(faultsInWords(faults), 'name is taken; name is short; There are too many');
+  t.is(faultsInWords(faults), 'name: is taken; name: is short; There are too many');
+});
+
+test('a fault that is a sentence is kept apart from its field', (t) => {
+  const faults = { role: [messages.lastAdministratorStays] };
+  t.is(faultsInWords(faults), 'role: the last administrator cannot be demoted');
 });

@@ -92,10 +92,10 @@ test('refusals say why; what nobody could read has no addresses', async (t) => {
   t.regex(lines[2]!, /What a device sent was no IP packet\.$/);
   t.deepEqual(queries, [{ device: null, scope: null, reason: 'rule_drop' }]);
   await t.throwsAsync(run('refusals', '--reason', 'drop') as Promise<unknown>, {
-    message: /^reason is invalid; give a reason, such as rule_drop/,
+    message: /^reason: is invalid; give a reason, such as rule_drop/,
   });
   await t.throwsAsync(run('flows', '--destination', 'x') as Promise<unknown>, {
-    message: /^destination is invalid; give an address or a network/,
+    message: /^destination: is invalid; give an address or a network/,
   });
   await t.throwsAsync(run('flows', '--user', 'nobody@example.com') as Promise<unknown>, {
     message: /^there is no user nobody@example\.com; see: /,

@@ -64,8 +64,8 @@ for (const kind of databaseKinds()) {
         'rule create --destination 10.0.0.0/8 --group x',
         /^there is no group x; see: .* group list$/,
       ],
-      ['group create --name ops', /^name has already been taken$/],
-      ['group add x@y --group ops', /^add x@y is no user; give the id or the e-mail of one$/],
+      ['group create --name ops', /^name: has already been taken$/],
+      ['group add x@y --group ops', /^add: x@y is no user; give the id or the e-mail of one$/],
       ['group delete --group x', /^there is no group x/],
     ];
     for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });

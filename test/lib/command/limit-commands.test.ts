@@ -56,13 +56,19 @@ for (const kind of databaseKinds()) {
     const { id } = await addDevice(database, user.id);
     for (const [line, message] of [
       [`device limit --id ${id}`, /^give --down, --up or both: bits per second, or none$/],
-      [`device limit --id ${id} --down 10M`, /^limit_down is invalid; give --down 10000000\|none$/],
-      [`device limit --id ${id} --up 1`, /^limit_up must be greater than or equal to 64000$/],
+      [
+        `device limit --id ${id} --down 10M`,
+        /^limit_down: is invalid; give --down 10000000\|none$/,
+      ],
+      [`device limit --id ${id} --up 1`, /^limit_up: must be greater than or equal to 64000$/],
       ['device limit --id 0190 --up none', /^there is no device 0190; see: .*device list$/],
       ['user limit --email nobody@b.example --up none', /nobody@b\.example/],
       ['user limit --email ann@b.example', /^give --down or --up: .*; or --quota: .*, or none$/],
-      ['user limit --email ann@b.example --quota 9', /^quota must be .* or equal to 1000000$/],
-      ['user limit --email ann@b.example --quota 1G', /^quota is invalid; give --quota 1.*\|none$/],
+      ['user limit --email ann@b.example --quota 9', /^quota: must be .* or equal to 1000000$/],
+      [
+        'user limit --email ann@b.example --quota 1G',
+        /^quota: is invalid; give --quota 1.*\|none$/,
+      ],
     ] as const)
       await t.throwsAsync(runLine(database, line), { message }, line);
     t.like((await readDevices(database))[0], { limit_down: null, limit_up: null });

@@ -63,9 +63,9 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     for (const [line, message] of [
-      [`${WIKI} --expect accept`, /^user_id can't be blank; give --email/],
-      [`${WIKI} --expect maybe --email ann@b.example`, /^expect is invalid; give --expect/],
-      [`${WIKI} --expect drop --device x`, /^device_id does not exist$/],
+      [`${WIKI} --expect accept`, /^user_id: can't be blank; give --email/],
+      [`${WIKI} --expect maybe --email ann@b.example`, /^expect: is invalid; give --expect/],
+      [`${WIKI} --expect drop --device x`, /^device_id: does not exist$/],
       [`${WIKI} --expect drop --email x@y`, /^there is no user x@y/],
       ['policy-test delete --id 0190', /^there is no policy test 0190; see: .* policy-test list$/],
     ] as const)

@@ -47,18 +47,18 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     const rows: [line: string, stdin: string, message: RegExp][] = [
-      ['user create --email ANN@b.example', '', /^email has already been taken$/],
+      ['user create --email ANN@b.example', '', /^email: has already been taken$/],
       [
         'user create --email ann',
         '',
-        /^email is invalid email address; give --email ann@example\.com$/,
+        /^email: is invalid email address; give --email ann@example\.com$/,
       ],
       [
         'user create --email a@b --role boss',
         '',
-        /^role is invalid; give --role unprivileged\|admin$/,
+        /^role: is invalid; give --role unprivileged\|admin$/,
       ],
-      ['user create --email a@b --password-stdin', 'short', /^password should be at least 12/],
+      ['user create --email a@b --password-stdin', 'short', /^password: should be at least 12/],
       ['user create --email a@b --password-stdin', '\n', /^standard input held no password$/],
       ['user set-password --email ann@b.example --password-stdin', 'short', /at least 12/],
       ['user set-password --email x@y', '', /^there is no user x@y; see: .* user list, or make/],
@@ -101,7 +101,7 @@ for (const kind of databaseKinds()) {
     const users = await readUsers(database);
     t.is(users.find(({ email }) => email === 'ann@b.example')?.role, 'unprivileged');
     await t.throwsAsync(role('ann@b.example', 'boss'), {
-      message: 'role is invalid; give --role unprivileged|admin',
+      message: 'role: is invalid; give --role unprivileged|admin',
     });
     await t.throwsAsync(role('x@b.example', 'admin'), { message: /no user x@b\.example/ });
   });

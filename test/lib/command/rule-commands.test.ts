@@ -51,16 +51,16 @@ for (const kind of databaseKinds()) {
     const faults: [line: string, message: RegExp][] = [
       [
         'rule create --destination nowhere',
-        /^destination is invalid; give --destination 10\.0\.0\.5 or .*names of hosts are not possible$/,
+        /^destination: is invalid; give --destination 10\.0\.0\.5 or .*names of hosts are not possible$/,
       ],
       ['rule create --destination 10.0.0.0/8', /^destination overlaps|overlaps with an existing/],
       [
         'rule create --destination 10.9.0.1 --port-type tcp',
-        /^port_range can't be blank; give --port-range 443 or 8000-8080$/,
+        /^port_range: can't be blank; give --port-range 443 or 8000-8080$/,
       ],
       [
         'rule create --destination 10.9.0.1 --port-type tcp --port-range 80 --protocol icmp',
-        /^protocol must be null where port_type or port_range is set/,
+        /^protocol: must be null where port_type or port_range is set/,
       ],
       ['rule create --destination 10.9.0.1 --email x@y', /^there is no user x@y/],
       ['rule delete --id 0190', /^there is no rule 0190; see: .* rule list$/],
@@ -104,7 +104,7 @@ for (const kind of databaseKinds()) {
       message: /overlap/,
     });
     await t.throwsAsync(runLine(database, `${line} --starts-at 2997-01-01 --ends-at 2996-01-01`), {
-      message: /^ends_at must be after starts_at$/,
+      message: /^ends_at: must be after starts_at$/,
     });
   });
 
@@ -156,7 +156,7 @@ for (const kind of databaseKinds()) {
     t.regex(enforced.note ?? '', /^1 policy test\(s\) fail now/);
     t.like((await update('--staged')).data, { enforced: false });
     const reversed = '--starts-at 2999-01-01 --ends-at 2998-01-01';
-    await t.throwsAsync(update(reversed), { message: /^ends_at must be after starts_at$/ });
+    await t.throwsAsync(update(reversed), { message: /^ends_at: must be after starts_at$/ });
     await t.throwsAsync(runLine(database, `rule update --id ${id}`), {
       message: /^nothing is to be changed; name it, /,
     });
