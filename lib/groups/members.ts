@@ -20,6 +20,7 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, joi, resource } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
+import { shortened } from '../judge/texts.ts';
 import { type FailingTest, failureFaults, isForced, noteFailures } from '../policy/guard.ts';
 import { failuresOfGroups } from '../policy/memberships.ts';
 import type { PolicyContext } from '../policy/trial.ts';
@@ -152,7 +153,7 @@ export async function planMembers(
     for (const name of sent) {
       const user = users.get(keyOf(name));
       if (user === undefined)
-        addFault(faults, field, `${name} is no user; give the id or the e-mail of one`);
+        addFault(faults, field, `${shortened(name)} is no user; give the id or the e-mail of one`);
       else found.add(user);
     }
     return [...found];

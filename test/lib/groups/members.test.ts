@@ -88,6 +88,9 @@ for (const kind of databaseKinds()) {
       add: ['x@y.test is no user; give the id or the e-mail of one'],
       remove: ['z is no user; give the id or the e-mail of one'],
     });
+    t.deepEqual((await post({ add: ['n'.repeat(100_000)] })).body.errors, {
+      add: [`${'n'.repeat(200)}… is no user; give the id or the e-mail of one`],
+    });
     t.deepEqual((await post({ add: [ann.id], remove: [ann.id] })).body.errors, {
       remove: [`${ANN} is also in add`],
     });
