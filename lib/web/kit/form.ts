@@ -137,9 +137,9 @@ function typedTime(time: string): string {
   return time.replace(/(\.\d{3})\d*Z$|Z$/, '$1').replace(/(:00)?(\.000)$/, '');
 }
 
-/** The members of a text with commas, spaces or line ends between. */
+/** The members of a text with commas, semicolons, spaces or line ends between. */
 export function membersOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((member) => member !== '');
+  return text.split(/[\s,;]+/).filter((member) => member !== '');
 }
 
 function fieldView(asked: Asked, text: string, faults: string[], locked: string | null): object {

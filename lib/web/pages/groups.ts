@@ -49,7 +49,7 @@ const membersForm: readonly Section[] = [
         name: 'add',
         label: 'E-mails',
         kind: 'area',
-        help: `Of users, with commas or line ends between; up to 1,000 at once. A user is in ${GROUPS_OF_USER_MAX} groups at most.`,
+        help: `Of users, with commas, semicolons or line ends between; up to 1,000 at once. A user is in ${GROUPS_OF_USER_MAX} groups at most.`,
       },
     ],
   },

@@ -57,7 +57,7 @@ test('a record fills the form, but for secrets', (t) => {
     key: '',
     mtu: '1280',
   });
-  t.deepEqual(membersOf(' a,,b\tc\n'), ['a', 'b', 'c']);
+  t.deepEqual(membersOf(' a,,b\tc;\n'), ['a', 'b', 'c']);
 });
 
 test('a form shows what was typed and each fault at its field, those of no field above', (t) => {

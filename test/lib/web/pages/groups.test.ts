@@ -39,7 +39,7 @@ for (const kind of firstKind()) {
     const group = await database.models.Group.findOne({ rejectOnEmpty: true });
     const here = `${GROUPS}/${group.id}`;
     await addUser(database, { email: 'bob@example.com' });
-    const add = 'USER@example.com,\r\nbob@example.com';
+    const add = 'USER@example.com;bob@example.com';
     t.is((await admin.post(`${here}/members`, { add })).location, here);
     const page = (await admin.get(here)).text;
     for (const words of ['2 users are new members', 'user@example.com', 'an administrator'])
