@@ -16,14 +16,18 @@ interface Kind {
   readonly isGood: (entry: string) => boolean;
   /** What is wrong with an entry that is not; it follows “is” or “are”. */
   readonly fault: string;
+  /** Whether the field takes several entries. */
+  readonly isList?: boolean;
 }
 
 const NETWORKS: Kind = {
   isGood: (entry) => readCidr(entry) !== null,
   fault:
     'neither an address nor a network. Write it like 10.0.0.5, 10.0.0.0/8 or fd00::/8. Names are not possible here',
+  isList: true,
 };
-const NUMBER: Kind = { isGood: (entry) => /^\d+$/.test(entry), fault: 'not a whole number' };
+const NUMBER = numberOf('');
+const BITS = numberOf(' of bits per second. Write 10000000 for 10 Mbit/s');
 const ADDRESS_4: Kind = { isGood: () => false, fault: 'not an IPv4 address, such as 100.64.0.5' };
 const ADDRESS_6: Kind = { isGood: () => false, fault: 'not an IPv6 address, such as fd00::5' };
 
@@ -31,12 +35,12 @@ const ADDRESS_6: Kind = { isGood: () => false, fault: 'not an IPv6 address, such
 const kinds: Readonly<Record<string, Kind>> = {
   destination: NETWORKS,
   allowed_ips: NETWORKS,
-  mtu: NUMBER,
-  persistent_keepalive: NUMBER,
+  mtu: numberOf(' of bytes, such as 1280'),
+  persistent_keepalive: numberOf(' of seconds, such as 25'),
   vpn_session_duration: NUMBER,
-  limit_down: NUMBER,
-  limit_up: NUMBER,
-  quota: NUMBER,
+  limit_down: BITS,
+  limit_up: BITS,
+  quota: numberOf(' of bytes. Write 100000000000 for 100 GB'),
   ipv4: ADDRESS_4,
   ipv6: ADDRESS_6,
 };
@@ -74,6 +78,11 @@ export function hostFaults(typed: Typed): Faults {
   return faults;
 }
 
+/** A whole number; `what` says of what. */
+function numberOf(what: string): Kind {
+  return { isGood: (entry) => /^\d+$/.test(entry), fault: `not a whole number${what}` };
+}
+
 function isNumbersAlone(host: string): boolean {
   return OF_NUMBERS.test(host) && readCidr(host) === null;
 }
@@ -82,8 +91,8 @@ function nameOf(name: string): string {
   return name.replace(/^default_(client_)?/, '');
 }
 
-function quoted(texts: FieldFaults, text: string, { isGood, fault }: Kind): FieldFaults {
-  const bad = membersOf(text).filter((entry) => !isGood(entry));
+function quoted(texts: FieldFaults, text: string, { isGood, fault, isList }: Kind): FieldFaults {
+  const bad = (isList === true ? membersOf(text) : [text.trim()]).filter((entry) => !isGood(entry));
   if (bad.length === 0) return texts;
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
   return texts.map((one) =>

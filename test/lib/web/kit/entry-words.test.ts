@@ -11,7 +11,8 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
     destination: 'intranet.example.com',
     persistent_keepalive: 'often',
     default_client_mtu: '1e3',
-    ipv4: 'fd00::1',
+    default_quota: '100 GB',
+    ipv4: 'fd00::1, fd00::2',
   };
   const faults = Object.fromEntries(Object.keys(typed).map((name) => [name, [invalid]]));
   const said = quotedFaults({ ...faults, name: [blank], role: [invalid] }, typed);
@@ -23,9 +24,14 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
     JSON.stringify(said['destination']),
     /^\["“intranet\.example\.com” .* Names are not possible here"\]$/,
   );
-  t.deepEqual(said['persistent_keepalive'], ['“often” is not a whole number']);
-  t.deepEqual(said['default_client_mtu'], ['“1e3” is not a whole number']);
-  t.deepEqual(said['ipv4'], ['“fd00::1” is not an IPv4 address, such as 100.64.0.5']);
+  t.deepEqual(said['persistent_keepalive'], [
+    '“often” is not a whole number of seconds, such as 25',
+  ]);
+  t.deepEqual(said['default_client_mtu'], ['“1e3” is not a whole number of bytes, such as 1280']);
+  t.deepEqual(said['default_quota'], [
+    '“100 GB” is not a whole number of bytes. Write 100000000000 for 100 GB',
+  ]);
+  t.deepEqual(said['ipv4'], ['“fd00::1, fd00::2” is not an IPv4 address, such as 100.64.0.5']);
   t.deepEqual([said['name'], said['role']], [[blank], [invalid]]);
   t.deepEqual(quotedFaults({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });
 });
