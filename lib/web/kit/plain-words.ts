@@ -25,6 +25,9 @@ const words: Readonly<Record<string, string>> = {
   [messages.badJson]: 'This is not valid JSON',
   [messages.badTime]: 'This is not a date with a time',
   [messages.endsBeforeStart]: 'The end must be after the start',
+  [messages.ofUserAlready]:
+    'Please name a user or a group, not both; with neither the rule is for everyone',
+  [messages.besidePorts]: 'Please choose TCP or UDP to use ports, or leave the ports empty',
   [messages.badGroupNames]:
     'Please write a line for each group: its name at the provider, =>, its name here',
   [messages.groupsUnnamed]: 'Please say where the provider names groups; the rest needs it',

@@ -380,8 +380,14 @@ function timeIn(shown: unknown): Date | null {
 function ruleFaults(faults: Faults, typed: Typed): Faults {
   const named = groupFaults(faults, (typed['group_id'] ?? '').trim());
   const said = quotedFaults(ownerFaults(named, (typed['user_id'] ?? '').trim()), typed);
-  if (faults['protocol'] !== undefined) return { ...said, port_range: [NO_PORTS] };
-  const isProtocolMissing = typed['port_type'] === '' && (typed['port_range'] ?? '').trim() !== '';
+  const hasPorts = (typed['port_range'] ?? '').trim() !== '';
+  if (typed['port_type'] === 'icmp' && hasPorts) {
+    // The API finds up to three faults in what is one here.
+    const { protocol = [], port_type = [], port_range = [], ...others } = said;
+    const isRefused = protocol.length + port_type.length + port_range.length > 0;
+    return isRefused ? { ...others, port_range: [NO_PORTS] } : others;
+  }
+  const isProtocolMissing = typed['port_type'] === '' && hasPorts;
   return isProtocolMissing ? { ...said, port_type: [NO_PROTOCOL] } : said;
 }
 

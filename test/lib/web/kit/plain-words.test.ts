@@ -32,6 +32,7 @@ test('what is said once in plain words stays so', (t) => {
 
 test('no rule of a field leaves its programmer’s text to people', (t) => {
   const technical = /character\(s\)|byte\(s\)|item\(s\)|FQDN|equal to|can't be blank/;
+  for (const text of Object.values(messages)) t.notRegex(plainWords(text), /\w_\w|\bnull\b/);
   for (const text of Object.values(joiMessages)) {
     const filled = text.replaceAll(/\{#\w+\}/g, '7');
     t.notRegex(plainWords(filled), technical, text);

@@ -7,6 +7,12 @@ import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/
 import { firstKind } from '../../../support/database/databases.ts';
 import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
+/** What a page says of fields: the name of each, and the fault. */
+function faultsOf(text: string): string[][] {
+  const found = text.matchAll(/id="field-(\w+)-fault">([^<]*)</g);
+  return Array.from(found, ([, name = '', fault = '']) => [name, fault]);
+}
+
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change rules`, async (t) => {
     const console = await openConsole(t, kind);
@@ -121,7 +127,7 @@ for (const kind of firstKind()) {
   });
 
   test(`${kind}: names and ports without a protocol are refused with what to do`, async (t) => {
-    const { admin } = await openConsole(t, kind);
+    const { admin, database } = await openConsole(t, kind);
     const offered = (await admin.get('/rules/new')).text;
     t.regex(offered, /list="field-user_id-list"[^]*<option value="boss@example.com">/);
     const typed = { action: 'accept', destination: '10.0.0.0/8', port_range: '443', user_id: '' };
@@ -129,7 +135,23 @@ for (const kind of firstKind()) {
     t.is(ports.status, 422);
     t.regex(ports.text, /id="field-port_type-fault">Please choose TCP or UDP to use ports/);
     const ping = await admin.post('/rules/new', { ...typed, port_type: 'icmp' });
-    t.regex(ping.text, /id="field-port_range-fault">ICMP has no ports/);
+    t.deepEqual(faultsOf(ping.text), [
+      ['port_range', 'ICMP has no ports: please leave “Ports” empty'],
+    ]);
+    const wrong = await admin.post('/rules/new', { ...typed, port_type: 'icmp', port_range: 'x' });
+    t.deepEqual(faultsOf(wrong.text), faultsOf(ping.text));
+    t.notRegex(ping.text + wrong.text, /protocol:|must be null/);
+    await writeTransaction(database, (transaction) =>
+      database.models.Group.create({ name: 'ops' }, { transaction }),
+    );
+    const owners = { user_id: 'user@example.com', group_id: 'ops' };
+    const both = await admin.post('/rules/new', { ...typed, ...owners, port_type: 'tcp' });
+    t.deepEqual(faultsOf(both.text), [
+      [
+        'group_id',
+        'Please name a user or a group, not both; with neither the rule is for everyone',
+      ],
+    ]);
     const named = { ...typed, port_type: 'tcp', destination: 'intranet.acme.test' };
     const { text } = await admin.post('/rules/new', { ...named, user_id: 'alise@acme.test' });
     t.regex(text, /“intranet\.acme\.test” is neither an address nor a network[^<]*Names are not/);
