@@ -16,7 +16,6 @@ import { keepValuesOutOfErrors } from '../storage/secrecy.ts';
 import { useMysqlQueries } from '../storage/mysql-query.ts';
 import { prepareFile, prepareMemoryFile, useSqliteConnections } from '../storage/sqlite.ts';
 import { orderStatements } from '../storage/statement-order.ts';
-import { useExactTimes } from '../storage/time.ts';
 import { refuseUntrackedWrites } from '../storage/tracking.ts';
 import { endTransactionsQuietly } from '../storage/transaction-end.ts';
 import { refusedAtDoor } from './rights.ts';
@@ -90,7 +89,6 @@ function openSqlite(path: string, options: DatabaseOptions, keyring: Keyring): D
     transactionType: Transaction.TYPES.IMMEDIATE,
     ...shared,
   });
-  useExactTimes(sequelize);
   useSqliteConnections(sequelize, file.path, options.poolSize ?? POOL_SIZE);
   orderStatements(sequelize);
   return assemble({ kind: 'sqlite', sequelize, options, keyring, discard: file.discard });
@@ -110,7 +108,6 @@ function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): 
     pool: { max: options.poolSize ?? POOL_SIZE, acquire: ACQUIRE_TIMEOUT_MS, idle: IDLE_MS },
     ...shared,
   });
-  useExactTimes(sequelize);
   useMysqlQueries(sequelize);
   const collation = useMysqlSessions(sequelize, silenceMs);
   return assemble({ kind: 'mysql', sequelize, options, keyring, collation });

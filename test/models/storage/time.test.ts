@@ -2,8 +2,6 @@
 
 import test from 'ava';
 import { parseSqlTime, sqlTime } from '../../../models/storage/time.ts';
-import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
-import { addRule } from '../fixtures.ts';
 
 const time = new Date('2026-11-20T10:11:12.345Z');
 
@@ -21,14 +19,3 @@ test('a time is read from the text of either database, and from a Date', (t) => 
   ])
     t.deepEqual(parseSqlTime(value), time);
 });
-
-for (const kind of databaseKinds())
-  test(`${kind}: models read every year as it was written`, async (t) => {
-    const database = await openDatabase(t, kind);
-    for (const year of ['0001', '0049', '0099', '0100', '1066', '2026', '9999']) {
-      const endsAt = new Date(`${year}-06-01T01:02:03.456Z`);
-      const { id } = await addRule(database, { destination: '10.0.0.1', ends_at: endsAt });
-      const row = await database.models.Rule.findByPk(id, { rejectOnEmpty: true });
-      t.is(row.ends_at?.toISOString(), endsAt.toISOString());
-    }
-  });
