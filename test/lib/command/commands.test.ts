@@ -59,11 +59,18 @@ for (const kind of databaseKinds()) {
   test(`${kind}: users are disabled and enabled again`, async (t) => {
     const database = await openDatabase(t, kind);
     await runLine(database, 'admin create-or-reset --email a@b.example');
+    await t.throwsAsync(runLine(database, 'user disable --email A@B.example'), {
+      message: 'a@b.example: the last administrator cannot be disabled',
+    });
+    await runLine(database, 'admin create-or-reset --email deputy@b.example');
     t.deepEqual(await runLine(database, 'user disable --email A@B.example'), {
       text: 'A@B.example is disabled.',
       data: { email: 'A@B.example', enabled: false },
     });
-    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    const user = await database.models.User.findOne({
+      where: { email_key: 'a@b.example' },
+      rejectOnEmpty: true,
+    });
     t.is(user.disabled_by, 'administrator');
     await runLine(database, 'user enable --email a@b.example');
     t.is((await user.reload()).disabled_at, null);
