@@ -150,6 +150,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: commands are the command line's, and listed by audit list`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind), { origin: COMMAND_LINE });
     await migrate(database);
+    await runLine(database, 'admin create-or-reset --email deputy@b.example');
     await runLine(database, 'admin create-or-reset --email a@b.example');
     const made = await runLine(database, 'token create --email a@b.example --name ci');
     const { id } = made.data as { id: string };
