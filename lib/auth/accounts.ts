@@ -157,11 +157,24 @@ export async function setUserEnabled(
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const user = await lockUserOf(database, email, transaction);
-    const isGoing = !isEnabled && user.disabled_at === null;
-    if (isGoing && (await isLastAdministrator(database, user, transaction)))
-      throw new Error(`${user.email}: ${messages.lastAdministratorServes}`);
+    const fault = isEnabled ? null : await lastAdministratorFault(database, user, transaction);
+    if (fault !== null) throw new Error(`${user.email}: ${fault}`);
     await user.update(switchedUser(user, isEnabled), { transaction });
   });
+}
+
+/**
+ * The message where a user cannot be disabled, because nobody else could administer; else null. The
+ * scope of the configuration must be locked.
+ */
+export async function lastAdministratorFault(
+  database: Database,
+  user: User,
+  transaction: Transaction,
+): Promise<string | null> {
+  if (user.disabled_at !== null) return null;
+  const isNeeded = await isLastAdministrator(database, user, transaction);
+  return isNeeded ? messages.lastAdministratorServes : null;
 }
 
 /**

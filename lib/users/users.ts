@@ -18,7 +18,7 @@ import {
   userFields,
   type UserRow,
 } from '../../models/index.ts';
-import { endWait, switchedUser } from '../auth/accounts.ts';
+import { endWait, lastAdministratorFault, switchedUser } from '../auth/accounts.ts';
 import { EMAIL_PATTERN, isEmail } from '../auth/email.ts';
 import {
   hashPassword,
@@ -265,9 +265,7 @@ export async function disablingFault(
   transaction: Transaction,
 ): Promise<string | null> {
   if (user.id === request.auth.credentials.user?.id) return messages.ownSwitch;
-  if (user.disabled_at !== null) return null;
-  const isNeeded = await isLastAdministrator(database, user, transaction);
-  return isNeeded ? messages.lastAdministratorServes : null;
+  return lastAdministratorFault(database, user, transaction);
 }
 
 /** The values to write. Hashing the password is slow, so this runs before the transaction. */
