@@ -256,31 +256,25 @@ const results = await inRounds(rounds, gateways, ([start, startClient]) =>
   measure(start, startClient),
 );
 const offload = values['no-offload'] ? 'without offload' : 'with offload';
-const compared = values.profile
-  ? ['--profile']
-  : ruleCount > 0
-    ? ['--rules']
-    : values.limits
-      ? ['--limits']
-      : values.both
-        ? ['--both']
-        : workers > 1
-          ? ['--workers']
-          : [];
-const options = [
-  `--rounds ${rounds} --seconds ${seconds}`,
-  ...(values['no-offload'] ? ['--no-offload'] : []),
+/** What is compared, as options; the first one names the section of RESULTS.md. */
+const compared = [
+  ...(values.profile ? ['--profile'] : []),
   ...(ruleCount > 0 ? [`--rules ${ruleCount}`] : []),
   ...(values.limits ? ['--limits'] : []),
   ...(values.both ? ['--both'] : []),
-  ...(values.profile ? ['--profile'] : []),
   ...(workers > 1 ? [`--workers ${workers}`] : []),
+];
+const options = [
+  `--rounds ${rounds} --seconds ${seconds}`,
+  ...(values['no-offload'] ? ['--no-offload'] : []),
+  ...compared,
   ...(devices > 1 ? [`--devices ${devices}`] : []),
 ].join(' ');
+const section = ['npm run bench:e2e', ...compared.slice(0, 1)].join(' -- ').replace(/ \d+$/, '');
 const report = `
 ${reportHead(`traffic through the gateway, ${offload}`, `npm run bench:e2e -- ${options}`)}; medians of ${rounds} rounds.
 
 ${values.profile ? profiles() : table(results)}
 `;
 process.stdout.write(report);
-if (values.record) keepResult(['npm run bench:e2e', ...compared].join(' -- '), report);
+if (values.record) keepResult(section, report);

@@ -13,8 +13,10 @@ import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const ROOT_URL = `file://${ROOT}/`;
-/** Writes the address of every module that is loaded into a file, in the order of loading. At the end
- * it adds the client behind `fetch`, if Node loaded that. */
+/**
+ * Writes the address of every module that is loaded into a file, in the order of loading. At the end
+ * it adds the client behind `fetch`, if Node loaded that.
+ */
 const HOOK = `
   import { registerHooks } from 'node:module';
   import { appendFileSync } from 'node:fs';
