@@ -211,7 +211,7 @@ test.serial('commands share the database of the data folder; --json is for progr
   const entries = JSON.parse(audit.stdout) as { actor: string; action: string; kind: string }[];
   t.deepEqual(
     entries.slice(-3).map(({ actor, action, kind }) => `${actor}: ${kind} ${action}`),
-    ['user create', 'token create', 'token delete'].map((what) => `command line: ${what}`),
+    ['user create', 'api_token create', 'api_token delete'].map((what) => `command_line: ${what}`),
   );
 });
 

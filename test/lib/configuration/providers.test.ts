@@ -115,9 +115,11 @@ for (const kind of surfaces()) {
   test(`${kind}: what an entry asks of claims is answered where it was sent`, async (t) => {
     const { send } = await openServer(t, kind);
     const openid = openidAt((await openProvider(t)).origin);
-    const put = async (entry: object): Promise<Answer> => {
+    const put = async (entry: object, status = 200): Promise<Answer> => {
       const configuration = { openid_connect_providers: [{ ...openid, ...entry }] };
-      return send('PUT', path, { body: { configuration } });
+      const answer = await send('PUT', path, { body: { configuration } });
+      t.is(answer.status, status, answer.text);
+      return answer;
     };
     const shown = { ...openid, ...openidDefaults };
     const asked = {
@@ -154,7 +156,7 @@ for (const kind of surfaces()) {
     ];
     for (const [entry, errors] of bad)
       t.deepEqual(
-        (await put(entry)).body,
+        (await put(entry, 422)).body,
         refused({ openid_connect_providers: [errors] }),
         JSON.stringify(entry),
       );

@@ -52,19 +52,19 @@ test('names of objects are no providers', async (t) => {
 
 // docs/faults-of-others.md#fault-21: start with a broken provider.
 test('a gateway starts and lets in by password, whatever its providers are', async (t) => {
-  const unanswered = createServer().listen(0, '127.0.0.1');
+  let asked = 0;
+  const unanswered = createServer(() => (asked += 1)).listen(0, '127.0.0.1');
   await once(unanswered, 'listening');
   t.teardown(() => unanswered.close());
   const { port } = unanswered.address() as AddressInfo;
   const away = oidcEntry({ id: 'away' });
   const silent = oidcEntry({ id: 'silent', discovery_document_uri: `http://127.0.0.1:${port}/x` });
   const { base_url: _default, ...saml } = samlEntry({ metadata: samlMetadata() });
-  const beganMs = performance.now();
   const gateway = await startGateway(t, {
     OPENID_CONNECT_PROVIDERS: JSON.stringify([away, silent]),
     SAML_IDENTITY_PROVIDERS: JSON.stringify([saml]),
   });
-  t.true(performance.now() - beganMs < 20_000, 'nobody was waited for');
+  t.is(asked, 0, 'nobody is waited for');
   const visitor = new Visitor(atGateway(gateway.url));
   const refused = await visitor.get('/auth/oidc/away');
   t.is(refused.status, 502);
