@@ -24,6 +24,7 @@ import { makeFirstAdministrator } from './installation/first-administrator.ts';
 import { showCredentials } from './installation/first-credentials.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { groupsHearer } from './policy/memberships.ts';
+import { watchFailures } from './policy/watch.ts';
 import { Counters } from './process/counters.ts';
 import { startHourly } from './process/hourly.ts';
 import type { Log } from './process/log.ts';
@@ -158,7 +159,9 @@ function startChores(
     forgetSessions(database),
     forgetRequests(context),
     forgetLinks(database),
-    forgetGroups(database, settings),
+    forgetGroups(database, settings, (transaction, write) =>
+      watchFailures({ services: { config, database }, fixed }, transaction, write),
+    ),
     metadata,
     history,
     forgetUsage(database),

@@ -208,6 +208,7 @@ export {
   searchStates,
   type SearchWish,
   type ServiceRules,
+  type StateFacts,
 } from './queries/search.ts';
 export { SamlTest, type SignedParts } from './tables/saml-test.ts';
 export { findSamlTest, keepSamlTest } from './queries/saml-tests.ts';

@@ -61,7 +61,7 @@ export const commands = {
   'user list': {
     usage: '',
     sentence:
-      'Lists users: id, e-mail, role, whether they are enabled or locked, and the last sign-in.',
+      'Lists users: id, e-mail, role, whether they are enabled, locked or over their quota, and the last sign-in.',
     takes: ['json'],
   },
   'user set-password': {

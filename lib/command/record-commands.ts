@@ -77,16 +77,17 @@ async function listUsers(
   const stored = await readOrCreateConfiguration(database);
   const users = await readUsers(database);
   const waits = await readWaits(database, users);
-  const rows = users.map((user) => [
+  const shown = await showUsers(database, users, effectiveConfiguration(stored, fixed));
+  const rows = users.map((user, i) => [
     user.id,
     user.email,
     roleOf(user),
-    stateOf(user, waits.get(user.id)),
+    stateOf(user, waits.get(user.id), shown[i]?.quota_exceeded === true),
     user.last_signed_in_at?.toISOString() ?? 'never signed in',
   ]);
   return {
     text: table(['id', 'e-mail', 'role', 'state', 'last sign-in'], rows),
-    data: await showUsers(database, users, effectiveConfiguration(stored, fixed)),
+    data: shown,
   };
 }
 
@@ -95,9 +96,17 @@ function roleOf({ role, role_provider: provider }: UserRow): string {
   return provider === null ? role : `${role} by ${provider}`;
 }
 
-function stateOf({ disabled_at }: UserRow, waitsUntil: Date | undefined): string {
-  const state = disabled_at === null ? 'enabled' : 'disabled';
-  return waitsUntil === undefined ? state : `${state}, locked until ${waitsUntil.toISOString()}`;
+function stateOf(
+  { disabled_at }: UserRow,
+  waitsUntil: Date | undefined,
+  isOverQuota: boolean,
+): string {
+  const states = [
+    disabled_at === null ? 'enabled' : 'disabled',
+    ...(waitsUntil === undefined ? [] : [`locked until ${waitsUntil.toISOString()}`]),
+    ...(isOverQuota ? ['over the quota'] : []),
+  ];
+  return states.join(', ');
 }
 
 async function setPassword(

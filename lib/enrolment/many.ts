@@ -19,6 +19,8 @@ const FAULTS_SHOWN = 5;
 const UNCLOSED =
   'a quote is not closed where its value ends; close it there, or remove it (inside of quotes, a quote is written "")';
 
+const SEVERAL = 'there are several e-mail addresses; put each in a line of its own';
+
 /** What a list comes to: the e-mails without repetitions, or what is wrong with it. */
 export interface EmailList {
   readonly emails: readonly string[];
@@ -51,7 +53,7 @@ export function readEmails(text: string): EmailList {
     const email = values?.[0]?.trim();
     const isHeading = line === 1 && /^e-?mails?( address(es)?)?$/i.test(email ?? '');
     if (email === '' || isHeading) continue;
-    const fault = email === undefined ? UNCLOSED : emailFault(email);
+    const fault = email === undefined ? UNCLOSED : emailFault(email, values?.slice(1));
     if (email === undefined || fault !== null) bad.push(`line ${line}: ${fault}`);
     else if (!found.has(emailKey(email))) found.set(emailKey(email), email);
   }
@@ -59,8 +61,10 @@ export function readEmails(text: string): EmailList {
 }
 
 /** What is wrong with the e-mail of a list; null: nothing. */
-function emailFault(email: string): string | null {
+function emailFault(email: string, further: readonly string[] = []): string | null {
   if (!isPossibleEmail(email)) return notAnEmail(email);
+  const others = further.map((value) => value.trim()).filter((value) => value !== '');
+  if (others.length > 0 && others.every(isPossibleEmail)) return SEVERAL;
   // An apostrophe would make it safe in the file of the links, and wrong for programs.
   return isFormula(email)
     ? `“${shortened(email)}” begins as a formula of a spreadsheet does; let this person in alone: ${commandLine('user enrol E-MAIL')}`

@@ -7,6 +7,7 @@ import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
+import { monthOf } from './quota-usage.ts';
 
 /** What can be searched. */
 export type Searchable = 'users' | 'devices' | 'rules' | 'api_tokens';
@@ -14,8 +15,16 @@ export type Searchable = 'users' | 'devices' | 'rules' | 'api_tokens';
 /** Ids that are read together. */
 const IDS_AT_ONCE = 2_000;
 
+/** What decides, beside the records, which state they are in. */
+export interface StateFacts {
+  /** For devices. */
+  readonly service?: ServiceRules;
+  /** For users who have no quota of their own, in bytes a month; null: none. */
+  readonly defaultQuota?: number | null;
+}
+
 /** Which records. */
-export interface SearchWish {
+export interface SearchWish extends StateFacts {
   /** Any of the texts holds this, in any case; empty: all records. */
   readonly text: string;
   /** Of this owner alone. Not for users. */
@@ -24,7 +33,6 @@ export interface SearchWish {
   readonly ids?: readonly string[];
   /** One of `searchStates`; left out: of any. Devices need `service` with it. */
   readonly state?: string;
-  readonly service?: ServiceRules;
   /** One of `searchOrders`; left out: the order that the table has by itself. */
   readonly order?: string;
   readonly isDescending?: boolean;
@@ -66,6 +74,8 @@ const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id =
 const hasUnusedLink = (further: string): string =>
   `EXISTS (SELECT 1 FROM one_time_links WHERE one_time_links.user_id = users.id
     AND one_time_links.purpose = 'enrolment' AND one_time_links.used_at IS NULL ${further})`;
+const CARRIED = `(SELECT SUM(bytes) FROM quota_usage
+  WHERE quota_usage.user_id = users.id AND quota_usage.month = :month)`;
 /** Rules in the order in which the packet filter asks them (docs/packets.md#the-packet-filter). */
 const AS_ASKED = `CASE WHEN rules.user_id IS NOT NULL THEN 0
   WHEN rules.group_id IS NOT NULL THEN 1 ELSE 2 END, rules.user_id,
@@ -82,6 +92,7 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       administrators: "users.role = 'admin'",
       invited: hasUnusedLink(''),
       unsent: hasUnusedLink('AND one_time_links.mail_fault IS NOT NULL'),
+      over_quota: `${CARRIED} >= COALESCE(users.quota, :defaultQuota)`,
     },
     orders: {
       email: 'users.email_key',
@@ -252,14 +263,17 @@ function foundBy(
 
 function valuesOf(
   { kind }: Database,
-  { text, userId, ids, service }: Wished,
+  { text, userId, ids, service, defaultQuota = null }: Wished,
 ): Record<string, unknown> {
+  const now = new Date();
   const values = {
     text,
     lower: text.toLowerCase(),
     userId,
     ids: ids?.length === 0 ? [''] : ids,
-    now: sqlTime(kind, new Date()),
+    now: sqlTime(kind, now),
+    month: monthOf(now.getTime()),
+    defaultQuota,
   };
   return service === undefined ? values : { ...values, ...serviceValues(kind, service) };
 }

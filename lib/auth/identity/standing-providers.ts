@@ -10,6 +10,7 @@ import {
   type OpenidConnectProvider,
   type SamlIdentityProvider,
   type StandingProviders,
+  type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
 import type { Chore } from '../../process/hourly.ts';
@@ -39,11 +40,18 @@ export function standingProviders({
   };
 }
 
+/** Runs a write in its transaction, and notes what it does to policy tests. */
+export type WatchWrite = (transaction: Transaction, write: () => Promise<void>) => Promise<void>;
+
 /**
  * Removes what entries said that are gone: the environment may have fixed them, and then no request
  * took them away.
  */
-export function forgetGroups(database: Database, lists: () => Promise<ProviderLists>): Chore {
+export function forgetGroups(
+  database: Database,
+  lists: () => Promise<ProviderLists>,
+  watch: WatchWrite,
+): Chore {
   return {
     failure: 'groups of identity providers that are gone were not forgotten',
     run: async () => {
@@ -51,7 +59,7 @@ export function forgetGroups(database: Database, lists: () => Promise<ProviderLi
       await writeTransaction(database, async (transaction) => {
         actAs(transaction, GATEWAY);
         await lockScopes(database, transaction, { configuration: true });
-        await forgetGroupsOfOthers(database, standing, transaction);
+        await watch(transaction, () => forgetGroupsOfOthers(database, standing, transaction));
       });
     },
   };

@@ -10,7 +10,7 @@ import {
   searchEveryId,
   searchStates,
   type SearchWish,
-  type ServiceRules,
+  type StateFacts,
 } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
@@ -58,7 +58,7 @@ export interface ManyPlan {
     writes: readonly ((web: Web) => Promise<unknown>)[],
   ) => Promise<object | null>;
   /** What the states of the table mean at this moment, if that can change. */
-  readonly service?: () => Promise<ServiceRules>;
+  readonly facts?: () => Promise<StateFacts>;
 }
 
 /** The route to which such a table is sent. */
@@ -165,7 +165,7 @@ async function askForAll(
     return giveBack(web, h, back, 'What was searched for is not clear. Please search again.');
   const query = { q: textOf(request, 'q'), state };
   const wish = async (): Promise<Omit<SearchWish, 'offset' | 'limit'>> =>
-    askedIn({ query }, plan, await plan.service?.());
+    askedIn({ query }, plan, await plan.facts?.());
   const ids = await searchEveryId(database, plan.table, await wish(), JOB_RECORDS_MAX + 1);
   if (ids.length === 0) return giveBack(web, h, back, 'Nothing matches any more.');
   if (ids.length > JOB_RECORDS_MAX)

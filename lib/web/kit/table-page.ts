@@ -11,7 +11,7 @@ import {
   searchOrders,
   searchStates,
   type SearchWish,
-  type ServiceRules,
+  type StateFacts,
 } from '../../../models/index.ts';
 import { csvLine } from '../../records/csv.ts';
 import { PAGE_RECORDS, queryText, SEARCH_CHARACTERS_MAX } from './searched.ts';
@@ -31,7 +31,8 @@ export interface TablePlan {
 
 /** What an address asks for. */
 export type Asked = Required<Pick<SearchWish, 'text' | 'isDescending'>> &
-  Pick<SearchWish, 'state' | 'order' | 'service'>;
+  Pick<SearchWish, 'state' | 'order'> &
+  StateFacts;
 
 /** A page that was found. */
 export interface FoundPage {
@@ -64,7 +65,7 @@ export interface FinderView {
 export function askedIn(
   request: Pick<Request, 'query'>,
   { table }: Pick<TablePlan, 'table'>,
-  service?: ServiceRules,
+  facts: StateFacts = {},
 ): Asked {
   const [state, sort] = [queryText(request, 'state'), queryText(request, 'sort')];
   const order = sort.replace(/^-/, '');
@@ -73,7 +74,7 @@ export function askedIn(
     isDescending: sort.startsWith('-'),
     ...(searchStates(table).includes(state) ? { state } : {}),
     ...(searchOrders(table).includes(order) ? { order } : {}),
-    ...(service === undefined ? {} : { service }),
+    ...facts,
   };
 }
 
@@ -82,9 +83,9 @@ export async function findPage(
   database: Database,
   request: Pick<Request, 'query'>,
   plan: TablePlan,
-  service?: ServiceRules,
+  facts: StateFacts = {},
 ): Promise<FoundPage> {
-  const asked = askedIn(request, plan, service);
+  const asked = askedIn(request, plan, facts);
   const total = await countFound(database, plan.table, asked);
   const last = Math.max(1, Math.ceil(total / PAGE_RECORDS));
   const number = queryText(request, 'page');

@@ -67,7 +67,7 @@ export function deviceTablePages(web: Web): ServerRoute[] {
     adminPage('GET', DEVICES, (request, h) => showDevices(web, request, h)),
     adminPage('GET', `${DEVICES}.csv`, async (request, h) => {
       const rules = await sessionRules(web);
-      const asked = askedIn(request, plan, serviceRules(rules));
+      const asked = askedIn(request, plan, { service: serviceRules(rules) });
       return sendFile(h, 'devices', database, plan, asked, FILE_HEAD, async (ids) =>
         (await readTable(web, ids, rules)).map(fileLine),
       );
@@ -81,7 +81,7 @@ export function deviceTablePages(web: Web): ServerRoute[] {
         new Map((await readDevices(database, { ids })).map(({ id, name }) => [id, name])),
       deed: deedOf,
       effect: effectView,
-      service: async () => serviceRules(await sessionRules(web)),
+      facts: async () => ({ service: serviceRules(await sessionRules(web)) }),
     }),
   ];
 }
@@ -179,7 +179,9 @@ async function showDevices(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const rules = await sessionRules(web);
-  const found = await findPage(web.services.database, request, plan, serviceRules(rules));
+  const found = await findPage(web.services.database, request, plan, {
+    service: serviceRules(rules),
+  });
   const shown = await readTable(web, found.ids, rules);
   const filed = await withFiles(
     web,

@@ -29,7 +29,7 @@ import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 import { askFirst, effectView } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
-import { quotaView } from '../parts/quota.ts';
+import { quotaFacts, quotaView } from '../parts/quota.ts';
 import { linkView } from './enrolment.ts';
 import { linksOf } from './relink.ts';
 import { minutesUntil } from '../kit/words.ts';
@@ -202,6 +202,7 @@ function manyPlan(
     },
     deed: (name) => chosen[name] ?? 'Nothing was chosen.',
     effect: effectView,
+    facts: () => quotaFacts(web),
   };
 }
 

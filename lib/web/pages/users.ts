@@ -15,6 +15,7 @@ import { inOrder } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
 import { minutesUntil } from '../kit/words.ts';
+import { quotaFacts } from '../parts/quota.ts';
 
 const USERS = '/users';
 
@@ -27,6 +28,7 @@ const plan: TablePlan = {
     administrators: 'Administrators',
     invited: 'One-time link not used',
     unsent: 'Mail with link not sent',
+    over_quota: 'Over the quota of this month',
   },
 };
 
@@ -82,11 +84,12 @@ export function usersPages(web: Web): ServerRoute[] {
   const { database } = web.services;
   return [
     adminPage('GET', USERS, (request, h) => showUsers(web, request, h)),
-    adminPage('GET', `${USERS}.csv`, (request, h) =>
-      sendFile(h, 'users', database, plan, askedIn(request, plan), FILE_HEAD, (ids) =>
+    adminPage('GET', `${USERS}.csv`, async (request, h) => {
+      const asked = askedIn(request, plan, await quotaFacts(web));
+      return sendFile(h, 'users', database, plan, asked, FILE_HEAD, (ids) =>
         fileLines(database, ids),
-      ),
-    ),
+      );
+    }),
     recently(
       adminPage('GET', `${USERS}/new`, (request, h) =>
         showNew(web, request, h, typedFrom({ role: 'unprivileged' }, newUser)),
@@ -112,7 +115,7 @@ export function userBadge(
 
 async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
-  const found = await findPage(database, request, plan);
+  const found = await findPage(database, request, plan, await quotaFacts(web));
   const users = inOrder(found.ids, await readUsers(database, { ids: [...found.ids] }));
   const counts = await countDevices(database, found.ids);
   const waits = await readWaits(database, users);

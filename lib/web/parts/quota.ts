@@ -1,6 +1,6 @@
 // What a user carried this month, and how much they may, for their page and for the portal.
 
-import type { UserRow } from '../../../models/index.ts';
+import type { StateFacts, UserRow } from '../../../models/index.ts';
 import { readQuotaState } from '../../reconcile/quota-state.ts';
 import type { Web } from '../kit/web.ts';
 import { bytesInWords } from '../kit/words.ts';
@@ -34,4 +34,10 @@ export async function quotaView(
     isExceeded: isUsedUp,
     until: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
   };
+}
+
+/** What decides which users are over their quota. */
+export async function quotaFacts({ recall }: Pick<Web, 'recall'>): Promise<StateFacts> {
+  await recall.refresh();
+  return { defaultQuota: (await recall.configuration()).default_quota };
 }

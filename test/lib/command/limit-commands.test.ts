@@ -5,7 +5,15 @@ import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { limitCommands } from '../../../lib/command/limit-commands.ts';
 import { recordCommands } from '../../../lib/command/record-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import { type Database, readAuditEntries, readDevices, readUsers } from '../../../models/index.ts';
+import {
+  type Database,
+  monthOf,
+  newId,
+  readAuditEntries,
+  readDevices,
+  readUsers,
+  recordQuotaUsage,
+} from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
 
@@ -48,6 +56,11 @@ for (const kind of databaseKinds()) {
     t.like((await readUsers(database))[0], { quota: null });
     const list = await runLine(database, 'user list');
     t.like((list.data as object[])[0], { quota: null, quota_used: 0, quota_exceeded: false });
+    t.false(list.text.includes('over the quota'));
+    await runLine(database, 'user limit --email ann@b.example --quota 1000000');
+    const bytes = 1_000_000;
+    await recordQuotaUsage(database, newId(), [{ userId: id, month: monthOf(Date.now()), bytes }]);
+    t.regex((await runLine(database, 'user list')).text, /enabled, over the quota/);
   });
 
   test(`${kind}: what is no limit is refused, and says what to give`, async (t) => {

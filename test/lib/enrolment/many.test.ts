@@ -46,6 +46,10 @@ test('what is wrong with a list is named with its lines', (t) => {
   );
   t.is(readEmails(crowd.slice(1).join('\n')).fault, null);
   t.not(readEmails(`${'a'.repeat(300)}@example.com`).fault, null);
+  const several = 'line 1: there are several e-mail addresses; put each in a line of its own';
+  for (const text of ['a@example.com; b@example.com', 'a@example.com,b@example.com,'])
+    t.is(readEmails(text).fault, several, text);
+  t.is(readEmails('a@example.com,Ann,b@example.com').fault, null, 'a file with other columns');
 });
 
 for (const kind of databaseKinds())

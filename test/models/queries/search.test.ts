@@ -4,8 +4,11 @@ import test from 'ava';
 import {
   countDevices,
   countFound,
+  monthOf,
+  newId,
   readFleetStatus,
   readLatestHandshakes,
+  recordQuotaUsage,
   recordStatus,
   searchEveryId,
   searchIds,
@@ -243,6 +246,31 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await users('invited'), [bob.id, carol.id]);
     t.deepEqual(await users('unsent'), [bob.id]);
     t.is(await countFound(database, 'users', { text: 'carol', state: 'invited' }), 1);
+  });
+
+  test(`${kind}: users over their quota are found, by their own and by the default`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const month = monthOf(Date.now());
+    const carried = async (email: string, quota: number | null, ...bytes: number[]) => {
+      const user = await addUser(database, { email, quota });
+      for (const one of bytes)
+        await recordQuotaUsage(database, newId(), [{ userId: user.id, month, bytes: one }]);
+      const former = { userId: user.id, month: month - 100, bytes: 9_000_000 };
+      await recordQuotaUsage(database, newId(), [former]);
+      return user.id;
+    };
+    const ann = await carried('ann@a.test', 2_000_000, 1_500_000, 500_000);
+    await carried('bob@b.test', 4_000_000, 3_999_999);
+    const carol = await carried('carol@c.test', null, 3_000_000);
+    await carried('dave@d.test', null);
+    const over = (defaultQuota?: number | null) => {
+      const facts = defaultQuota === undefined ? {} : { defaultQuota };
+      return searchIds(database, 'users', { ...ALL, ...facts, state: 'over_quota' });
+    };
+    t.deepEqual(await over(3_000_000), [ann, carol]);
+    t.deepEqual(await over(3_000_001), [ann]);
+    t.deepEqual(await over(null), [ann]);
+    t.deepEqual(await over(), [ann]);
   });
 
   test(`${kind}: users and rules have states and orders too`, async (t) => {
