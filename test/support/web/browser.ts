@@ -18,7 +18,9 @@ const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Everything of WCAG 2.2 up to AA, and what axe calls best practice. */
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const EVERYTHING = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+/** The rules about colours: all that another colour scheme changes. */
+const COLOURS = ['color-contrast', 'link-in-text-block'];
 
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
@@ -34,10 +36,10 @@ const CUT_OFF = `[...document.querySelectorAll('main :not(input)')]
 
 /** The ways in which a page is shown. */
 const LOOKS = [
-  { colorScheme: 'light', viewport: WIDE },
-  { colorScheme: 'dark', viewport: WIDE },
-  { colorScheme: 'light', viewport: NARROW },
-  { colorScheme: 'dark', viewport: NARROW },
+  { colorScheme: 'light', viewport: WIDE, rules: EVERYTHING },
+  { colorScheme: 'dark', viewport: WIDE, rules: COLOURS },
+  { colorScheme: 'light', viewport: NARROW, rules: EVERYTHING },
+  { colorScheme: 'dark', viewport: NARROW, rules: COLOURS },
 ] as const;
 
 /** The Chromium of all tests of a file: a start takes two seconds of a processor. */
@@ -116,12 +118,12 @@ export async function signIn(
 export async function inspect(t: ExecutionContext, page: Page, name: string): Promise<void> {
   mkdirSync(SCREENS, { recursive: true });
   const before = page.viewportSize() ?? WIDE;
-  for (const { colorScheme, viewport } of LOOKS) {
+  for (const { colorScheme, viewport, rules } of LOOKS) {
     const look = `${name}-${colorScheme}-${viewport.width}`;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);
     await page.screenshot({ path: join(SCREENS, `${look}.png`), fullPage: true });
-    t.deepEqual(await faultsOf(page), [], look);
+    t.deepEqual(await faultsOf(page, rules), [], look);
     const [wanted, given] = await page.evaluate<[number, number]>(
       '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
     );
@@ -148,12 +150,11 @@ export async function make(
 }
 
 /** The findings of axe, as lines that say what and where. */
-async function faultsOf(page: Page): Promise<string[]> {
+async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[]> {
   // Evaluated by the debugger, which the policy of the page does not restrict.
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate<axe.AxeResults>(
-    `axe.run(document, { runOnly: ${JSON.stringify(RULES)} })`,
-  );
+  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(AXE);
+  const options = JSON.stringify({ runOnly, resultTypes: ['violations'] });
+  const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${options})`);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${String(target[0])}: ${failureSummary}`),
   );
