@@ -5,7 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { getServers } from 'node:dns';
 import { networkInterfaces } from 'node:os';
-import { databaseHost, hostOf, refusedRanges } from '../../config/index.ts';
+import { databaseHost, flowCollectorOf, hostOf, refusedRanges } from '../../config/index.ts';
 import {
   type AddressRange,
   type Database,
@@ -30,6 +30,15 @@ const RESERVED = namedRanges([
   '64:ff9b:1::/48',
   '2002::/16',
 ]);
+/** Where clouds give a host its identity and credentials; dataplane/wire/ranges.ts has the list. */
+const CLOUD_METADATA = [
+  '168.63.129.16',
+  '100.100.100.200',
+  '192.0.0.192',
+  'fd00:ec2::254',
+  'fd00:ec2::23',
+  'fd20:ce::254',
+];
 /** A device that made no handshake for this time has no session, so nothing is sent to it. */
 const SESSION_MS = 180_000;
 const LOOKUP_MS = 1_000;
@@ -79,7 +88,10 @@ export async function judgeRoutes(
   const needed = await neededHosts(context);
   for (const range of ranges) {
     const met = own.find((other) => doMeet(range, other));
-    if (met !== undefined) fault(routeMeets(range.name, met.name, met.what));
+    if (met !== undefined) {
+      fault(routeMeets(range.name, met.name, met.what));
+      continue;
+    }
     for (const { name, what, ...other } of needed)
       if (doMeet(range, other)) fault(routeHolds(range.name, name, what));
   }
@@ -154,6 +166,8 @@ async function neededHosts({
   ];
   const hosts = [
     { host: databaseHost(config), what: 'the database' },
+    { host: config.smtpUrl === null ? null : hostOf(config.smtpUrl), what: 'the mail server' },
+    { host: flowCollectorOf(config.flowLog)?.host ?? null, what: 'the collector of the flow log' },
     ...urls
       .filter(({ url }) => URL.canParse(url))
       .map(({ id, url }) => ({ host: hostOf(url), what: `the identity provider ${id}` })),
@@ -167,6 +181,7 @@ async function neededHosts({
   const endpoints = await readEndpoints(database, since, transaction);
   return [
     ...othersOf(getServers().map(withoutPort), 'a DNS server'),
+    ...othersOf(CLOUD_METADATA, 'the credentials of its cloud'),
     ...found.flat(),
     ...endpoints.flatMap(({ address, device }) => othersOf([address], `the device ${device}`)),
   ];

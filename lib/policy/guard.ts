@@ -60,7 +60,7 @@ interface Moment {
   readonly trial: PolicyTrial;
 }
 
-/** What changes of rules do to policy tests: now, and when rules of the changes begin. */
+/** What changes of rules do to policy tests: now, and when rules of the changes begin and end. */
 export class PolicyGuard {
   readonly #moments: readonly Moment[];
   readonly #tests: readonly OwnedTest[];
@@ -121,13 +121,14 @@ function concerns({ user_id, group_id }: ObeyedRule, { ownerId, groupIds }: Owne
   return group_id === null || groupIds.includes(group_id);
 }
 
-/** Now (null), and when rules begin to decide; the first moment first. */
+/** Now (null), and when rules begin and end; the first moment first. */
 function momentsOf(changes: readonly RuleChange[]): (Date | null)[] {
   const now = Date.now();
-  const starts = changes
-    .map(({ after }) => after?.starts_at?.getTime() ?? now)
-    .filter((startMs) => startMs > now);
-  return [null, ...[...new Set(starts)].sort((a, b) => a - b).map((ms) => new Date(ms))];
+  const later = changes
+    .flatMap(({ after }) => [after?.starts_at, after?.ends_at])
+    .map((time) => time?.getTime() ?? now)
+    .filter((ms) => ms > now);
+  return [null, ...[...new Set(later)].sort((a, b) => a - b).map((ms) => new Date(ms))];
 }
 
 /** The tests whose destination a rule names, before a change or after it. */
@@ -179,13 +180,13 @@ export interface FailedBy {
   readonly index?: number;
 }
 
-/** Notes in the audit trail that tests fail from now on. */
+/** Notes in the audit trail that tests fail, from now on or from a time to come. */
 export function noteFailures(
   transaction: Transaction,
   failing: readonly FailingTest[],
   { ruleId, index = 0 }: FailedBy,
 ): void {
-  for (const { test, isHeldUp } of failing)
+  for (const { test, isHeldUp, at } of failing)
     noteAction(
       transaction,
       {
@@ -194,6 +195,7 @@ export function noteFailures(
         recordId: test.id,
         changes: {
           ...(ruleId === null ? {} : { rule_id: { to: ruleId } }),
+          ...(at === null ? {} : { at: { to: at } }),
           // What holds a write up is written only if somebody insists.
           forced: { to: isHeldUp },
         },

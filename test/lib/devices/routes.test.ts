@@ -122,8 +122,20 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('a provider and a resolver are reached past the tunnel', async (t) => {
-  const server = await openServer(t, 'sqlite');
+test('all that the gateway asks is reached past the tunnel', async (t) => {
+  const server = await openServer(t, 'sqlite', {
+    SMTP_URL: 'smtp://203.0.113.25',
+    MAIL_FROM: 'postern@example.com',
+    FLOW_LOG: 'ipfix://203.0.113.47:4739',
+  });
+  for (const [network, address, what] of [
+    ['203.0.113.24/30', '203.0.113.25', 'the mail server'],
+    ['203.0.113.47', '203.0.113.47', 'the collector of the flow log'],
+    ['fd00:ec2::254', 'fd00:ec2::254', 'the credentials of its cloud'],
+  ] as const)
+    t.deepEqual((await make(server, [network])).body.errors, {
+      routes: [`${network} holds ${address}, where the gateway reaches ${what}`],
+    });
   await writeTransaction(server.database, async (transaction) => {
     const row = await server.database.models.Configuration.findOne({ transaction });
     const provider = {

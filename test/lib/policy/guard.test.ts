@@ -100,6 +100,19 @@ for (const kind of surfaces()) {
     t.is((await failures(opened)).length, 1);
   });
 
+  test(`${kind}: an end to come holds nothing up, and the trail says when a test fails`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send } = opened;
+    const made = { action: 'accept', destination: '10.0.0.0/8' };
+    const { id } = (await send('POST', RULES, { body: { rule: made } })).body.data;
+    await expectWiki(opened, 'accept');
+    const ends_at = '2999-01-01T08:00:00.000Z';
+    const { status } = await send('PATCH', `${RULES}/${id}`, { body: { rule: { ends_at } } });
+    t.is(status, 200);
+    const changes = { rule_id: { to: id }, at: { to: ends_at }, forced: { to: false } };
+    t.like(await failures(opened), [{ changes }]);
+  });
+
   test(`${kind}: another rule that would decide is named`, async (t) => {
     const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
     const { send } = opened;
