@@ -130,7 +130,7 @@ function stateInWords(rule: RuleRow): string {
   const { starts_at, ends_at, enforced } = rule;
   const state = ruleState(rule, Date.now());
   if (state === 'disabled' && !enforced) return 'disabled, staged';
-  if (state === 'waiting') return `from ${starts_at?.toISOString()}`;
+  if (state === 'waiting') return `from ${starts_at?.toISOString()}${enforced ? '' : ', staged'}`;
   if (state === 'enabled' && ends_at !== null) return `enabled until ${ends_at.toISOString()}`;
   return state;
 }

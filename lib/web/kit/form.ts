@@ -48,6 +48,8 @@ export interface FormOptions {
   readonly faults?: Faults;
   /** Why a field cannot be changed; null where it can. */
   readonly locked?: (name: string) => string | null;
+  /** What the form says of the values of its record (seen.ts); left out for a new record. */
+  readonly seen?: string;
   /** Values that fields offer, by name. */
   readonly suggestions?: Readonly<Record<string, readonly string[]>>;
 }
@@ -91,7 +93,7 @@ function valueOf(text: string, kind: Asked['kind']): unknown {
 export function formView(
   sections: readonly Section[],
   typed: Typed,
-  { action, submit, cancel, faults = {}, locked = () => null, suggestions = {} }: FormOptions,
+  { action, submit, cancel, seen, faults = {}, locked = () => null, suggestions = {} }: FormOptions,
 ): object {
   const names = new Set(fieldsOf(sections).map(({ name }) => name));
   const elsewhere = Object.keys(faults).filter((name) => !names.has(name));
@@ -99,6 +101,7 @@ export function formView(
     action,
     submit,
     cancel: cancel ?? null,
+    seen: seen ?? null,
     hasFaults: Object.keys(faults).length > 0,
     // Secrets are not shown again.
     forgetsSecrets: fieldsOf(sections).some(

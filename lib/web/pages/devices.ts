@@ -13,6 +13,7 @@ import { attempt } from '../kit/attempt.ts';
 import {
   deviceFormView,
   deviceInput,
+  flatDevice,
   EVERYTHING,
   textsOf,
   type TypedDevice,
@@ -48,6 +49,7 @@ import {
 import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
+import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 import { diagnosisView } from '../parts/diagnosis.ts';
 import { addressesOf, deviceTablePages, NO_TIME, switchesIn, switchOne } from './device-table.ts';
@@ -181,7 +183,7 @@ async function showDevice(
       isDefault: device[`use_default_${name}`],
     })),
     limits: limitLines(device, owner, await web.recall.configuration()),
-    expiry: refused?.expiry ?? switches.ends?.slice(0, 16) ?? '',
+    expiry: refused?.expiry ?? textOfValue(switches.ends, 'time'),
     expiryFaults: refused?.faults ?? [],
   });
 }
@@ -221,6 +223,7 @@ async function showForm(
     publicKey,
     keyFaults: faults['public_key'] ?? [],
     deviceId: device?.id ?? null,
+    seen: device === null ? null : seenOf(await presentDevice(web, device.id)),
     action,
     owner: {
       value: owner,
@@ -231,6 +234,12 @@ async function showForm(
     form: deviceFormView(typed, await settingDefaults(web), { ...EVERYTHING, faults }),
     keys: view,
   });
+}
+
+/** A device as it is now, in the fields of both parts of its form. */
+async function presentDevice(web: Web, id: string): Promise<Typed> {
+  const shown = await new Devices(web).show(id);
+  return { ...flatDevice(typedDeviceFrom(shown)), ...typedFrom(shown, keyForm) };
 }
 
 /** The messages of the fields of `form`; the other part of the page shows the rest. */
@@ -285,6 +294,13 @@ async function changeDevice(
   };
   const judged = withHostFaults(devices.judge(input, 'update'), typed);
   const filled = { device, owner: '', typed, keys };
+  const meanwhile = changedMeanwhile(
+    request,
+    { typed: { ...flatDevice(typed), ...keys }, present: await presentDevice(web, device.id) },
+    keyForm,
+  );
+  if (meanwhile !== null)
+    return (await showForm(web, request, h, { ...filled, faults: meanwhile })).code(422);
   if (isBack(request)) return showForm(web, request, h, filled);
   const asked = { label: 'Save the device', back: `${DEVICES}/${device.id}`, isForm: true };
   const write = (context: Web) => new Devices(context).update(request, device.id, judged);

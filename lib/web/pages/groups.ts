@@ -26,6 +26,7 @@ import {
 import { textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { pageById } from '../kit/searched.ts';
+import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 import { askFirst } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
@@ -160,6 +161,7 @@ async function showGroup(
     form: formView(groupForm, refused.group?.typed ?? typedFrom(group, groupForm), {
       action: here,
       submit: 'Save',
+      seen: seenOf(typedFrom(group, groupForm)),
       faults: refused.group?.faults ?? {},
     }),
   });
@@ -205,8 +207,11 @@ async function change(
 ): Promise<ResponseObject> {
   const group = await groups.find(idOf(request));
   const typed = typedIn(request, groupForm);
+  const present = typedFrom(group, groupForm);
   const input = judgeGroup(inputOf(typed, groupForm), 'update');
-  const { faults } = await attempt(() => groups.update(request, group.id, input));
+  const faults =
+    changedMeanwhile(request, { typed, present }, groupForm) ??
+    (await attempt(() => groups.update(request, group.id, input))).faults;
   if (faults !== null)
     return (await showGroup(web, request, h, group, { group: { typed, faults } })).code(422);
   web.pages.flash(h, 'done', 'The changes are saved.');

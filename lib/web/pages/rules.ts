@@ -36,6 +36,7 @@ import { portsOf, ruleInWords, ruleLink, whoseRule } from '../parts/rule-words.t
 import { adminPage } from '../kit/route.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import { CHANGED_MEANWHILE, changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 import { bytesInWords, utcInWords } from '../kit/words.ts';
 
@@ -114,11 +115,7 @@ export function rulePages(web: Web): ServerRoute[] {
     adminPage('POST', `${RULES}/new`, (request, h) => save(web, rules, null, request, h)),
     adminPage('GET', `${RULES}/{id}`, async (request, h) => {
       const id = idOf(request);
-      const rule = await rules.show(id);
-      const email = await emailOf(web, rule['user_id']);
-      const group_id = await groupName(web.services.database, rule['group_id']);
-      const typed = typedRule({ ...rule, user_id: email, group_id });
-      return showForm(web, request, h, { rules, id, typed });
+      return showForm(web, request, h, { rules, id, typed: await presentRule(web, rules, id) });
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
     adminPage('POST', `${RULES}/{id}/delete`, async (request, h) => {
@@ -197,7 +194,9 @@ const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {
 function actionCell(rule: RuleRow): object {
   const text = rule.action === 'accept' ? 'Accept' : 'Drop';
   const state = ruleState(rule, Date.now());
-  if (state !== 'enabled') return { text: `${text}, ${STATES[state]}`, badge: 'calm' };
+  const isStaged = state === 'waiting' && !rule.enforced;
+  const staged = isStaged ? `, ${STATES.staged}` : '';
+  if (state !== 'enabled') return { text: `${text}, ${STATES[state]}${staged}`, badge: 'calm' };
   return { text, badge: rule.action === 'accept' ? 'good' : 'bad' };
 }
 
@@ -229,6 +228,14 @@ async function fileLines(web: Web, ids: readonly string[]): Promise<(string | nu
     rule.starts_at?.toISOString() ?? null,
     rule.ends_at?.toISOString() ?? null,
   ]);
+}
+
+/** A rule as it is now, in the fields of the form. */
+async function presentRule(web: Web, rules: Rules, id: string): Promise<Typed> {
+  const rule = await rules.show(id);
+  const user_id = await emailOf(web, rule['user_id']);
+  const group_id = await groupName(web.services.database, rule['group_id']);
+  return typedRule({ ...rule, user_id, group_id });
 }
 
 interface Form {
@@ -281,6 +288,7 @@ async function showForm(
       action: id === null ? `${RULES}/new` : `${RULES}/${id}`,
       submit: id === null ? 'Add the rule' : 'Save',
       cancel: RULES,
+      ...(id === null ? {} : { seen: seenOf(await presentRule(web, rules, id)) }),
       faults: ruleFaults(faults, typed),
       suggestions: {
         user_id: await suggestedOwners(web.services.database),
@@ -289,8 +297,8 @@ async function showForm(
     }),
     others: [
       { name: 'do', value: 'check', label: 'Compare with the other rules' },
-      // Policy tests alone say something that is about no field.
-      ...(faults['base'] === undefined
+      // Of what is about no field, only failing policy tests can be set aside.
+      ...((faults['base'] ?? [CHANGED_MEANWHILE]).some((one) => one === CHANGED_MEANWHILE)
         ? []
         : [{ name: 'do', value: 'force', label: 'Save it anyway' }]),
     ],
@@ -316,8 +324,13 @@ async function save(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  if (id !== null) await rules.show(id);
   const typed = typedIn(request, ruleForm);
+  if (id !== null) {
+    const present = await presentRule(web, rules, id);
+    const faults = changedMeanwhile(request, { typed, present }, ruleForm);
+    if (faults !== null)
+      return (await showForm(web, request, h, { rules, id, typed, faults })).code(422);
+  }
   const input = await judgeTyped(web, rules, typed, id);
   if (textOf(request, 'do') === 'check') {
     const { faults } = input;
@@ -361,7 +374,9 @@ function doneInWords({ enabled, enforced, starts_at, ends_at }: Shown, isNew: bo
     case 'disabled':
       return 'The rule is saved. It is disabled and decides nothing.';
     case 'waiting':
-      return 'The rule is saved. It decides nothing before its start.';
+      return rule.enforced
+        ? 'The rule is saved. It decides nothing before its start.'
+        : 'The rule is saved. It is staged: from its start on it counts what it would decide, and decides nothing.';
     case 'over':
       return 'The rule is saved. Its end is over, so it decides nothing.';
     case 'staged':

@@ -16,6 +16,7 @@ import {
   settingTabs,
   writeSettings,
 } from '../parts/settings.ts';
+import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 
 const clientForm: readonly Section[] = [
@@ -217,9 +218,9 @@ export function settingPages(web: Web): ServerRoute[] {
   ];
 }
 
-function show(
+async function show(
   web: Web,
-  { path, title, lead, sections }: Page,
+  { path, title, lead, sections, toTyped }: Page,
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
@@ -232,6 +233,7 @@ function show(
     form: formView(sections, typed, {
       action: path,
       submit: 'Save',
+      seen: seenOf(toTyped(await readSettings(web))),
       faults: quotedFaults(faults, typed),
       locked: lockedBy(web),
     }),
@@ -246,7 +248,10 @@ async function save(
 ): Promise<ResponseObject> {
   const typed = typedIn(request, page.sections);
   const input = page.toInput(inputOf(typed, page.sections, lockedBy(web)));
-  const refused = hostFaults(typed);
+  const present = page.toTyped(await readSettings(web));
+  const refused =
+    changedMeanwhile(request, { typed: unlocked(web, typed, present), present }, page.sections) ??
+    hostFaults(typed);
   const isRefused = Object.keys(refused).length > 0;
   if (isBack(request)) return show(web, page, request, h, typed);
   const asked = { label: 'Save the settings', back: page.path, isForm: true };
@@ -256,19 +261,22 @@ async function save(
   if (question !== null) return question;
   const faults = isRefused ? refused : await changeSettings(web, request, input);
   if (faults !== null) {
-    // Locked fields were not sent; they show the value that is in force.
-    const inForce = page.toTyped(await readSettings(web));
-    const locked = lockedBy(web);
-    const shown = Object.fromEntries(
-      Object.entries(typed).map(([name, text]) => [
-        name,
-        locked(name) === null ? text : (inForce[name] ?? ''),
-      ]),
-    );
+    const shown = unlocked(web, typed, page.toTyped(await readSettings(web)));
     return (await show(web, page, request, h, shown, faults)).code(422);
   }
   web.pages.flash(h, 'done', 'The settings are in force.');
   return web.pages.redirect(h, page.path);
+}
+
+/** What was typed. Locked fields were not sent; they show the value that is in force. */
+function unlocked(web: Web, typed: Typed, inForce: Typed): Typed {
+  const locked = lockedBy(web);
+  return Object.fromEntries(
+    Object.entries(typed).map(([name, text]) => [
+      name,
+      locked(name) === null ? text : (inForce[name] ?? ''),
+    ]),
+  );
 }
 
 function lockedBy(web: Web): (name: string) => string | null {

@@ -26,8 +26,9 @@ import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from 
 import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
-import { askFirst, effectView } from '../parts/effect.ts';
+import { askFirst, effectView, isBack } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { quotaFacts, quotaView } from '../parts/quota.ts';
 import { linkView } from './enrolment.ts';
@@ -149,6 +150,7 @@ async function showUser(
     form: formView(userForm, typed, {
       action: `/users/${user.id}`,
       submit: 'Save',
+      seen: seenOf(typedFrom(user, userForm)),
       faults,
       locked: lockedFor(isSelf),
     }),
@@ -174,11 +176,21 @@ async function changeUser(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const { id } = await findUser(web, request);
+  const user = await findUser(web, request);
+  const { id } = user;
   const typed = typedIn(request, userForm);
   const locked = lockedFor(id === actorId(request));
+  const present = typedFrom(user, userForm);
+  if (isBack(request)) return showUser(web, request, h, { typed, faults: {} });
+  const refused = changedMeanwhile(request, { typed, present }, userForm);
+  if (refused !== null)
+    return (await showUser(web, request, h, { typed, faults: refused })).code(422);
   const input = users.judge(inputOf(typed, userForm, locked), 'update');
-  const changed = await attempt(() => users.update(request, id, input));
+  const asked = { label: 'Save the user', back: `/users/${id}`, isForm: true };
+  const write = (context: Web) => new Users(context).update(request, id, input);
+  const question = await askFirst(web, request, h, asked, write);
+  if (question !== null) return question;
+  const changed = await attempt(() => write(web));
   if (changed.faults !== null) {
     const faults = quotedFaults(changed.faults, typed);
     return (await showUser(web, request, h, { typed, faults })).code(422);

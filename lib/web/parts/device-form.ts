@@ -7,7 +7,7 @@ import type { Faults, Judged } from '../../judge/judge.ts';
 import type { Shown } from '../../records/shown.ts';
 import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
-import { membersOf, textOfValue } from '../kit/form.ts';
+import { membersOf, textOfValue, type Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 
 /** One of the five settings as it is typed; a list is a text with commas. */
@@ -194,6 +194,15 @@ export function deviceFormView(
       faults: faultsOf(name, `use_default_${name}`),
     })),
   };
+}
+
+/** Everything of the form as texts by name, to compare two of them. */
+export function flatDevice({ settings, ...typed }: TypedDevice): Typed {
+  const flat = settingNames.map((name) => {
+    const { usesDefault, text } = settings[name];
+    return [name, usesDefault ? 'the default' : text];
+  });
+  return { ...typed, ...Object.fromEntries(flat) };
 }
 
 /** What was typed, but for settings that follow the defaults. */

@@ -46,6 +46,13 @@ for (const kind of databaseKinds()) {
     await runLine(database, `rule disable --id ${staged.text}`);
     t.regex((await runLine(database, 'rule list')).text, / everyone +disabled, staged *$/);
     await runLine(database, `rule delete --id ${staged.text}`);
+    const later = await runLine(
+      database,
+      'rule create --destination 10.0.0.0/8 --staged --starts-at 2999-01-01T08:00:00Z',
+    );
+    const waits = / from 2999-01-01T08:00:00\.000Z, staged *$/;
+    t.regex((await runLine(database, 'rule list')).text, waits);
+    await runLine(database, `rule delete --id ${later.text}`);
     const ofAnn = await runLine(database, 'rule list --email ann@b.example');
     t.is((ofAnn.data as unknown[]).length, 1);
     const faults: [line: string, message: RegExp][] = [

@@ -222,6 +222,11 @@ for (const kind of firstKind()) {
     t.true(list.includes('It is staged: it decides nothing'));
     t.regex(list, />Accept, staged</);
     t.regex((await admin.get(`/rules/${rule.id}`)).text, /name="staged"[^>]* checked/);
+    const later = { ...typed, staged: 'true', starts_at: '2999-01-01T08:00' };
+    await admin.post(`/rules/${rule.id}`, later);
+    const waiting = (await admin.get('/rules')).text;
+    t.true(waiting.includes('from its start on it counts what it would decide'));
+    t.regex(waiting, />Accept, not yet, staged</);
     await admin.post(`/rules/${rule.id}`, typed);
     t.true((await rule.reload()).enforced);
   });

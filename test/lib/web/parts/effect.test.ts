@@ -86,6 +86,11 @@ function formsOf({
     [`/devices/${laptop}/edit`, { ...device, public_key: key }, true],
     [`/devices/${laptop}/switches`, { do: 'off' }, false],
     [`/devices/${laptop}/switches`, { do: 'expire', expires_at: '2026-01-01T00:00' }, false],
+    [
+      `/users/${plainUser.id}`,
+      { email: 'user@example.com', role: 'unprivileged', quota: '2000000' },
+      true,
+    ],
     [`/users/${plainUser.id}/disable`, {}, false],
     ['/settings/default_action', { default_action: 'drop' }, true],
     [`/rules/${rule}/delete`, {}, false],
