@@ -86,13 +86,13 @@ else
     ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
   } &
   {
-    phase attacks $apart --config test/attacks/ava.config.js
+    phase attacks $apart --config test/attacks/shared.config.js
     several e2e 2
   } &
   {
     phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts'
     phase ops-2 $apart --config test/ops/ava.config.js 'test/ops/[e-z]*.test.ts'
-    phase browser $apart --config test/browser/ava.config.js
+    phase browser $apart --config test/browser/shared.config.js
   } &
   wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.

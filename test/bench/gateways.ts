@@ -6,8 +6,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { cpus, release, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, migrate } from '../../models/index.ts';
@@ -15,6 +15,7 @@ import { addManyRules } from '../support/database/many-devices.ts';
 import { Postern } from '../support/gateway/postern.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 import { PROFILED_NODE } from './profile.ts';
 
 export const MTU = 1420;
@@ -77,7 +78,7 @@ export async function startPostern(
     isProfiled = false,
   }: PosternOptions = {},
 ): Promise<Gateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
+  const folder = temporaryFolder('postern-bench-');
   const place = { url: `sqlite:${folder}/bench.sqlite`, encryptionKey: randomBytes(32) };
   if (rules > 0) await prepare(place, rules);
   const settings = {
@@ -136,7 +137,7 @@ export async function startWireguardGo(
     if (i === 100) throw new Error('wireguard-go did not start');
     await sleep(50);
   }
-  const path = join(mkdtempSync(join(tmpdir(), 'postern-bench-')), 'wg0.conf');
+  const path = join(temporaryFolder('postern-bench-'), 'wg0.conf');
   const peers = clientPublicKeys.map(
     (key, i) => `[Peer]\nPublicKey = ${key}\nAllowedIPs = ${addressOf(i)}/32\n`,
   );

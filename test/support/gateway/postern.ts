@@ -4,12 +4,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { COMPILE_CACHE, launcherOf, PATH_TO_NODE } from './launcher.ts';
 import { type Host, stop } from '../network/namespaces.ts';
+import { temporaryFolder } from '../suite/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
@@ -57,7 +57,7 @@ export class Postern {
       PATH: PATH_TO_NODE,
       ...COMPILE_CACHE,
       HOME: process.env['HOME'] ?? '/root',
-      DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-data-')),
+      DATA_DIR: temporaryFolder('postern-data-'),
       HTTP_HOST: '0.0.0.0',
       EXTERNAL_URL: 'http://gateway.example.test:13000/',
       BOOTSTRAP_API_TOKEN: this.token,

@@ -3,6 +3,8 @@
 
 import type { ExecutionContext } from 'ava';
 
+export { registerCompletionHandler } from 'ava';
+
 /** A test as its file declared it. */
 export interface CollectedTest {
   title: string;

@@ -1,4 +1,4 @@
-// Which unit tests share processes when test/all.sh runs them. `npm test` gives each file a process of
+// Which test files share processes when test/all.sh runs them. `npm test` gives each file a process of
 // its own, so that a fault is easy to find.
 
 import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
 
 /** Of these files, as paths from the root of the repository, those that share processes. */
 export function sharing(files: readonly string[]): string[] {
-  const wings = /^test\/(config|dataplane|lib|models)\//;
+  const wings = /^test\/(attacks|browser|config|dataplane|lib|models)\//;
   return files.filter((file) => wings.test(file) && !(file in inOwnProcess));
 }
 
