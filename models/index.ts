@@ -301,7 +301,8 @@ export { type Authority, isTrusted, markTrusted } from './queries/trust.ts';
 export {
   findLinkOf,
   findLiveLink,
-  noteMailOf,
+  isLive,
+  noteMails,
   type NewLink,
   pruneLinks,
   putLink,

@@ -74,7 +74,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/one-time-link.ts': 'test/models/queries/one-time-links.test.ts',
   'lib/auth/one-time-links.ts': 'test/lib/api/v0/enrolment.test.ts',
   'lib/enrolment/enrolment.ts': 'test/lib/api/v0/enrolment.test.ts',
-  'lib/enrolment/mails.ts': 'test/lib/api/v0/enrolment.test.ts',
   'lib/enrolment/forgotten.ts': 'test/lib/web/pages/forgotten-password.test.ts',
   'models/tables/policy-test.ts': 'test/lib/policy-tests/policy-tests.test.ts',
   'models/tables/sign-in-request.ts': 'test/models/queries/sign-in-requests.test.ts',

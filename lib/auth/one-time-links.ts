@@ -28,12 +28,18 @@ export const LINK_PATH = '/one_time_links';
 /** The parameter by which a link goes along to a provider. */
 export const LINK_FIELD = 'one_time_link';
 
+/** What is noted of a mail until the mail server took it; docs/api.md#enrolment. */
+export const MAIL_WAITS =
+  'The mail was not sent yet. If this stays so, the gateway or the command ended too early: make another link.';
+
 /** What a link is to be. */
 export interface LinkWish {
   readonly purpose: LinkPurpose;
   readonly hours: number;
   /** The administrator who makes it; null: a command, or the person at the sign-in page. */
   readonly createdBy: string | null;
+  /** True where a mail with it follows. */
+  readonly isMailed?: boolean;
 }
 
 /** A link that was just made; the secret is not kept anywhere. */
@@ -58,7 +64,7 @@ export class LinkRefusal extends PageError {
 export async function makeLink(
   database: Database,
   user: Pick<User, 'id'>,
-  { purpose, hours, createdBy }: LinkWish,
+  { purpose, hours, createdBy, isMailed = false }: LinkWish,
   transaction: Transaction,
 ): Promise<MadeLink> {
   const now = new Date();
@@ -69,6 +75,7 @@ export async function makeLink(
     sha256: hashSecret(secret),
     created_by: createdBy,
     expires_at: new Date(now.getTime() + hours * HOUR_MS),
+    ...(isMailed ? { mail_fault: MAIL_WAITS } : {}),
   };
   const link = await putLink(database, values, now, transaction);
   const changes = { purpose: { to: purpose }, expires_at: { to: link.expires_at.toISOString() } };

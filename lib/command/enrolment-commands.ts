@@ -11,12 +11,14 @@ import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
 import {
   type Enrolled,
+  type Enrolment,
   enrolledFile,
   enrolMany,
   mailMany,
   notAnEmail,
   readEmails,
 } from '../enrolment/many.ts';
+import type { MailOutcome } from '../enrolment/mails.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { Counters } from '../process/counters.ts';
@@ -54,21 +56,27 @@ async function enrol(
   const emails = operand === null ? await listIn(file ?? '', readStdin) : [oneEmail(command)];
   if (operand !== null && !createUser) await judgeThere(database, operand);
   const { externalUrl } = await servedConfig(config, database);
-  const wish = { hours, createdBy: null, externalUrl };
+  const wish = { hours, createdBy: null, isMailed: mailer !== null, externalUrl };
   const { result } = await writeTransaction(database, (transaction) =>
     enrolMany(database, emails, wish, transaction),
   );
   const unsent = await sendAll(database, mailer, result);
-  const [only] = result;
+  const { people } = result;
+  const [only] = people;
   if (operand !== null && only?.url === null)
     throw new Error(`${only.email} is disabled, so a link of this user would not work`);
-  const data = operand === null ? result : only;
-  const notes = [ONCE, ...[...unsent].map(([email, why]) => `No mail went to ${email}. ${why}`)];
+  const data = operand === null ? people : only;
+  const notes = [
+    ONCE,
+    ...[...unsent].map(([email, { mail_fault: why }]) => `No mail went to ${email}. ${why}`),
+  ];
+  // Nobody needs the mail with a link that is over.
+  const isBad = [...unsent.values()].some(({ isOver }) => !isOver);
   return {
-    text: textFor(result, command),
+    text: textFor(people, command),
     data,
     note: notes.join('\n'),
-    ...(unsent.size === 0 ? {} : { isBad: true }),
+    ...(isBad ? { isBad } : {}),
   };
 }
 
@@ -100,11 +108,11 @@ async function mailerFor(config: Config): Promise<Mailer> {
 async function sendAll(
   database: Database,
   mailer: Mailer | null,
-  enrolled: readonly Enrolled[],
-): Promise<ReadonlyMap<string, string>> {
+  { links }: Enrolment,
+): Promise<ReadonlyMap<string, MailOutcome>> {
   if (mailer === null) return new Map();
   try {
-    return await mailMany(database, mailer, enrolled);
+    return await mailMany(database, mailer, links);
   } finally {
     await mailer.stop();
   }

@@ -61,9 +61,10 @@ export const enrolmentFields = resource({
   mailed_at: timestamp('When the mail server took the mail with it; null: no mail was sent.').allow(
     null,
   ),
-  mail_fault: mark(text('Why no mail was sent; null where none was asked for, or one was sent.'), {
-    readOnly: true,
-  }).allow(null),
+  mail_fault: mark(
+    text('Why no mail was sent, or not yet; null where none was asked for, or one was sent.'),
+    { readOnly: true },
+  ).allow(null),
   inserted_at: timestamp('When it was made.'),
 });
 
@@ -116,6 +117,7 @@ export class Enrolments {
       purpose: PURPOSE,
       hours: values.hours ?? LINK_HOURS.default,
       createdBy: request.auth.credentials.user?.id ?? null,
+      isMailed: values.mail === true,
     } as const;
     const { user, secret, link } = await this.#context.writes.run(request, {
       judge: async (transaction) => {
@@ -130,16 +132,10 @@ export class Enrolments {
     });
     const url = linkAddress(config.externalUrl, secret);
     if (values.mail !== true || mails === undefined) return { ...showLink(user, link), url };
-    const { email, id } = user;
-    const mailed = {
-      userId: id,
-      email,
-      purpose: PURPOSE,
-      url,
-      expiresAt: link.expires_at,
-    } as const;
-    await mailLink(this.#database, mails, mailed);
-    return { ...showLink(user, await link.reload()), url };
+    const outcome = await mailLink(this.#database, mails, { link, email: user.email, url });
+    const { mailed_at: mailedAt, mail_fault: mailFault } = outcome;
+    const shown = { ...showLink(user, link), mailed_at: showTimeOrNull(mailedAt) };
+    return { ...shown, mail_fault: mailFault, url };
   }
 
   /** Revokes the link that can still be used; throws `not_found` where there is none. */

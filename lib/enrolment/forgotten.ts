@@ -37,7 +37,7 @@ export async function sendReset(context: ResetContext, typed: string): Promise<v
   if (!isPossibleEmail(email)) return;
   const counted: Counted = { kind: 'reset', subject: emailKey(email) };
   if ((await takeAttempt(database, [counted])).refusedBy !== null) return;
-  const wish = { purpose: PURPOSE, hours: HOURS, createdBy: null } as const;
+  const wish = { purpose: PURPOSE, hours: HOURS, createdBy: null, isMailed: true } as const;
   const { result } = await writeTransaction(database, async (transaction) => {
     actAs(transaction, origin);
     const where = { email_key: emailKey(email) };
@@ -48,11 +48,6 @@ export async function sendReset(context: ResetContext, typed: string): Promise<v
   });
   if (result === null) return;
   const { user, secret, link } = result;
-  await mailLink(database, mails, {
-    userId: user.id,
-    email: user.email,
-    purpose: PURPOSE,
-    url: linkAddress(externalUrl, secret),
-    expiresAt: link.expires_at,
-  });
+  const url = linkAddress(externalUrl, secret);
+  await mailLink(database, mails, { link, email: user.email, url });
 }

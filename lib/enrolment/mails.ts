@@ -1,31 +1,43 @@
 // What mails with one-time links say, and what is noted of them.
 
-import { type Database, type LinkPurpose, noteMailOf } from '../../models/index.ts';
+import { type Database, isLive, type OneTimeLink, noteMails } from '../../models/index.ts';
 import type { Mail, Mails } from '../mail/mailer.ts';
 
 /** A link that goes to a person. */
 export interface MailedLink {
-  readonly userId: string;
+  readonly link: Pick<OneTimeLink, 'id' | 'purpose' | 'expires_at'>;
   readonly email: string;
-  readonly purpose: LinkPurpose;
   readonly url: string;
-  readonly expiresAt: Date;
 }
 
-/** Sends a link to its person, and notes what became of it; null once the server took the mail. */
+/** What became of a mail, as it is noted of its link. */
+export interface MailOutcome {
+  readonly mailed_at: Date | null;
+  /** Why none was sent; null once the server took it. */
+  readonly mail_fault: string | null;
+  /** True where the link worked no longer, so that nobody needs the mail. */
+  readonly isOver: boolean;
+}
+
+const OVER = 'Before its turn came, the link was used, replaced or revoked, or its time was over.';
+
+/** Sends a link to its person if it still works, and notes what became of the mail. */
 export async function mailLink(
   database: Database,
   mails: Mails,
-  link: MailedLink,
-): Promise<string | null> {
-  const fault = await mails.send(mailOf(link));
+  mailed: MailedLink,
+): Promise<MailOutcome> {
+  const { id } = mailed.link;
+  const isOver = !(await isLive(database, id, new Date()));
+  const fault = isOver ? OVER : await mails.send(mailOf(mailed));
   const outcome = { mailed_at: fault === null ? new Date() : null, mail_fault: fault };
-  await noteMailOf(database, link, outcome);
-  return fault;
+  await noteMails(database, [id], outcome);
+  return { ...outcome, isOver };
 }
 
-function mailOf({ email: to, purpose, url, expiresAt }: MailedLink): Mail {
-  const until = `${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+function mailOf({ email: to, url, link }: MailedLink): Mail {
+  const { purpose, expires_at: end } = link;
+  const until = `${end.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const host = new URL(url).host;
   if (purpose === 'password_reset')
     return {

@@ -2,7 +2,7 @@
 // docs/api.md#enrolment.
 
 import type { Database, Transaction, User } from '../../models/index.ts';
-import { emailKey } from '../../models/index.ts';
+import { emailKey, noteMails } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
 import { LINK_HOURS, linkAddress, makeLink } from '../auth/one-time-links.ts';
 import { shortened } from '../judge/texts.ts';
@@ -10,7 +10,7 @@ import type { Mails } from '../mail/mailer.ts';
 import { commandLine } from '../process/command-line.ts';
 import { csvLine, isFormula, readCsv } from '../records/csv.ts';
 import { showTime } from '../records/shown.ts';
-import { mailLink } from './mails.ts';
+import { type MailedLink, mailLink, type MailOutcome } from './mails.ts';
 
 /** People who get links at once: each costs some rows in one transaction. */
 export const ENROLLED_MAX = 500;
@@ -20,6 +20,8 @@ const UNCLOSED =
   'a quote is not closed where its value ends; close it there, or remove it (inside of quotes, a quote is written "")';
 
 const SEVERAL = 'there are several e-mail addresses; put each in a line of its own';
+
+const TOO_MANY_WAIT = 'Too many mails wait. Hand the link over in another way, or make another.';
 
 /** What a list comes to: the e-mails without repetitions, or what is wrong with it. */
 export interface EmailList {
@@ -38,10 +40,19 @@ export interface Enrolled {
   readonly expires_at: string | null;
 }
 
+/** What became of a list. */
+export interface Enrolment {
+  readonly people: readonly Enrolled[];
+  /** The links that were made, for their mails. */
+  readonly links: readonly MailedLink[];
+}
+
 /** What all links of a list have in common. */
 export interface EnrolWish {
   readonly hours: number;
   readonly createdBy: string | null;
+  /** True where mails with the links follow. */
+  readonly isMailed: boolean;
   readonly externalUrl: string;
 }
 
@@ -97,46 +108,64 @@ export async function enrolMany(
   emails: readonly string[],
   wish: EnrolWish,
   transaction: Transaction,
-): Promise<Enrolled[]> {
-  const enrolled: Enrolled[] = [];
+): Promise<Enrolment> {
+  const people: Enrolled[] = [];
+  const links: MailedLink[] = [];
   for (const email of emails) {
     const where = { email_key: emailKey(email) };
     const present = await database.models.User.findOne({ where, transaction, lock: true });
     const user =
       present ??
       (await database.models.User.create({ email, role: 'unprivileged' }, { transaction }));
-    const link = await linkOf(database, user, wish, transaction);
-    enrolled.push({ user_id: user.id, email: user.email, was_there: present !== null, ...link });
+    const made = await linkOf(database, user, wish, transaction);
+    if (made !== null) links.push(made);
+    people.push({
+      user_id: user.id,
+      email: user.email,
+      was_there: present !== null,
+      url: made?.url ?? null,
+      expires_at: made === null ? null : showTime(made.link.expires_at),
+    });
   }
-  return enrolled;
+  return { people, links };
 }
 
 async function linkOf(
   database: Database,
   user: User,
-  { hours, createdBy, externalUrl }: EnrolWish,
+  { externalUrl, ...wish }: EnrolWish,
   transaction: Transaction,
-): Promise<Pick<Enrolled, 'url' | 'expires_at'>> {
-  if ((user.disabled_at ?? null) !== null) return { url: null, expires_at: null };
-  const wanted = { purpose: 'enrolment', hours, createdBy } as const;
+): Promise<MailedLink | null> {
+  if ((user.disabled_at ?? null) !== null) return null;
+  const wanted = { purpose: 'enrolment', ...wish } as const;
   const { secret, link } = await makeLink(database, user, wanted, transaction);
-  return { url: linkAddress(externalUrl, secret), expires_at: showTime(link.expires_at) };
+  return { link, email: user.email, url: linkAddress(externalUrl, secret) };
 }
 
-/** Sends everybody their link; returns why not, by e-mail. Nobody waits for it but the caller. */
+/** Sends everybody their link; returns the mails that were not sent, by e-mail. */
 export async function mailMany(
   database: Database,
   mails: Mails,
-  enrolled: readonly Enrolled[],
-): Promise<ReadonlyMap<string, string>> {
-  const faults = new Map<string, string>();
-  for (const { user_id: userId, email, url, expires_at: end } of enrolled) {
-    if (url === null || end === null) continue;
-    const link = { userId, email, purpose: 'enrolment', url, expiresAt: new Date(end) } as const;
-    const fault = await mailLink(database, mails, link);
-    if (fault !== null) faults.set(email, fault);
+  links: readonly MailedLink[],
+): Promise<ReadonlyMap<string, MailOutcome>> {
+  const unsent = new Map<string, MailOutcome>();
+  for (const mailed of links) {
+    const outcome = await mailLink(database, mails, mailed);
+    if (outcome.mail_fault !== null) unsent.set(mailed.email, outcome);
   }
-  return faults;
+  return unsent;
+}
+
+/** Sends everybody their link after the present request; false where too many mails wait. */
+export async function queueMails(
+  database: Database,
+  mails: Mails,
+  links: readonly MailedLink[],
+): Promise<boolean> {
+  if (mails.later(() => mailMany(database, mails, links))) return true;
+  const ids = links.map(({ link }) => link.id);
+  await noteMails(database, ids, { mailed_at: null, mail_fault: TOO_MANY_WAIT });
+  return false;
 }
 
 /** The links as a file for spreadsheets and mail merges. */

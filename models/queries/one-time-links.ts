@@ -9,7 +9,8 @@ import type { LinkPurpose, OneTimeLink } from '../tables/one-time-link.ts';
 export type NewLink = Pick<
   OneTimeLink,
   'user_id' | 'purpose' | 'sha256' | 'created_by' | 'expires_at'
->;
+> &
+  Partial<Pick<OneTimeLink, 'mail_fault'>>;
 
 /** How long a link is remembered that is over. */
 const KEPT_MS = 30 * 86_400_000;
@@ -69,15 +70,23 @@ export async function revokeLink(
   return (await links.destroy({ where, transaction })) > 0;
 }
 
-/** Notes what became of the mail with the link of a user. */
-export async function noteMailOf(
+/** True for a link that can still be taken. */
+export async function isLive(
+  { models: { OneTimeLink: links } }: Database,
+  id: string,
+  now: Date,
+): Promise<boolean> {
+  return (await links.count({ where: { id, ...live(now) } })) > 0;
+}
+
+/** Notes what became of the mails with some links; of links that are gone, nothing. */
+export async function noteMails(
   database: Database,
-  { userId, purpose }: { userId: string; purpose: LinkPurpose },
+  ids: readonly string[],
   outcome: Pick<OneTimeLink, 'mailed_at' | 'mail_fault'>,
 ): Promise<void> {
   const { OneTimeLink: links } = database.models;
-  const where = { user_id: userId, purpose };
-  await rerunOnConflict(database, () => links.update(outcome, { where }));
+  await rerunOnConflict(database, () => links.update(outcome, { where: { id: [...ids] } }));
 }
 
 /** Forgets links that have been over for long. */

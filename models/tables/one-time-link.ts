@@ -36,7 +36,10 @@ export class OneTimeLink extends Model<
   declare used_at: CreationOptional<Date | null>;
   /** When the mail server took the mail with it; null where none did. */
   declare mailed_at: CreationOptional<Date | null>;
-  /** Why no mail left, in a sentence; null where none was asked for or one did. */
+  /**
+   * Why no mail left, in a sentence; null where none was asked for or one did. A link whose mail
+   * still waits says so here from the start, so that a crash loses no mail unseen.
+   */
   declare mail_fault: CreationOptional<string | null>;
   declare inserted_at: Date;
 }

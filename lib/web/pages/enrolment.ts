@@ -12,7 +12,7 @@ import {
   enrolledFile,
   enrolMany,
   hoursFault,
-  mailMany,
+  queueMails,
   readEmails,
 } from '../../enrolment/many.ts';
 import { addFault, type Faults, isFaultless } from '../../judge/judge.ts';
@@ -123,21 +123,22 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   const wrong = hoursFault(hours);
   if (wrong !== null) addFault(faults, 'hours', wrong);
   if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
-  const wish = { hours, createdBy: actorId(request), externalUrl: config.externalUrl };
-  const enrolled = await web.writes.run(request, {
+  const { mails } = web.services;
+  const isMailed = mails !== undefined && typed['mail'] === 'true';
+  const createdBy = actorId(request);
+  const wish = { hours, createdBy, isMailed, externalUrl: config.externalUrl };
+  const { people, links } = await web.writes.run(request, {
     judge: async () => null,
     write: (transaction) => enrolMany(database, emails, wish, transaction),
   });
-  const { mails } = web.services;
-  const isMailing = mails !== undefined && typed['mail'] === 'true';
-  const isQueued = isMailing && mails.later(() => mailMany(database, mails, enrolled));
+  const isQueued = isMailed && (await queueMails(database, mails, links));
   // The links are shown only once, in this answer. A redirect would lose them.
   return web.pages.show(request, h, 'enrolled', {
-    title: enrolled.length === 1 ? 'The link is made' : 'The links are made',
-    list: enrolled.map(cellsOf),
-    file: enrolledFile(enrolled),
-    mailed: isMailing ? (isQueued ? 'queued' : 'full') : null,
-    only: enrolled.length === 1 ? (enrolled[0]?.url ?? null) : null,
+    title: people.length === 1 ? 'The link is made' : 'The links are made',
+    list: people.map(cellsOf),
+    file: enrolledFile(people),
+    mailed: isMailed ? (isQueued ? 'queued' : 'full') : null,
+    only: people.length === 1 ? (people[0]?.url ?? null) : null,
   });
 }
 

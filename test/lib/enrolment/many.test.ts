@@ -59,8 +59,13 @@ for (const kind of databaseKinds())
     const disabled = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
     await addUser(database, { email: 'bob@example.com', ...disabled });
     const emails = ['ann@example.com', 'bob@example.com', 'eve@example.com'];
-    const wish = { hours: 1, createdBy: null, externalUrl: 'https://vpn.example/postern/' };
-    const made = await write(database, (transaction) =>
+    const wish = {
+      hours: 1,
+      createdBy: null,
+      isMailed: false,
+      externalUrl: 'https://vpn.example/postern/',
+    };
+    const { people: made } = await write(database, (transaction) =>
       enrolMany(database, emails, wish, transaction),
     );
     t.deepEqual(

@@ -125,3 +125,23 @@ for (const kind of databaseKinds())
     t.is(answer.status, 422);
     t.deepEqual(answer.body.errors, { mail: ['needs the settings SMTP_URL and MAIL_FROM'] });
   });
+
+for (const kind of databaseKinds())
+  test(`${kind}: a link may be revoked while its mail is under way`, async (t) => {
+    const revoke = async (): Promise<null> => {
+      const shown = await server.send('GET', path);
+      t.regex(shown.body.data.mail_fault, /^The mail was not sent yet/);
+      t.is((await server.send('DELETE', path)).status, 204);
+      return null;
+    };
+    const mails = { send: revoke, later: () => false };
+    const server = await openServer(t, kind, {}, { mails });
+    const { id } = await addUser(server.database, { email: EMAIL });
+    const path = `/v0/users/${id}/enrolment`;
+    const { status, body, text } = await server.send('POST', path, {
+      body: { enrolment: { mail: true } },
+    });
+    t.is(status, 201, text);
+    t.truthy(body.data.mailed_at);
+    t.is((await server.send('GET', path)).status, 404);
+  });
