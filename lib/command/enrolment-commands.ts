@@ -10,11 +10,13 @@ import { noUser } from '../auth/named-user.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
 import {
+  addressIn,
   type Enrolled,
   type Enrolment,
   enrolledFile,
   enrolMany,
   mailMany,
+  newEmailFault,
   notAnEmail,
   readEmails,
 } from '../enrolment/many.ts';
@@ -88,9 +90,16 @@ async function listIn(file: string, readStdin: () => Promise<string>): Promise<r
 }
 
 /** The e-mail that was typed alone. */
-function oneEmail({ operand, options: { csv } }: Command): string {
-  const email = (operand ?? '').trim();
-  if (!isPossibleEmail(email)) throw new Error(notAnEmail(email));
+function oneEmail({ operand, options: { csv, createUser } }: Command): string {
+  const typed = (operand ?? '').trim();
+  // Users who are there have whatever e-mail the API took.
+  const email = createUser ? addressIn(typed) : typed;
+  const fault = createUser
+    ? newEmailFault(email)
+    : isPossibleEmail(email)
+      ? null
+      : notAnEmail(email);
+  if (fault !== null) throw new Error(fault);
   if (csv && isFormula(email))
     throw new Error(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
   return email;

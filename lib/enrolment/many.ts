@@ -19,6 +19,11 @@ const FAULTS_SHOWN = 5;
 const UNCLOSED =
   'a quote is not closed where its value ends; close it there, or remove it (inside of quotes, a quote is written "")';
 
+/** `Ann Lee <ann@example.com>`, as mail programs write it. */
+const NAMED = /^[^<>]*<([^<>]*)>$/;
+/** Characters by which a mail could go to somebody else, or to nobody. */
+const AMBIGUOUS = /[\s,;<>()[\]]/;
+
 const SEVERAL = 'there are several e-mail addresses; put each in a line of its own';
 
 const TOO_MANY_WAIT = 'Too many mails wait. Hand the link over in another way, or make another.';
@@ -61,20 +66,35 @@ export function readEmails(text: string): EmailList {
   const found = new Map<string, string>();
   const bad: string[] = [];
   for (const { line, values } of readCsv(text.replace(/^\uFEFF/, ''))) {
-    const email = values?.[0]?.trim();
-    const isHeading = line === 1 && /^e-?mails?( address(es)?)?$/i.test(email ?? '');
-    if (email === '' || isHeading) continue;
-    const fault = email === undefined ? UNCLOSED : emailFault(email, values?.slice(1));
-    if (email === undefined || fault !== null) bad.push(`line ${line}: ${fault}`);
+    const typed = values?.[0]?.trim();
+    const isHeading = line === 1 && /^e-?mails?( address(es)?)?$/i.test(typed ?? '');
+    if (typed === '' || isHeading) continue;
+    const email = addressIn(typed ?? '');
+    const fault = typed === undefined ? UNCLOSED : emailFault(email, values?.slice(1));
+    if (fault !== null) bad.push(`line ${line}: ${fault}`);
     else if (!found.has(emailKey(email))) found.set(emailKey(email), email);
   }
   return { emails: [...found.values()], fault: faultOf(bad, found.size) };
 }
 
+/** The address in a text that may also say the name of its person. */
+export function addressIn(text: string): string {
+  return (NAMED.exec(text.trim())?.[1] ?? text).trim();
+}
+
+/** What is wrong with the e-mail of somebody who is to become a user; null: nothing. */
+export function newEmailFault(email: string): string | null {
+  if (!isPossibleEmail(email)) return notAnEmail(email);
+  return AMBIGUOUS.test(email)
+    ? `“${shortened(email)}” holds a space, a comma, a semicolon or a bracket; write the address alone, such as ann@example.com`
+    : null;
+}
+
 /** What is wrong with the e-mail of a list; null: nothing. */
 function emailFault(email: string, further: readonly string[] = []): string | null {
-  if (!isPossibleEmail(email)) return notAnEmail(email);
-  const others = further.map((value) => value.trim()).filter((value) => value !== '');
+  const fault = newEmailFault(email);
+  if (fault !== null) return fault;
+  const others = further.map(addressIn).filter((value) => value !== '');
   if (others.length > 0 && others.every(isPossibleEmail)) return SEVERAL;
   // An apostrophe would make it safe in the file of the links, and wrong for programs.
   return isFormula(email)

@@ -15,17 +15,26 @@ import { openSmtpServer } from '../../support/network/smtp-server.ts';
 
 const URL_OF = /^https:\/\/vpn\.example\/one_time_links\/[\w-]{43}$/;
 
-async function runLine(
+function runLine(
   database: Database,
   line: string,
   stdin = '',
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
+  return runWords(database, line.split(' '), stdin, settings);
+}
+
+async function runWords(
+  database: Database,
+  words: readonly string[],
+  stdin = '',
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
+  const parsed = parseCommandLine([...words]);
   if (!('command' in parsed)) throw new Error(`not understood: ${JSON.stringify(parsed)}`);
   const config = configOf({ EXTERNAL_URL: 'https://vpn.example/', ...settings });
   const run = enrolmentCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no command of enrolment: ${line}`);
+  if (run === undefined) throw new Error(`no command of enrolment: ${words.join(' ')}`);
   return run(config, database, parsed.command, async () => stdin);
 }
 
@@ -51,6 +60,15 @@ for (const kind of databaseKinds()) {
       await t.throwsAsync(runLine(database, `user enrol ${wrong} --create-user`), {
         message: `“${wrong}” is no e-mail address`,
       });
+    const named = ['user', 'enrol', 'Bob <BOB@example.com>'];
+    await t.throwsAsync(runWords(database, named), { message: /^there is no user Bob </ });
+    t.like((await runWords(database, [...named, '--create-user'])).data, {
+      email: 'bob@example.com',
+      was_there: true,
+    });
+    await t.throwsAsync(runWords(database, ['user', 'enrol', 'a b@example.com', '--create-user']), {
+      message: /^“a b@example\.com” holds a space, .*; write the address alone/,
+    });
     const formula = 'user enrol =1+1@example.com --create-user';
     t.regex((await runLine(database, formula)).text, URL_OF);
     await t.throwsAsync(runLine(database, `${formula} --csv`), {

@@ -15,6 +15,8 @@ test('the first column of a list is read, once for each person', (t) => {
     ],
     ['email\tname\n a@example.com\tAnn\n', ['a@example.com']],
     ['A@example.com\na@EXAMPLE.com', ['A@example.com']],
+    ['Ann Lee <ann@example.com>\n< b@example.com >,B', ['ann@example.com', 'b@example.com']],
+    ['ann@example.com\n"Lee, Ann <ANN@example.com>"', ['ann@example.com']],
     ['"d""4@example.com"\n"b@example.com\r\n",B', ['d"4@example.com', 'b@example.com']],
     ['a@example.com,"a note\nno@example.com"\nb@example.com', ['a@example.com', 'b@example.com']],
   ];
@@ -46,8 +48,20 @@ test('what is wrong with a list is named with its lines', (t) => {
   );
   t.is(readEmails(crowd.slice(1).join('\n')).fault, null);
   t.not(readEmails(`${'a'.repeat(300)}@example.com`).fault, null);
+  for (const odd of ['ann lee@example.com', 'Ann <ann @example.com>', '"a;b@example.com"', 'a@(b)'])
+    t.regex(
+      readEmails(`a@example.com\n${odd}\n`).fault ?? '',
+      /^line 2: “a.*” holds a space, a comma, a semicolon or a bracket; write the address alone/,
+      odd,
+    );
+  for (const odd of ['Ann <>', 'Ann <ann>', 'Ann <a@example.com> <b@example.com>'])
+    t.regex(readEmails(odd).fault ?? '', /^line 1: /, odd);
   const several = 'line 1: there are several e-mail addresses; put each in a line of its own';
-  for (const text of ['a@example.com; b@example.com', 'a@example.com,b@example.com,'])
+  for (const text of [
+    'a@example.com; b@example.com',
+    'a@example.com,b@example.com,',
+    'Ann <a@example.com>, Bob <b@example.com>',
+  ])
     t.is(readEmails(text).fault, several, text);
   t.is(readEmails('a@example.com,Ann,b@example.com').fault, null, 'a file with other columns');
 });
