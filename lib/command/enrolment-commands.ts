@@ -4,30 +4,39 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';
-import { type Database, emailKey, writeTransaction } from '../../models/index.ts';
+import { type Database, emailKey, lockScopes, writeTransaction } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
 import { noUser } from '../auth/named-user.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
+import { type JoinWish, namesGroups, planJoining } from '../enrolment/joining.ts';
+import type { MailOutcome } from '../enrolment/mails.ts';
 import {
-  addressIn,
   type Enrolled,
   type Enrolment,
+  type EnrolWish,
   enrolledFile,
   enrolMany,
   mailMany,
+} from '../enrolment/many.ts';
+import {
+  addressIn,
+  groupNames,
   newEmailFault,
   notAnEmail,
-  readEmails,
-} from '../enrolment/many.ts';
-import type { MailOutcome } from '../enrolment/mails.ts';
+  type Person,
+  readPeople,
+} from '../enrolment/people-list.ts';
+import { ApiError } from '../http/errors.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { Counters } from '../process/counters.ts';
 import { createLog } from '../process/log.ts';
 import { messageOf } from '../process/message.ts';
+import type { FailingTest } from '../policy/guard.ts';
 import { isFormula } from '../records/csv.ts';
 import type { CommandName } from './grammar.ts';
+import { failuresNote, policyContextOf } from './rule-commands.ts';
 import type { Command, Outcome } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -55,42 +64,81 @@ async function enrol(
   if ((operand === null) === (file === undefined))
     throw new Error('give the e-mail of one user, or --file with a list of e-mails');
   const mailer = options.mail ? await mailerFor(config) : null;
-  const emails = operand === null ? await listIn(file ?? '', readStdin) : [oneEmail(command)];
+  const people = operand === null ? await listIn(file ?? '', readStdin) : [oneOf(command)];
   if (operand !== null && !createUser) await judgeThere(database, operand);
   const { externalUrl } = await servedConfig(config, database);
   const wish = { hours, createdBy: null, isMailed: mailer !== null, externalUrl };
-  const { result } = await writeTransaction(database, (transaction) =>
-    enrolMany(database, emails, wish, transaction),
-  );
-  const unsent = await sendAll(database, mailer, result);
-  const { people } = result;
-  const [only] = people;
+  const groups = groupNames(options.group ?? '', ',', null);
+  const asked = { people, groups, force: options.force };
+  const { enrolment, failing } = await write(config, database, { asked, wish, file });
+  const unsent = await sendAll(database, mailer, enrolment);
+  const { people: enrolled } = enrolment;
+  const [only] = enrolled;
   if (operand !== null && only?.url === null)
     throw new Error(`${only.email} is disabled, so a link of this user would not work`);
-  const data = operand === null ? people : only;
+  const data = operand === null ? enrolled : only;
+  const { note: failures } = failuresNote(failing);
   const notes = [
     ONCE,
+    ...(failures === undefined ? [] : [failures]),
     ...[...unsent].map(([email, { mail_fault: why }]) => `No mail went to ${email}. ${why}`),
   ];
   // Nobody needs the mail with a link that is over.
   const isBad = [...unsent.values()].some(({ isOver }) => !isOver);
   return {
-    text: textFor(people, command),
+    text: textFor(enrolled, command),
     data,
     note: notes.join('\n'),
     ...(isBad ? { isBad } : {}),
   };
 }
 
-/** The e-mails of a file. */
-async function listIn(file: string, readStdin: () => Promise<string>): Promise<readonly string[]> {
-  const { emails, fault } = readEmails(await textOf(file, readStdin));
-  if (fault !== null) throw new Error(`${file} ${fault}`);
-  return emails;
+/** What is asked for. */
+interface Asked {
+  readonly asked: JoinWish;
+  readonly wish: EnrolWish;
+  /** Where the list is from, for what is said of it. */
+  readonly file: string | undefined;
 }
 
-/** The e-mail that was typed alone. */
-function oneEmail({ operand, options: { csv, createUser } }: Command): string {
+async function write(
+  config: Config,
+  database: Database,
+  { asked, wish, file }: Asked,
+): Promise<{ enrolment: Enrolment; failing: readonly FailingTest[] }> {
+  const context = await policyContextOf(config, database);
+  const { people } = asked;
+  const { result } = await writeTransaction(database, async (transaction) => {
+    if (namesGroups(asked)) await lockScopes(database, transaction, { configuration: true });
+    const joining = await planJoining(context, asked, transaction).catch((error: unknown) => {
+      throw error instanceof ApiError ? new Error(inWords(error, file)) : error;
+    });
+    const enrolment = await enrolMany(database, { people, joining }, wish, transaction);
+    return { enrolment, failing: joining.failing };
+  });
+  return result;
+}
+
+/** A refusal as a sentence, with the way out where policy tests hold people up. */
+function inWords({ faults }: ApiError, file: string | undefined): string {
+  const textsOf = (field: string): string[] => (faults?.[field] ?? []) as string[];
+  const base = textsOf('base').join('; ');
+  return [
+    ...textsOf('groups').map((text) => `--group: ${text}`),
+    ...textsOf('emails').map((text) => (file === undefined ? text : `${file} ${text}`)),
+    ...(base === '' ? [] : [`${base}; with --force they become members anyway`]),
+  ].join('; ');
+}
+
+/** The people of a file. */
+async function listIn(file: string, readStdin: () => Promise<string>): Promise<readonly Person[]> {
+  const { people, fault } = readPeople(await textOf(file, readStdin));
+  if (fault !== null) throw new Error(`${file} ${fault}`);
+  return people;
+}
+
+/** The person who was typed alone. */
+function oneOf({ operand, options: { csv, createUser } }: Command): Person {
   const typed = (operand ?? '').trim();
   // Users who are there have whatever e-mail the API took.
   const email = createUser ? addressIn(typed) : typed;
@@ -102,7 +150,7 @@ function oneEmail({ operand, options: { csv, createUser } }: Command): string {
   if (fault !== null) throw new Error(fault);
   if (csv && isFormula(email))
     throw new Error(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
-  return email;
+  return { email, line: null, groups: [] };
 }
 
 /** The settings of this shell: those that a gateway shows to commands hold no secret. */

@@ -52,11 +52,12 @@ export const commands = {
     needs: ['email'],
   },
   'user enrol': {
-    usage: '[EMAIL | --file F] [--create-user] [--hours N] [--mail] [--csv]',
+    usage:
+      '[EMAIL | --file F] [--create-user] [--group G[,G]] [--force] [--hours N] [--mail] [--csv]',
     sentence:
-      'Makes a one-time link by which a user chooses a password and adds a device, good for 1 to 336 hours, 72 by default, and prints it. With --create-user a user who is not there is made. With --file (- for standard input) for everybody in a list of e-mails, the first column of a CSV file; users who are not there are made. With --mail the links also go out by e-mail; ends with 1 when one did not.',
+      'Makes a one-time link by which a user chooses a password and adds a device, good for 1 to 336 hours, 72 by default, and prints it. With --create-user a user who is not there is made. With --file (- for standard input) for everybody in a list of e-mails, the first column of a CSV file; users who are not there are made, and a column with the heading groups puts people into these groups, with | between. With --group all of them join a group, or several with commas between; a policy test that would fail holds it up unless --force is given. With --mail the links also go out by e-mail; ends with 1 when one did not.',
     operands: [0, 1],
-    takes: ['file', 'create-user', 'hours', 'mail', 'csv', 'json'],
+    takes: ['file', 'create-user', 'group', 'force', 'hours', 'mail', 'csv', 'json'],
   },
   'user list': {
     usage: '',

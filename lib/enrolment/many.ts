@@ -1,38 +1,20 @@
-// Many people at once: a list of e-mails becomes users, each with a one-time link.
+// Many people at once: a list of e-mails becomes users, each with a one-time link, and members of
+// groups.
 // docs/api.md#enrolment.
 
 import type { Database, Transaction, User } from '../../models/index.ts';
 import { emailKey, noteMails } from '../../models/index.ts';
-import { isPossibleEmail } from '../auth/email.ts';
 import { LINK_HOURS, linkAddress, makeLink } from '../auth/one-time-links.ts';
-import { shortened } from '../judge/texts.ts';
+import { writeMembers } from '../groups/members.ts';
 import type { Mails } from '../mail/mailer.ts';
-import { commandLine } from '../process/command-line.ts';
-import { csvLine, isFormula, readCsv } from '../records/csv.ts';
+import { noteFailures } from '../policy/guard.ts';
+import { csvLine } from '../records/csv.ts';
 import { showTime } from '../records/shown.ts';
+import type { Joining } from './joining.ts';
 import { type MailedLink, mailLink, type MailOutcome } from './mails.ts';
-
-/** People who get links at once: each costs some rows in one transaction. */
-export const ENROLLED_MAX = 500;
-const FAULTS_SHOWN = 5;
-
-const UNCLOSED =
-  'a quote is not closed where its value ends; close it there, or remove it (inside of quotes, a quote is written "")';
-
-/** `Ann Lee <ann@example.com>`, as mail programs write it. */
-const NAMED = /^[^<>]*<([^<>]*)>$/;
-/** Characters by which a mail could go to somebody else, or to nobody. */
-const AMBIGUOUS = /[\s,;<>()[\]]/;
-
-const SEVERAL = 'there are several e-mail addresses; put each in a line of its own';
+import type { Person } from './people-list.ts';
 
 const TOO_MANY_WAIT = 'Too many mails wait. Hand the link over in another way, or make another.';
-
-/** What a list comes to: the e-mails without repetitions, or what is wrong with it. */
-export interface EmailList {
-  readonly emails: readonly string[];
-  readonly fault: string | null;
-}
 
 /** One person who was enrolled. */
 export interface Enrolled {
@@ -61,60 +43,6 @@ export interface EnrolWish {
   readonly externalUrl: string;
 }
 
-/** Reads e-mails: the first column of a CSV file, with or without a heading, or one in a line. */
-export function readEmails(text: string): EmailList {
-  const found = new Map<string, string>();
-  const bad: string[] = [];
-  for (const { line, values } of readCsv(text.replace(/^\uFEFF/, ''))) {
-    const typed = values?.[0]?.trim();
-    const isHeading = line === 1 && /^e-?mails?( address(es)?)?$/i.test(typed ?? '');
-    if (typed === '' || isHeading) continue;
-    const email = addressIn(typed ?? '');
-    const fault = typed === undefined ? UNCLOSED : emailFault(email, values?.slice(1));
-    if (fault !== null) bad.push(`line ${line}: ${fault}`);
-    else if (!found.has(emailKey(email))) found.set(emailKey(email), email);
-  }
-  return { emails: [...found.values()], fault: faultOf(bad, found.size) };
-}
-
-/** The address in a text that may also say the name of its person. */
-export function addressIn(text: string): string {
-  return (NAMED.exec(text.trim())?.[1] ?? text).trim();
-}
-
-/** What is wrong with the e-mail of somebody who is to become a user; null: nothing. */
-export function newEmailFault(email: string): string | null {
-  if (!isPossibleEmail(email)) return notAnEmail(email);
-  return AMBIGUOUS.test(email)
-    ? `“${shortened(email)}” holds a space, a comma, a semicolon or a bracket; write the address alone, such as ann@example.com`
-    : null;
-}
-
-/** What is wrong with the e-mail of a list; null: nothing. */
-function emailFault(email: string, further: readonly string[] = []): string | null {
-  const fault = newEmailFault(email);
-  if (fault !== null) return fault;
-  const others = further.map(addressIn).filter((value) => value !== '');
-  if (others.length > 0 && others.every(isPossibleEmail)) return SEVERAL;
-  // An apostrophe would make it safe in the file of the links, and wrong for programs.
-  return isFormula(email)
-    ? `“${shortened(email)}” begins as a formula of a spreadsheet does; let this person in alone: ${commandLine('user enrol E-MAIL')}`
-    : null;
-}
-
-/** Says that a text is no e-mail address. */
-export function notAnEmail(text: string): string {
-  return `“${shortened(text)}” is no e-mail address`;
-}
-
-function faultOf(bad: readonly string[], count: number): string | null {
-  const more = bad.length > FAULTS_SHOWN ? [`and ${bad.length - FAULTS_SHOWN} more`] : [];
-  if (bad.length > 0) return [...bad.slice(0, FAULTS_SHOWN), ...more].join('; ');
-  if (count === 0) return 'holds no e-mail address';
-  if (count > ENROLLED_MAX) return `holds ${count} e-mail addresses; ${ENROLLED_MAX} at most`;
-  return null;
-}
-
 /** What is wrong with a number of hours; null: nothing. */
 export function hoursFault(hours: number): string | null {
   const { min, max } = LINK_HOURS;
@@ -122,21 +50,26 @@ export function hoursFault(hours: number): string | null {
   return isGood ? null : `is a whole number of hours from ${min} to ${max}`;
 }
 
-/** Makes the users who are not there, and a link for everybody who is enabled. */
+/**
+ * Makes the users who are not there, and a link for everybody who is enabled. All of them join the
+ * groups that were judged, also who is disabled.
+ */
 export async function enrolMany(
   database: Database,
-  emails: readonly string[],
+  { people: listed, joining }: { people: readonly Person[]; joining: Joining },
   wish: EnrolWish,
   transaction: Transaction,
 ): Promise<Enrolment> {
+  const users = new Map<string, User>();
   const people: Enrolled[] = [];
   const links: MailedLink[] = [];
-  for (const email of emails) {
+  for (const { email } of listed) {
     const where = { email_key: emailKey(email) };
     const present = await database.models.User.findOne({ where, transaction, lock: true });
     const user =
       present ??
       (await database.models.User.create({ email, role: 'unprivileged' }, { transaction }));
+    users.set(emailKey(email), user);
     const made = await linkOf(database, user, wish, transaction);
     if (made !== null) links.push(made);
     people.push({
@@ -147,7 +80,22 @@ export async function enrolMany(
       expires_at: made === null ? null : showTime(made.link.expires_at),
     });
   }
+  await join(database, joining, users, transaction);
   return { people, links };
+}
+
+/** Puts users, by their `emailKey`, into their groups. */
+async function join(
+  database: Database,
+  { members, failing }: Joining,
+  users: ReadonlyMap<string, User>,
+  transaction: Transaction,
+): Promise<void> {
+  noteFailures(transaction, failing, { ruleId: null });
+  for (const [group, keys] of members) {
+    const add = keys.flatMap((key) => users.get(key) ?? []);
+    await writeMembers(database, { group, add, remove: [] }, transaction);
+  }
 }
 
 async function linkOf(

@@ -181,7 +181,7 @@ export async function planMembers(
  */
 export async function guardMembers(
   context: PolicyContext,
-  { changes }: MembersPlan,
+  { changes }: Pick<MembersPlan, 'changes'>,
   force: boolean,
   transaction: Transaction,
 ): Promise<FailingTest[]> {
@@ -216,7 +216,7 @@ async function judgePlan(
 /** Writes what was judged. */
 export async function writeMembers(
   database: Database,
-  { group, add, remove }: MembersPlan,
+  { group, add, remove }: Omit<MembersPlan, 'changes'>,
   transaction: Transaction,
 ): Promise<MembersChanged> {
   const { GroupMembership } = database.models;

@@ -6,20 +6,31 @@ import { findLinkOf, type UserRow } from '../../../models/index.ts';
 import { actorId } from '../../auth/index.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { Enrolments } from '../../enrolment/enrolment.ts';
+import { namesGroups, planJoining } from '../../enrolment/joining.ts';
 import {
-  ENROLLED_MAX,
   type Enrolled,
+  type Enrolment,
   enrolledFile,
   enrolMany,
   hoursFault,
   queueMails,
-  readEmails,
 } from '../../enrolment/many.ts';
+import {
+  ENROLLED_MAX,
+  groupNames,
+  type NamedGroup,
+  type Person,
+  readPeople,
+} from '../../enrolment/people-list.ts';
 import { addFault, type Faults, isFaultless } from '../../judge/judge.ts';
+import { attempt } from '../kit/attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
+import { askFirst, isBack } from '../parts/effect.ts';
+import { suggestedGroups } from '../parts/owners.ts';
 
 const PATH = '/users/enrol';
 
@@ -47,7 +58,12 @@ const asked: Section = {
       kind: 'area',
       rows: 8,
       isRequired: true,
-      help: `One in a line, or a CSV file whose first column they are; ${ENROLLED_MAX} at most. Who is not here yet is made a user.`,
+      help: `One in a line, or a CSV file whose first column they are; ${ENROLLED_MAX} at most. Who is not here yet is made a user. A column with the heading groups puts each person into the groups that it names, with | between them.`,
+    },
+    {
+      name: 'groups',
+      label: 'Groups for everybody',
+      help: 'Names of groups, with | between them. All these people become members.',
     },
     {
       name: 'hours',
@@ -95,7 +111,7 @@ export async function linkView({ services }: Web, { id }: Pick<UserRow, 'id'>) {
   };
 }
 
-function showForm(
+async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
@@ -109,35 +125,78 @@ function showForm(
       submit: 'Make the links',
       cancel: '/users',
       faults,
+      suggestions: { groups: await suggestedGroups(web.services.database) },
     }),
+    // Policy tests alone say something that is about no field.
+    others:
+      faults['base'] === undefined
+        ? []
+        : [{ name: 'do', value: 'force', label: 'Let them in anyway' }],
   });
 }
 
-async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const { database, config } = web.services;
-  const typed = typedIn(request, enrolForm(web));
+/** What a person asks for, if it can be read. */
+interface Read {
+  readonly people: readonly Person[];
+  readonly groups: readonly NamedGroup[];
+  readonly hours: number;
+  readonly faults: Faults;
+}
+
+function readForm(typed: Typed): Read {
   const hours = Number((typed['hours'] ?? '').trim() || Number.NaN);
-  const { emails, fault } = readEmails(typed['emails'] ?? '');
+  const { people, fault } = readPeople(typed['emails'] ?? '');
+  const groups = groupNames(typed['groups'] ?? '', '|', null);
   const faults: Faults = {};
   if (fault !== null) addFault(faults, 'emails', fault);
   const wrong = hoursFault(hours);
   if (wrong !== null) addFault(faults, 'hours', wrong);
+  return { people, groups, hours, faults };
+}
+
+async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const typed = typedIn(request, enrolForm(web));
+  if (isBack(request)) return showForm(web, request, h, typed);
+  const { people, groups, hours, faults } = readForm(typed);
   if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
-  const { mails } = web.services;
+  const { mails, database, config } = web.services;
   const isMailed = mails !== undefined && typed['mail'] === 'true';
   const createdBy = actorId(request);
   const wish = { hours, createdBy, isMailed, externalUrl: config.externalUrl };
-  const { people, links } = await web.writes.run(request, {
-    judge: async () => null,
-    write: (transaction) => enrolMany(database, emails, wish, transaction),
-  });
+  const asked = { people, groups, force: textOf(request, 'do') === 'force' };
+  const write = (context: Web): Promise<Enrolment> =>
+    context.writes.run(request, {
+      // Who joins groups must not exceed the limit together with others.
+      scopes: { configuration: namesGroups(asked) },
+      judge: (transaction) => planJoining(context, asked, transaction),
+      write: (transaction, joining) => enrolMany(database, { people, joining }, wish, transaction),
+    });
+  if (namesGroups(asked)) {
+    const about = { label: 'Make the links', back: PATH, isForm: true };
+    const question = await askFirst(web, request, h, about, write);
+    if (question !== null) return question;
+  }
+  const made = await attempt(() => write(web));
+  if (made.faults !== null) return (await showForm(web, request, h, typed, made.faults)).code(422);
+  const { links } = made.result;
   const isQueued = isMailed && (await queueMails(database, mails, links));
-  // The links are shown only once, in this answer. A redirect would lose them.
+  const mailed = isMailed ? (isQueued ? 'queued' : 'full') : null;
+  return showMade(web, request, h, made.result.people, mailed);
+}
+
+/** The links are shown only once, in this answer. A redirect would lose them. */
+function showMade(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  people: readonly Enrolled[],
+  mailed: 'queued' | 'full' | null,
+): Promise<ResponseObject> {
   return web.pages.show(request, h, 'enrolled', {
     title: people.length === 1 ? 'The link is made' : 'The links are made',
     list: people.map(cellsOf),
     file: enrolledFile(people),
-    mailed: isMailed ? (isQueued ? 'queued' : 'full') : null,
+    mailed,
     only: people.length === 1 ? (people[0]?.url ?? null) : null,
   });
 }

@@ -7,6 +7,7 @@ import { enrolMany, mailMany, queueMails } from '../../../lib/enrolment/many.ts'
 import { mailLink } from '../../../lib/enrolment/mails.ts';
 import type { Mail, Mails } from '../../../lib/mail/mailer.ts';
 import { type Database, findLinkOf, revokeLink, searchIds } from '../../../models/index.ts';
+import { peopleOf } from '../../support/auth/people.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, write } from '../../models/fixtures.ts';
 
@@ -42,7 +43,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a link that is over by the turn of its mail gets none`, async (t) => {
     const database = await openDatabase(t, kind);
     const enrol = (emails: readonly string[], isMailed = true) =>
-      write(database, (tx) => enrolMany(database, emails, { ...wish, isMailed }, tx));
+      write(database, (tx) => enrolMany(database, peopleOf(...emails), { ...wish, isMailed }, tx));
     const { links } = await enrol(people);
     const mails = serverThat(async ({ to }) => {
       if (to !== ann) return;
@@ -67,7 +68,9 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: a mail that nobody got to send is found`, async (t) => {
     const database = await openDatabase(t, kind);
-    const enrolled = await write(database, (tx) => enrolMany(database, [ann, bob], wish, tx));
+    const enrolled = await write(database, (tx) =>
+      enrolMany(database, peopleOf(ann, bob), wish, tx),
+    );
     const asked = { text: '', state: 'unsent', offset: 0, limit: 10 };
     const unsent = async (): Promise<number> => (await searchIds(database, 'users', asked)).length;
     t.is(await unsent(), 2);
@@ -76,7 +79,7 @@ for (const kind of databaseKinds()) {
     t.is((await mailMany(database, mails, enrolled.links)).size, 0);
     t.is(await unsent(), 0);
 
-    const full = await write(database, (tx) => enrolMany(database, [ann], wish, tx));
+    const full = await write(database, (tx) => enrolMany(database, peopleOf(ann), wish, tx));
     t.false(await queueMails(database, mails, full.links));
     t.regex((await linkOf(t, database, ann)).mail_fault ?? '', /^Too many mails wait\./);
   });

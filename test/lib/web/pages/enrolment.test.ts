@@ -4,6 +4,7 @@ import test from 'ava';
 import { Mailer } from '../../../../lib/mail/mailer.ts';
 import { Counters } from '../../../../lib/process/counters.ts';
 import { logInto } from '../../../../lib/testing/log.ts';
+import { writeTransaction } from '../../../../models/index.ts';
 import { until } from '../../../support/gateway/postern.ts';
 import { openSmtpServer } from '../../../support/network/smtp-server.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
@@ -77,6 +78,44 @@ for (const kind of firstKind()) {
     judgeText(t, await admin.post(PATH, { emails: NASTY, hours: NASTY }), PATH);
     judgeText(t, await admin.get(`${PATH}?email=${encodeURIComponent(NASTY)}`), PATH);
     t.is(await database.models.User.count(), before);
+  });
+
+  test(`${kind}: people join groups; a policy test asks whether that is meant`, async (t) => {
+    const console = await openConsole(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { admin, database, plainUser } = console;
+    for (const name of ['ops', 'staff']) {
+      await admin.get('/users/groups/new');
+      await admin.post('/users/groups/new', { name });
+    }
+    const form = await admin.get(PATH);
+    t.regex(form.text, /<option value="staff">/);
+    const unknown = { emails: 'email,groups\na@example.com,x', groups: 'y|staff', hours: '1' };
+    const refused = await admin.post(PATH, unknown);
+    t.is(refused.status, 422);
+    t.true(refused.text.includes('line 2: there is no group “x”'));
+    t.true(refused.text.includes('there is no group “y”; correct the name, or make the group'));
+    const { id: group_id } = await database.models.Group.findOne({
+      where: { name: 'ops' },
+      rejectOnEmpty: true,
+    });
+    await writeTransaction(database, async (transaction) => {
+      const rule = { action: 'accept', destination: '10.0.0.5', group_id } as const;
+      await database.models.Rule.create(rule, { transaction });
+      const packet = { destination: '10.0.0.5', protocol: 'tcp', port: 443 } as const;
+      const one = { name: 'not them', user_id: plainUser.id, ...packet, expect: 'drop' } as const;
+      await database.models.PolicyTest.create(one, { transaction });
+    });
+    const emails = 'email,groups\nuser@example.com,ops\na@example.com,\n';
+    const wish = { emails, groups: ' staff ', hours: '1' };
+    const held = await admin.post(PATH, wish);
+    t.is(held.status, 422);
+    t.true(held.text.includes('policy test &quot;not them&quot; would fail'), held.text);
+    t.true(held.text.includes('Let them in anyway'));
+    t.is(await database.models.GroupMembership.count(), 0);
+    t.is(await database.models.OneTimeLink.count(), 0);
+    t.is((await admin.post(PATH, { ...wish, do: 'force' })).status, 200);
+    t.is(await database.models.GroupMembership.count(), 3);
+    t.is(await database.models.OneTimeLink.count(), 2);
   });
 
   test(`${kind}: where mail is set up, a box sends the links, and the user's page says so`, async (t) => {
