@@ -14,6 +14,7 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Chore } from '../process/hourly.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -28,6 +29,8 @@ export const SESSIONS_MAX = 20;
  * knows only the password cannot end open sessions.
  */
 export const WAITING_MAX = 5;
+/** The strategy of routes that only administrators may use. */
+export const ADMINISTRATORS = 'session of an administrator';
 const USER_AGENT_CHARACTERS_MAX = 255;
 
 /** A session with its user. */
@@ -69,19 +72,27 @@ export class Sessions {
   }
 
   /**
-   * Makes the strategies of the console's routes: `session` admits people who are signed in, and
-   * `second factor` people who must still show one. Others are redirected to sign in, and come back
-   * afterwards.
+   * Makes the strategies of the console's routes: `session` admits people who are signed in,
+   * `ADMINISTRATORS` administrators of them, and `second factor` people who must still
+   * show one. Others are redirected to sign in, and come back afterwards.
    */
   register(server: Server, outside: string): void {
     this.cookies.register(server);
     for (const [strategy, state] of [
       ['session', 'open'],
+      [ADMINISTRATORS, 'open'],
       ['second factor', 'second factor'],
     ] as const) {
       server.auth.scheme(strategy, () => ({
         authenticate: async (request, h) => {
           const session = await this.find(request);
+          // hapi asks for scopes after it has read the body: that of anybody else is not read.
+          if (
+            strategy === ADMINISTRATORS &&
+            session?.state === state &&
+            session.user.role !== 'admin'
+          )
+            throw new ApiError('forbidden');
           if (session !== null && session.state === state)
             return h.authenticated({ credentials: credentialsOf(session) });
           if (request.auth.mode === 'try') return h.unauthenticated(new Error('not signed in'));

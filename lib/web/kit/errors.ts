@@ -39,7 +39,10 @@ const words: Readonly<Record<ErrorCode, Said>> = {
     text: 'There is no such page, or what it showed was removed.',
   },
   request_timeout: { title: 'Too slow', text: 'The request took too long to arrive. Try again.' },
-  payload_too_large: { title: 'Too large', text: 'What was sent is larger than this page takes.' },
+  payload_too_large: {
+    title: 'Too large',
+    text: 'What was sent is larger than this page takes, and nothing of it was saved. Go back and send less at once: half of the list and then the rest, or a smaller file.',
+  },
   too_many_requests: {
     title: 'Too many requests',
     text: 'Too many requests came from your address. Wait a moment and try again.',

@@ -22,6 +22,8 @@ declare module '@hapi/hapi' {
 
 /** Largest body of a form, unless its route sets another size. */
 const FORM_BYTES_MAX = 65_536;
+/** Largest body of a form with a long list; the limit of the API. */
+const LONG_FORM_BYTES_MAX = 1_048_576;
 
 /** Field and header that carry the token. */
 export const TOKEN_FIELD = 'csrf_token';
@@ -40,6 +42,15 @@ export const takesForm: NonNullable<RouteOptions['payload']> = {
   allow: ['application/x-www-form-urlencoded', 'application/json'],
   maxBytes: FORM_BYTES_MAX,
   multipart: false,
+};
+
+/**
+ * How a form is read that takes a long list: a thousand e-mails of 255 characters, or 500 people
+ * with 2 KB each. Only for `adminPage`, which reads no body of anybody else.
+ */
+export const takesLongForm: NonNullable<RouteOptions['payload']> = {
+  ...takesForm,
+  maxBytes: LONG_FORM_BYTES_MAX,
 };
 
 /** Refuses forms that are not this gateway's own. */

@@ -3,6 +3,7 @@
 // only what is meant for everybody is an `openPage`.
 
 import type { Lifecycle, RouteOptions, ServerRoute } from '@hapi/hapi';
+import { ADMINISTRATORS } from '../../auth/sessions.ts';
 import { takesForm } from './form-token.ts';
 
 type Method = 'GET' | 'POST' | 'DELETE';
@@ -19,7 +20,7 @@ export function adminPage(
   handler: Lifecycle.Method,
   options: RouteOptions = {},
 ): ServerRoute {
-  return pageRoute(method, path, { strategy: 'session', scope: ['admin'] }, handler, options);
+  return pageRoute(method, path, { strategy: ADMINISTRATORS, scope: ['admin'] }, handler, options);
 }
 
 /** A page, or a form, of people who signed in and still have to show a second factor. */

@@ -25,7 +25,7 @@ import {
 import { addFault, type Faults, isFaultless } from '../../judge/judge.ts';
 import { attempt } from '../kit/attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
-import { textOf } from '../kit/form-token.ts';
+import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
@@ -87,7 +87,9 @@ export function enrolmentPages(web: Web): ServerRoute[] {
         return showForm(web, request, h, typed);
       }),
     ),
-    recently(adminPage('POST', PATH, (request, h) => enrol(web, request, h))),
+    recently(
+      adminPage('POST', PATH, (request, h) => enrol(web, request, h), { payload: takesLongForm }),
+    ),
     // This only takes a way in away, which may be urgent.
     adminPage('POST', '/users/{id}/revoke_link', async (request, h) => {
       const id = String(request.params['id']);

@@ -23,7 +23,7 @@ import {
   typedFrom,
   typedIn,
 } from '../kit/form.ts';
-import { textOf } from '../kit/form-token.ts';
+import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { pageById } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
@@ -69,7 +69,9 @@ export function groupPages(web: Web): ServerRoute[] {
       showGroup(web, request, h, await groups.find(idOf(request))),
     ),
     adminPage('POST', ONE, (request, h) => change(web, groups, request, h)),
-    adminPage('POST', `${ONE}/members`, (request, h) => addMembers(web, groups, request, h)),
+    adminPage('POST', `${ONE}/members`, (request, h) => addMembers(web, groups, request, h), {
+      payload: takesLongForm,
+    }),
     adminPage('POST', `${ONE}/remove_member`, async (request, h) => {
       const asked = { label: 'Remove the member', back: `${GROUPS}/${idOf(request)}` };
       const remove = (context: Web) =>

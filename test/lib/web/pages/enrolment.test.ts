@@ -118,6 +118,26 @@ for (const kind of firstKind()) {
     t.is(await database.models.OneTimeLink.count(), 2);
   });
 
+  test(`${kind}: as many people as it promises fit, of administrators alone`, async (t) => {
+    const { admin, user, database, server } = await openConsole(t, kind);
+    await admin.get(PATH);
+    const line = (i: number) => `person${i}@example.com,"${'Ann Lee '.repeat(60)}",+49 89 ${i}`;
+    const long = Array.from({ length: 500 }, (_, i) => line(i)).join('\r\n');
+    const made = await admin.post(PATH, { emails: `email,name,phone\r\n${long}`, hours: '1' });
+    t.is(made.status, 200, made.text.slice(0, 500));
+    t.is(await database.models.OneTimeLink.count(), 500);
+
+    const endless = { emails: 'a'.repeat(1_100_000), hours: '1' };
+    const tooLong = await admin.post(PATH, endless);
+    t.is(tooLong.status, 413);
+    t.regex(tooLong.text, /Go back and send less at once: half of the list and then the rest/);
+    // Who may not send it is refused before the body is read.
+    t.is((await user.post(PATH, endless)).status, 403);
+    t.is((await new Visitor({ server }).post(PATH, endless)).status, 302);
+    const small = { email: 'a'.repeat(70_000), password: '' };
+    t.is((await admin.post('/auth/identity/callback', small)).status, 413);
+  });
+
   test(`${kind}: where mail is set up, a box sends the links, and the user's page says so`, async (t) => {
     const smtp = await openSmtpServer(t);
     const means = { counters: new Counters(), log: logInto([]) };

@@ -1,6 +1,7 @@
 // Groups in the console: added, named, filled with members, and deleted with their rules.
 
 import test from 'ava';
+import { writeTransaction } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addUser } from '../../../support/database/records.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
@@ -29,6 +30,26 @@ for (const kind of firstKind()) {
       for (const verb of ['', '/members', '/remove_member', '/delete'])
         t.is((await admin.post(`${path}${verb}`, { add: 'user@example.com' })).status, 404, path);
     }
+  });
+
+  test(`${kind}: a thousand e-mails fit, and more are refused in words`, async (t) => {
+    const { admin, user, database } = await openConsole(t, kind);
+    await admin.get(`${GROUPS}/new`);
+    await admin.post(`${GROUPS}/new`, { name: 'Everybody', description: '' });
+    const { id } = await database.models.Group.findOne({ rejectOnEmpty: true });
+    const emails = Array.from({ length: 1_000 }, (_, i) => `u${i}@${'long.'.repeat(48)}example`);
+    const people = emails.map((email) => ({ email, role: 'unprivileged' }) as const);
+    await writeTransaction(database, (transaction) =>
+      database.models.User.bulkCreate(people, { transaction }),
+    );
+    const path = `${GROUPS}/${id}/members`;
+    await admin.get(`${GROUPS}/${id}`);
+    const added = await admin.post(path, { add: emails.join('\r\n') });
+    t.is(added.status, 303, added.text.slice(0, 500));
+    t.is(await database.models.GroupMembership.count(), 1_000);
+    const endless = { add: `${emails.join('\r\n')} `.repeat(5) };
+    t.is((await admin.post(path, endless)).status, 413);
+    t.is((await user.post(path, endless)).status, 403);
   });
 
   test(`${kind}: a group gets members, is renamed, and goes with its rules`, async (t) => {
