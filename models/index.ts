@@ -56,6 +56,7 @@ export { limit, quota } from './fields/limits.ts';
 export {
   groupFields,
   groupNameOf,
+  GROUPS_MAPPED_MAX,
   GROUPS_MAX,
   GROUPS_OF_USER_MAX,
   MANUAL,
@@ -115,6 +116,7 @@ export {
   type GroupPage,
   type GroupWish,
   readGroupIds,
+  readGroupNames,
   readGroups,
   readGroupsOfUsers,
   readMembers,

@@ -6,6 +6,7 @@ import type Joi from 'joi';
 import {
   type ApiField,
   groupNameOf,
+  GROUPS_MAPPED_MAX,
   isGroupName,
   type OpenidConnectProvider,
   openidProviderFields,
@@ -22,7 +23,6 @@ const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Words that sign-in addresses need for themselves. */
 const RESERVED_IDS: ReadonlySet<unknown> = new Set(['identity', 'saml', 'magic_link']);
 const CLAIM_CHARACTERS_MAX = 255;
-const MAPPED_MAX = 1_000;
 const LOGO_BYTES_MAX = 1_048_576;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,126}$/i;
 
@@ -135,7 +135,7 @@ function groupNames({ description }: ApiField): Joi.Schema {
       'names of groups',
     )
     .description(description);
-  const json = { additionalProperties: { type: 'string' }, maxProperties: MAPPED_MAX };
+  const json = { additionalProperties: { type: 'string' }, maxProperties: GROUPS_MAPPED_MAX };
   return mark(schema, { json });
 }
 
@@ -150,7 +150,7 @@ function readGroupNames(value: object): Record<string, string> | null {
     there.length <= CLAIM_CHARACTERS_MAX &&
     isReadableId(there) &&
     isGroupName(here);
-  if (pairs.length > MAPPED_MAX || !pairs.every(isRead)) return null;
+  if (pairs.length > GROUPS_MAPPED_MAX || !pairs.every(isRead)) return null;
   return Object.fromEntries(pairs) as Record<string, string>;
 }
 

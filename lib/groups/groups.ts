@@ -17,10 +17,12 @@ import { isUuid } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { columnDefaults, columnsSent, schemaOf } from '../judge/resource.ts';
+import type { PolicyContext } from '../policy/trial.ts';
 import { watchFailures } from '../policy/watch.ts';
 import { lockRecord, type RecordContext } from '../records/collection.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
+import { judgeRename, type RenamePlan } from './rename.ts';
 
 /** There is no room for another group. */
 export const TOO_MANY_GROUPS = `there are ${GROUPS_MAX} groups already, the most that there may be; remove some that are not needed`;
@@ -75,13 +77,9 @@ export class Groups {
       scopes: { configuration: true },
       judge: async (transaction) => {
         const present = await lockRecord(this.#database.models.Group, id, transaction, faults);
-        const row = columnsSent(groupFields, values);
-        const found = { ...faults };
-        await judgeName(this.#database, row, present.id, found, transaction);
-        refuseFaults(found);
-        return { present, row };
+        return planGroupChange(this.#context, present, { values, faults }, transaction);
       },
-      write: (transaction, { present, row }) => saveChanges(present, row, transaction),
+      write: (transaction, plan) => writeGroupChange(plan, transaction),
     });
   }
 
@@ -118,6 +116,39 @@ export async function judgeNewGroup(
     addFault(found, 'base', TOO_MANY_GROUPS);
   refuseFaults(found);
   return row;
+}
+
+/** A change of a group that may be written. */
+export interface GroupChange {
+  readonly present: Group;
+  readonly row: Partial<NewGroup>;
+  /** What becomes of entries of identity providers that mean the group by its name. */
+  readonly rename: RenamePlan | null;
+}
+
+/** Judges a change of a group, and throws what refuses it; the configuration must be locked. */
+export async function planGroupChange(
+  context: PolicyContext,
+  present: Group,
+  { values, faults }: Judged<GroupValues>,
+  transaction: Transaction,
+): Promise<GroupChange> {
+  const row = columnsSent(groupFields, values);
+  const found = { ...faults };
+  await judgeName(context.services.database, row, present.id, found, transaction);
+  const { name = present.name } = row;
+  const rename = await judgeRename(context, present, name, found, transaction);
+  refuseFaults(found);
+  return { present, row, rename };
+}
+
+/** Writes what was judged. */
+export async function writeGroupChange(
+  { present, row, rename }: GroupChange,
+  transaction: Transaction,
+): Promise<Group> {
+  if (rename !== null) await saveChanges(rename.configuration, rename.lists, transaction);
+  return saveChanges(present, row, transaction);
 }
 
 /** Adds the fault of a name that another group has. */

@@ -9,6 +9,8 @@ export const MANUAL = 'manual';
 export const GROUPS_MAX = 10_000;
 /** The most groups that a user is in: each may be asked for each packet that opens a flow. */
 export const GROUPS_OF_USER_MAX = 16;
+/** The most names of groups of a provider that an entry leads to groups here. */
+export const GROUPS_MAPPED_MAX = 1_000;
 /** The most characters of the name of a group. */
 export const GROUP_NAME_CHARACTERS_MAX = 255;
 /** Characters of a name that nobody sees, such as those that turn the direction of what follows. */

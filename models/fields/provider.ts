@@ -44,6 +44,14 @@ const groups = {
       keptUnsent: true,
     },
   },
+  groups_unmapped: {
+    api: {
+      kind: 'flag',
+      description:
+        'Whether a name that is not in `groups_map` means what it means without a map: the group of that name which this entry made. Renaming such a group sets it.',
+      keptUnsent: true,
+    },
+  },
   groups_create: {
     api: {
       kind: 'flag',

@@ -7,8 +7,8 @@ import { plainSelect } from '../storage/select.ts';
 import { BULK_ROWS_MAX } from '../storage/tracking.ts';
 import type { Group } from '../tables/group.ts';
 
-/** How many users one statement names; longer lists are read in parts. */
-const USERS_PER_STATEMENT = 500;
+/** How many users or groups one statement names; longer lists are read in parts. */
+const NAMED_PER_STATEMENT = 500;
 
 /** A part of a list, in the order of ids. */
 export interface GroupPage {
@@ -72,6 +72,20 @@ export async function readGroupIds(
   return new Set(rows.map(({ id }) => id));
 }
 
+/** Tells which of these names groups have. */
+export async function readGroupNames(
+  { models }: Database,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (let start = 0; start < names.length; start += NAMED_PER_STATEMENT) {
+    const name = names.slice(start, start + NAMED_PER_STATEMENT);
+    for (const row of await models.Group.findAll({ attributes: ['name'], where: { name } }))
+      found.add(row.name);
+  }
+  return found;
+}
+
 /** Reads members of a group: all, or these. */
 export async function readMembers(
   database: Database,
@@ -128,9 +142,9 @@ export async function readGroupsOfUsers(
   transaction?: Transaction,
 ): Promise<Map<string, string[]>> {
   const groups = new Map<string, string[]>();
-  for (let start = 0; start < userIds.length; start += USERS_PER_STATEMENT) {
+  for (let start = 0; start < userIds.length; start += NAMED_PER_STATEMENT) {
     const binds = new Binds();
-    const ids = binds.list(userIds.slice(start, start + USERS_PER_STATEMENT));
+    const ids = binds.list(userIds.slice(start, start + NAMED_PER_STATEMENT));
     const rows = await database.sequelize.query<{ user_id: string; group_id: string }>(
       `SELECT DISTINCT user_id, group_id FROM group_memberships
        WHERE user_id IN (${ids}) ORDER BY user_id, group_id`,

@@ -28,6 +28,8 @@ export interface GroupsNamed {
   readonly names: readonly string[];
   /** What they mean here; left out: each means the group of that name that the provider made. */
   readonly map?: Readonly<Record<string, string>> | undefined;
+  /** Whether a name that is not in the map means what it means without a map. */
+  readonly isOpen?: boolean;
   /** Whether groups that are not there are made. */
   readonly isCreating: boolean;
 }
@@ -93,13 +95,11 @@ export async function replaceMemberships(
 /** The groups that the names mean, in the order of the groups' names. */
 async function findNamed(
   { models }: Database,
-  { source, names, map, isCreating }: GroupsNamed,
+  { source, names, map, isOpen = map === undefined, isCreating }: GroupsNamed,
   transaction: Transaction,
 ): Promise<Named[]> {
-  const meant = map === undefined ? names : names.flatMap((name) => ownValue(map, name));
-  const wanted = [
-    ...new Set(meant.map((name) => name.normalize('NFC')).filter(isGroupName)),
-  ].toSorted();
+  const { mapped, own } = meaningOf(names, map ?? {});
+  const wanted = [...new Set([...mapped, ...(isOpen ? own : [])])].filter(isGroupName).toSorted();
   const found = new Map<string, { id: string; provider: string | null }>();
   for (let start = 0; start < wanted.length; start += NAMES_PER_STATEMENT) {
     const groups = await models.Group.findAll({
@@ -113,13 +113,30 @@ async function findNamed(
     const group = found.get(name);
     if (group === undefined) return isCreating ? [{ name, id: null }] : [];
     // Else a provider could put people into any group by its name.
-    return map === undefined && group.provider !== source ? [] : [{ name, id: group.id }];
+    return !mapped.has(name) && group.provider !== source ? [] : [{ name, id: group.id }];
   });
 }
 
-function ownValue(map: Readonly<Record<string, string>>, name: string): string[] {
-  const value = Object.hasOwn(map, name) ? map[name] : undefined;
-  return value === undefined ? [] : [value];
+/** Names of groups here: those that the map says, and names that stand for themselves. */
+function meaningOf(
+  names: readonly string[],
+  map: Readonly<Record<string, string>>,
+): { mapped: ReadonlySet<string>; own: ReadonlySet<string> } {
+  const mapped = new Set<string>();
+  const own = new Set<string>();
+  // Else a group there could pass for the group here that is called so for another one.
+  const targets = new Set(Object.values(map).map((here) => here.normalize('NFC')));
+  for (const sent of names) {
+    const name = sent.normalize('NFC');
+    const here = ownValue(map, sent) ?? ownValue(map, name);
+    if (here !== undefined) mapped.add(here.normalize('NFC'));
+    else if (!targets.has(name)) own.add(name);
+  }
+  return { mapped, own };
+}
+
+function ownValue(map: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(map, name) ? map[name] : undefined;
 }
 
 /** True for a name that the API takes as it is. */

@@ -1,6 +1,6 @@
 // Groups that could not be taken from a provider, in words for administrators: on the dashboard,
 // for the doctor, and after a test sign-in. What is known is one word for each account, of its last
-// sign-in or refresh.
+// sign-in or refresh, and to which groups the entries lead.
 
 import {
   countGroupsProblems,
@@ -9,6 +9,7 @@ import {
   GROUPS_OF_USER_MAX,
   type GroupsProblem,
   type GroupsSaid,
+  readGroupNames,
 } from '../../../models/index.ts';
 import { bad, doubtful, type Finding, good } from './finding.ts';
 import { NAMES_BYTES_MAX, NAMES_MAX } from './groups.ts';
@@ -47,7 +48,7 @@ export async function groupsFaults(
 ): Promise<GroupsFault[]> {
   const naming = new Set(standingProviders(lists).naming);
   if (naming.size === 0) return [];
-  return (await countGroupsProblems(database))
+  const left = (await countGroupsProblems(database))
     .map(({ kind, provider_id, ...counted }) => ({ name: methodOf(kind, provider_id), ...counted }))
     .filter(({ name }) => naming.has(name))
     .map(({ name, problem, accounts }) => {
@@ -59,6 +60,35 @@ export async function groupsFaults(
         fix,
       };
     });
+  return [...left, ...(await absentTargets(database, lists))];
+}
+
+/** Groups to which entries lead, that are not there and that no sign-in makes. */
+async function absentTargets(
+  database: Database,
+  { openid_connect_providers: openid, saml_identity_providers: saml }: ProviderLists,
+): Promise<GroupsFault[]> {
+  const entries = [
+    ...openid.map((entry) => ({ name: methodOf('oidc', entry.id), entry })),
+    ...saml.map((entry) => ({ name: methodOf('saml', entry.id), entry })),
+  ].filter(({ entry }) => entry.groups_create !== true);
+  const targetsOf = (map: Readonly<Record<string, string>> = {}) => [
+    ...new Set(Object.values(map)),
+  ];
+  const wanted = new Set(entries.flatMap(({ entry }) => targetsOf(entry.groups_map)));
+  const present = await readGroupNames(database, [...wanted]);
+  return entries.flatMap(({ name, entry }): GroupsFault[] => {
+    const absent = targetsOf(entry.groups_map).filter((target) => !present.has(target));
+    const [first] = absent;
+    if (first === undefined) return [];
+    const others = absent.length === 1 ? '' : `, and ${absent.length - 1} more`;
+    return [
+      {
+        text: `groups_map of the provider ${name} leads to a group that is not there: ${first}${others}. Nobody becomes a member of it.`,
+        fix: 'Make the group, correct its name in groups_map, or let the entry make groups that are not there (groups_create).',
+      },
+    ];
+  });
 }
 
 /** What a test sign-in found of groups; nothing where the entry does not ask. */

@@ -25,7 +25,7 @@ export const NAMES_BYTES_MAX = 32_768;
 /** What an entry makes of names; both protocols have the same fields. */
 export type GroupsEntry = Pick<
   OpenidConnectProvider,
-  'groups_map' | 'groups_create' | 'admin_group'
+  'groups_map' | 'groups_unmapped' | 'groups_create' | 'admin_group'
 >;
 
 /** What an answer says, and the entry that it came through. */
@@ -73,7 +73,8 @@ export async function takeGroups(
   if ('names' in said) {
     const { names } = said;
     const { groups_map: map, groups_create: isCreating = false, admin_group: admins } = entry;
-    const named = { userId, source, names, map, isCreating };
+    const isOpen = map === undefined || entry.groups_unmapped === true;
+    const named = { userId, source, names, map, isOpen, isCreating };
     const replaced = await replaceMemberships(database, named, transaction);
     problem = replaced.problem;
     await hearGroups(replaced.change, transaction);

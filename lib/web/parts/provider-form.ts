@@ -91,6 +91,12 @@ function groupsSection(where: Section['fields'][number]): Section {
         help: 'One a line: the name at the provider, =>, the name of a group here. Empty: a name means the group of that name which this entry made, and no other.',
       },
       {
+        name: 'groups_unmapped',
+        label: 'Names that are not in this list mean groups that this entry made',
+        kind: 'box',
+        help: 'Each means the group of the same name, as if there were no list. It is ticked when you rename such a group.',
+      },
+      {
         name: 'groups_create',
         label: 'Make groups that are not there',
         kind: 'box',
@@ -294,7 +300,8 @@ export function entryOf(
   for (const name of PAIRS) if (name in input) input[name] = pairIn(typed[name] ?? '');
   input['groups_map'] = mapIn(typed['groups_map'] ?? '');
   // What is not ticked is no field, so that the entry stays as older clients know it.
-  if (input['groups_create'] !== true) input['groups_create'] = '';
+  for (const name of ['groups_unmapped', 'groups_create'])
+    if (input[name] !== true) input[name] = '';
   if (present === null) return input;
   const isKept = 'client_secret' in present && input['client_secret'] === '';
   return {

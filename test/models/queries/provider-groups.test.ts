@@ -91,6 +91,26 @@ for (const kind of databaseKinds()) {
     );
   });
 
+  test(`${kind}: names beside an open map mean what they mean without one`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database);
+    await addGroups(database, null, 'by hand');
+    await addGroups(database, SOURCE, 'own', 'Infra');
+    const map = { 'Cafe\u0301': 'own', 'Stra\u00dfe': 'own', eng: 'Infra' };
+    const open = { map, isOpen: true, isCreating: true };
+    await say(database, id, ['own', 'Infra', 'by hand'], open);
+    t.deepEqual(await membershipsOf(database, id), [], 'a target is reached by the map alone');
+    await say(database, id, ['eng', 'by hand', 'fresh'], open);
+    const both = [`Infra ${SOURCE}`, `fresh ${SOURCE}`];
+    t.deepEqual(await membershipsOf(database, id), both);
+    await say(database, id, ['eng', 'fresh'], { ...open, isOpen: false });
+    t.deepEqual(await membershipsOf(database, id), [`Infra ${SOURCE}`], 'a map alone is closed');
+    await say(database, id, ['Cafe\u0301'], open);
+    t.deepEqual(await membershipsOf(database, id), [`own ${SOURCE}`]);
+    await say(database, id, ['e\u0301t\u00e9'], { map: { '\u00e9t\u00e9': 'own' } });
+    t.deepEqual(await membershipsOf(database, id), [`own ${SOURCE}`], 'the map is asked in NFC');
+  });
+
   test(`${kind}: what a provider says replaces what it said, and nothing of others`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addUser(database);

@@ -24,6 +24,26 @@ test('administrators read what is wrong, and what to do', async (t) => {
   t.regex(fault!.fix, /assigned to the application/);
 });
 
+test('an entry that leads to a group that nobody makes is named', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  await write(database, (transaction) =>
+    database.models.Group.create({ name: 'Engineering' }, { transaction }),
+  );
+  const groups_map = { eng: 'Engineering', ops: 'Operations', noc: 'Operations', crm: 'Sales' };
+  const entry = oidcEntry({ groups_claim: 'groups', groups_map });
+  const faultsOf = (...openid: ReturnType<typeof oidcEntry>[]) =>
+    groupsFaults(database, { openid_connect_providers: openid, saml_identity_providers: [] });
+  const [fault, ...others] = await faultsOf(entry);
+  t.deepEqual(others, []);
+  t.regex(
+    fault!.text,
+    /provider oidc\/okta leads to a group that is not there: Operations, and 1 /,
+  );
+  t.regex(fault!.fix, /^Make the group, correct its name in groups_map, or let the entry make/);
+  t.deepEqual(await faultsOf({ ...entry, groups_create: true }), []);
+  t.deepEqual(await faultsOf({ ...entry, groups_map: { eng: 'Engineering' } }), []);
+});
+
 test('a test sign-in says how many names there are, or why there are none', (t) => {
   const textOf = (...given: Parameters<typeof findGroups>) =>
     findGroups(...given).map(({ verdict, text }) => `${verdict}: ${text}`);

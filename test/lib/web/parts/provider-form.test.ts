@@ -61,6 +61,10 @@ test('names of groups are typed a line each, and shown so', (t) => {
 });
 
 test('a box about groups that is not ticked is no field', (t) => {
+  const open = (groups_unmapped: string) =>
+    entryOf(oidc, { ...typedEntry(oidc, oidcEntry()), groups_unmapped }, null)['groups_unmapped'];
+  t.is(open('false'), '');
+  t.is(open('true'), true);
   const made = (groups_create: string) =>
     entryOf(saml, { ...typedEntry(saml, samlEntry()), groups_create }, null)['groups_create'];
   t.is(made('false'), '');
