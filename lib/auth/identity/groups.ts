@@ -34,7 +34,10 @@ export interface GroupsOfAnswer {
   readonly entry: GroupsEntry;
 }
 
-/** Reads names: a list, one text, or nothing at all, as providers write an empty list. */
+/**
+ * Reads names: a list of texts, one text, or nothing at all, as providers write an empty list. Of a
+ * list that also holds something else, no part is taken: the rest may name groups that stay.
+ */
 export function readNames(value: unknown): GroupsSaid {
   if (value === undefined || value === null) return { names: [] };
   const list: unknown[] | null = Array.isArray(value) ? value : null;
@@ -42,6 +45,7 @@ export function readNames(value: unknown): GroupsSaid {
   const all = list ?? [value];
   if (all.length > NAMES_MAX) return { problem: 'too_many_names' };
   const names = all.filter((name): name is string => typeof name === 'string');
+  if (names.length < all.length) return { problem: 'unreadable' };
   const bytes = names.reduce((sum, name) => sum + Buffer.byteLength(name), 0);
   return bytes > NAMES_BYTES_MAX ? { problem: 'too_many_names' } : { names };
 }

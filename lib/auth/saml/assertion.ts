@@ -80,7 +80,7 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
     ...name,
     ...emailOf(attributes, name, setup.provider),
     attributes,
-    groups: groupsOf(attributes, setup.provider),
+    groups: groupsOf(assertion, attributes, setup.provider),
     sessionIndex,
     expiresAt: new Date(Math.max(...ends) + CLOCK_SKEW_MS),
   };
@@ -145,14 +145,22 @@ function readName(element: Element) {
 
 /** All attributes that the provider sends. */
 function attributesOf(assertion: Element): SamlAttribute[] {
-  return childrenOf(assertion, ASSERTION, 'AttributeStatement')
-    .flatMap((statement) => childrenOf(statement, ASSERTION, 'Attribute'))
-    .map((attribute) => ({
-      name: attribute.getAttribute('Name') ?? '',
-      values: childrenOf(attribute, ASSERTION, 'AttributeValue')
-        .map((value) => textOf(value)?.trim() ?? '')
-        .filter((text) => text !== ''),
-    }));
+  return attributeElements(assertion).map((attribute) => ({
+    name: nameOfAttribute(attribute),
+    values: childrenOf(attribute, ASSERTION, 'AttributeValue')
+      .map((value) => textOf(value)?.trim() ?? '')
+      .filter((text) => text !== ''),
+  }));
+}
+
+function attributeElements(assertion: Element): Element[] {
+  return childrenOf(assertion, ASSERTION, 'AttributeStatement').flatMap((statement) =>
+    childrenOf(statement, ASSERTION, 'Attribute'),
+  );
+}
+
+function nameOfAttribute(attribute: Element): string {
+  return attribute.getAttribute('Name') ?? '';
 }
 
 /** The values of all attributes of a name, which may occur several times. */
@@ -177,11 +185,19 @@ export function judgeRequired(
 
 /** What an attribute says of groups; no groups where it is not there. */
 function groupsOf(
+  assertion: Element,
   attributes: readonly SamlAttribute[],
   { groups_attribute: name }: SamlSetup['provider'],
 ): GroupsSaid | undefined {
   if (name === undefined) return undefined;
-  const values = valuesOf(attributes, name);
+  const wanted = name.toLowerCase();
+  const values = attributeElements(assertion)
+    .filter((attribute) => nameOfAttribute(attribute).toLowerCase() === wanted)
+    .flatMap((attribute) => childrenOf(attribute, ASSERTION, 'AttributeValue'))
+    .filter((value) => value.firstChild !== null)
+    // A value that holds elements is no text, and not an empty one either.
+    .map((value) => textOf(value)?.trim() ?? null)
+    .filter((text) => text !== '');
   const isElsewhere = values.length === 0 && valuesOf(attributes, GROUPS_ELSEWHERE).length > 0;
   return isElsewhere ? { problem: 'overage' } : readNames(values);
 }

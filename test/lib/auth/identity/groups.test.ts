@@ -32,9 +32,12 @@ test('names are a list, one text, or nothing at all', (t) => {
   t.deepEqual(readNames(['a', 'b']), { names: ['a', 'b'] });
   t.deepEqual(readNames('a, b'), { names: ['a, b'] }, 'which is one name');
   for (const nothing of [undefined, null, []]) t.deepEqual(readNames(nothing), { names: [] });
-  t.deepEqual(readNames(['a', 1, null, ['b'], { c: 'd' }, true]), { names: ['a'] });
   for (const other of [1, true, {}, { 0: 'a', length: 1 }])
     t.deepEqual(readNames(other), { problem: 'unreadable' });
+  for (const other of [1, null, ['b'], { id: 1 }, true]) {
+    t.deepEqual(readNames([other]), { problem: 'unreadable' });
+    t.deepEqual(readNames(['a', other]), { problem: 'unreadable' }, 'and no part of it is taken');
+  }
 });
 
 test('more names than are read are a problem, and no part of them', (t) => {

@@ -373,6 +373,11 @@ const groupsSaid: [says: string, bend: (idp: BadProvider) => void, left: string[
     ['vpn'],
   ],
   [
+    'stay where the list holds objects',
+    (idp) => (idp.bent.claims = { ...ANYBODY, groups: [{ id: 1, name: 'ops' }] }),
+    ['vpn'],
+  ],
+  [
     'stay where userinfo is of somebody else',
     (idp) => (idp.bent.userinfo = { sub: 'other', groups: ['ops'] }),
     ['vpn'],

@@ -50,6 +50,10 @@ test('groups are the values of the attribute that the entry names', (t) => {
   t.is(said(undefined, both), undefined, 'nobody asks');
   t.deepEqual(said('groups', both), { names: ['vpn', 'ops'] });
   t.deepEqual(said('groups', attribute('groups')), { names: [] });
+  t.deepEqual(said('groups', attribute('groups', '', ' ', 'vpn')), { names: ['vpn'] });
+  for (const nested of ['<x xmlns="urn:x">vpn</x>', 'vpn<x xmlns="urn:x"/>'])
+    for (const values of [[nested], ['vpn', nested]])
+      t.deepEqual(said('GROUPS', attribute('groups', ...values)), { problem: 'unreadable' });
   t.deepEqual(said('member', both), { names: [] });
   const link = attribute('http://schemas.microsoft.com/claims/groups.link', 'https://graph');
   t.deepEqual(said('groups', link), { problem: 'overage' });
