@@ -16,6 +16,7 @@ import {
   type MembersSent,
   planMembers,
   showMember,
+  staysBecause,
   writeMembers,
 } from '../groups/members.ts';
 import { ApiError } from '../http/errors.ts';
@@ -111,10 +112,11 @@ async function changeMembers(
     const guarded = guardMembers(context, plan, force, transaction);
     const failing = await inWords(guarded, '; with --force they become members anyway');
     noteFailures(transaction, failing, { ruleId: null });
-    return { ...(await writeMembers(database, plan, transaction)), failing };
+    return { ...(await writeMembers(database, plan, transaction)), plan, failing };
   });
-  const { added, removed, failing } = result;
-  const text = sent.add === undefined ? `${removed} removed.` : `${added} added.`;
+  const { added, removed, plan, failing } = result;
+  const counted = sent.add === undefined ? `${removed} removed.` : `${added} added.`;
+  const text = [counted, ...plan.staying.map((member) => `${staysBecause(member)}.`)].join('\n');
   return { text, data: { added, removed }, ...failuresNote(failing) };
 }
 

@@ -62,6 +62,8 @@ export interface MembersPlan {
   readonly group: Group;
   readonly add: readonly User[];
   readonly remove: readonly User[];
+  /** Of those who are removed, whom an identity provider keeps in the group. */
+  readonly staying: readonly GroupMember[];
   /** What it makes of the groups of each of them. */
   readonly changes: readonly GroupsChange[];
 }
@@ -93,12 +95,15 @@ export class Members {
     return member;
   }
 
-  /** Removes a member. */
-  async remove(request: Request, groupId: string, name: string): Promise<void> {
+  /** Removes a member; answers who says still that they are one. */
+  async remove(request: Request, groupId: string, name: string): Promise<readonly string[]> {
     const user = await this.#existing(name);
     const sent = { values: { remove: [user.id] }, faults: {} };
     const { removed } = await this.change(request, groupId, sent);
     if (removed === 0) throw new ApiError('not_found');
+    const userIds = [user.id];
+    const [left] = await readMembers(this.#database, groupId.toLowerCase(), { userIds });
+    return left?.sources ?? [];
   }
 
   /**
@@ -161,18 +166,20 @@ export async function planMembers(
   const plan = { group, add: named('add', add), remove: named('remove', remove) };
   const ids = [...plan.add, ...plan.remove].map(({ id }) => id);
   const groups = await readGroupsOfUsers(database, ids, transaction);
-  await judgePlan(database, plan, groups, faults, transaction);
+  const staying = await judgePlan(database, plan, groups, faults, transaction);
   refuseFaults(faults);
+  const stayingIds = new Set(staying.map(({ id }) => id));
   const changeOf = ({ id: userId }: User, isAdded: boolean): GroupsChange => {
     const before = groups.get(userId) ?? [];
     const others = before.filter((id) => id !== group.id);
-    return { userId, before, after: isAdded ? [...others, group.id] : others };
+    const isMember = isAdded || stayingIds.has(userId);
+    return { userId, before, after: isMember ? [...others, group.id] : others };
   };
   const changes = [
     ...plan.add.map((user) => changeOf(user, true)),
     ...plan.remove.map((user) => changeOf(user, false)),
   ];
-  return { ...plan, changes };
+  return { ...plan, staying, changes };
 }
 
 /**
@@ -190,14 +197,14 @@ export async function guardMembers(
   return failing;
 }
 
-/** Adds the faults of users who are known. */
+/** Adds the faults of users who are known; answers whom providers keep in the group. */
 async function judgePlan(
   database: Database,
-  { group, add, remove }: Omit<MembersPlan, 'changes'>,
+  { group, add, remove }: Omit<MembersPlan, 'changes' | 'staying'>,
   groups: ReadonlyMap<string, readonly string[]>,
   faults: Faults,
   transaction: Transaction,
-): Promise<void> {
+): Promise<GroupMember[]> {
   for (const user of add) {
     const present = groups.get(user.id) ?? [];
     if (present.length >= GROUPS_OF_USER_MAX && !present.includes(group.id))
@@ -205,12 +212,12 @@ async function judgePlan(
     if (remove.includes(user)) addFault(faults, 'remove', `${user.email} is also in add`);
   }
   const userIds = remove.map(({ id }) => id);
-  for (const { email, sources } of await readMembers(database, group.id, {
-    userIds,
-    transaction,
-  }))
-    for (const source of sources)
-      if (source !== MANUAL) addFault(faults, 'remove', ofProvider(email, source));
+  const members = await readMembers(database, group.id, { userIds, transaction });
+  for (const { email, sources } of members)
+    // What an administrator said may go; what a provider says changes there alone.
+    if (!sources.includes(MANUAL))
+      for (const source of sources) addFault(faults, 'remove', ofProvider(email, source));
+  return members.filter(({ sources }) => sources.some((source) => source !== MANUAL));
 }
 
 /** Writes what was judged. */
@@ -245,6 +252,13 @@ export function showMember({ id, email, sources }: GroupMember): Shown {
 
 function inTooMany(email: string): string {
   return `${email} is in ${GROUPS_OF_USER_MAX} groups already, the most that a user may be in; remove the user from another group first`;
+}
+
+/** That somebody who was removed stays a member, and why. */
+export function staysBecause({ email, sources }: GroupMember): string {
+  const providers = sources.filter((source) => source !== MANUAL).map((source) => `"${source}"`);
+  const [who, says] = providers.length === 1 ? ['provider', 'says'] : ['providers', 'say'];
+  return `${email} stays a member because the identity ${who} ${providers.join(', ')} ${says} so; change it there`;
 }
 
 function ofProvider(email: string, source: string): string {

@@ -79,7 +79,7 @@ export function groupPages(web: Web): ServerRoute[] {
       const question = await askFirst(web, request, h, asked, remove);
       if (question !== null) return question;
       const removed = await attempt(() => remove(web));
-      if (removed.faults === null) web.pages.flash(h, 'done', 'The user is no member any more.');
+      if (removed.faults === null) web.pages.flash(h, 'done', removedWords(removed.result));
       else web.pages.flash(h, 'failed', faultLine(removed.faults));
       return web.pages.redirect(h, `${GROUPS}/${idOf(request)}`);
     }),
@@ -146,7 +146,8 @@ async function showGroup(
     members: records.map(({ id, email, sources }) => ({
       id,
       email,
-      isManual: sources.every((source) => source === MANUAL),
+      isManual: sources.includes(MANUAL),
+      keptBy: sources.filter((source) => source !== MANUAL).join(', '),
       source: sources.map((source) => (source === MANUAL ? 'an administrator' : source)).join(', '),
     })),
     pages,
@@ -243,6 +244,13 @@ async function addMembers(
   const words = count === 1 ? 'One user is a new member.' : `${count} users are new members.`;
   web.pages.flash(h, 'done', words);
   return web.pages.redirect(h, `${GROUPS}/${group.id}`);
+}
+
+/** What became of a user who was removed; `sources` still say that they are a member. */
+function removedWords(sources: readonly string[]): string {
+  return sources.length === 0
+    ? 'The user is no member any more.'
+    : `The user stays a member because of ${sources.join(', ')} alone.`;
 }
 
 function idOf(request: Request): string {

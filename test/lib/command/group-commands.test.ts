@@ -7,7 +7,7 @@ import { ruleCommands } from '../../../lib/command/rule-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { configOf } from '../../../lib/testing/settings.ts';
 import type { Database } from '../../../models/index.ts';
-import { addUser } from '../../models/fixtures.ts';
+import { addUser, write } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 async function runLine(database: Database, line: string): Promise<Outcome> {
@@ -44,6 +44,29 @@ for (const kind of databaseKinds()) {
     t.deepEqual(gone, {
       text: 'ops is removed, with its rules.',
       data: { id: made.text, removed: true },
+    });
+  });
+
+  test(`${kind}: whom a provider keeps in a group is named`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database, { email: 'ann@b.example' });
+    const group_id = (await runLine(database, 'group create --name ops')).text;
+    await runLine(database, 'group add ann@b.example --group ops');
+    for (const source of ['oidc/okta', 'saml/x'])
+      await write(database, (transaction) =>
+        database.models.GroupMembership.create(
+          { group_id, user_id: ann.id, source },
+          { transaction },
+        ),
+      );
+    const removed = await runLine(database, 'group remove ann@b.example --group ops');
+    t.deepEqual(removed.data, { added: 0, removed: 1 });
+    t.is(
+      removed.text,
+      '1 removed.\nann@b.example stays a member because the identity providers "oidc/okta", "saml/x" say so; change it there.',
+    );
+    await t.throwsAsync(runLine(database, 'group remove ann@b.example --group ops'), {
+      message: /^remove: ann@b.example is a member because the identity provider "oidc\/okta" says/,
     });
   });
 

@@ -112,6 +112,9 @@ for (const kind of databaseKinds()) {
     );
     const path = `${GROUPS}/${id}/members/${ann.id}`;
     t.deepEqual((await send('PUT', path)).body.data.sources, ['manual', 'oidc/okta']);
+    t.is((await send('DELETE', path)).status, 204, 'what an administrator said may go');
+    const { data } = (await send('GET', `${GROUPS}/${id}/members`)).body;
+    t.deepEqual(data[0].sources, ['oidc/okta']);
     const refused = await send('DELETE', path);
     t.is(refused.status, 422);
     t.regex(refused.body.errors.remove[0], /the identity provider "oidc\/okta" says so/);

@@ -2,6 +2,7 @@
 // leaves is not, and what a provider says is taken and noted. docs/api.md#policy-tests.
 
 import test from 'ava';
+import { write } from '../../models/fixtures.ts';
 import { groupCommands } from '../../../lib/command/group-commands.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { groupsHearer } from '../../../lib/policy/memberships.ts';
@@ -80,6 +81,22 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await failures(world), [[ofAnn, { forced: { to: false } }]]);
     t.is((await send('DELETE', `${GROUPS}/${group}`)).status, 204);
     t.deepEqual((await failures(world)).map(([id]) => id).toSorted(), [ofAnn, ofBob].toSorted());
+  });
+
+  test(`${kind}: whom a provider keeps in a group fails no test by leaving`, async (t) => {
+    const world = await openWorld(t, kind);
+    const { send, post, group, add, ann, tests, database } = world;
+    for (const id of tests) await send('DELETE', `${TESTS}/${id}`);
+    t.is((await post({ add: [ANN] })).status, 200);
+    await write(database, (transaction) =>
+      database.models.GroupMembership.create(
+        { group_id: group, user_id: ann.id, source: 'oidc/okta' },
+        { transaction },
+      ),
+    );
+    await add(ann.id, 'accept');
+    t.is((await send('DELETE', `${GROUPS}/${group}/members/${ANN}`)).status, 204);
+    t.deepEqual(await failures(world), []);
   });
 
   test(`${kind}: a rule of the group that starts later is judged as of its start`, async (t) => {

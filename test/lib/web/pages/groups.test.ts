@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import { writeTransaction } from '../../../../models/index.ts';
+import { write } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addUser } from '../../../support/database/records.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
@@ -68,7 +69,21 @@ for (const kind of firstKind()) {
     t.regex((await admin.get(GROUPS)).text, /Engineering[\s\S]*>\s*2</);
     t.true((await admin.get(`/users/${plainUser.id}`)).text.includes(`${here}">Engineering`));
 
+    await write(database, (transaction) =>
+      database.models.GroupMembership.create(
+        { group_id: group.id, user_id: plainUser.id, source: 'oidc/okta' },
+        { transaction },
+      ),
+    );
+    const question = 'You take back that an administrator says so.';
+    t.true((await admin.get(here)).text.includes(question));
     await admin.post(`${here}/remove_member`, { user: plainUser.id });
+    const kept = (await admin.get(here)).text;
+    t.true(kept.includes('The user stays a member because of oidc/okta alone.'));
+    t.false(kept.includes(`remove-${plainUser.id}`), 'what the provider says is not removed here');
+    await write(database, (transaction) =>
+      database.models.GroupMembership.destroy({ where: { source: 'oidc/okta' }, transaction }),
+    );
     t.false((await admin.get(here)).text.includes('user@example.com'));
     await admin.post(here, { name: 'Platform', description: '' });
     t.is((await group.reload()).name, 'Platform');
