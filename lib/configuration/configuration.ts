@@ -27,7 +27,7 @@ import {
   refuseFixed,
 } from '../records/effective-configuration.ts';
 import { judgeDocuments } from './provider-documents.ts';
-import { forgetTrust } from './provider-trust.ts';
+import { forgetTrust, turnedElsewhere } from './provider-trust.ts';
 import { standingProviders } from '../auth/identity/standing-providers.ts';
 import {
   logo,
@@ -104,12 +104,14 @@ export function saveConfiguration(
   const changes = configurationChanges(config, present, values);
   const { openid_connect_providers: openid, saml_identity_providers: saml } = changes;
   const hasProviders = openid !== undefined || saml !== undefined;
+  const before = effectiveConfiguration(present, context.fixed);
   const write = async (): Promise<Configuration> => {
     const written = await saveChanges(present, changes, transaction);
     if (!hasProviders) return written;
     const lists = effectiveConfiguration(written, context.fixed);
+    const turned = await turnedElsewhere(database, before, lists, transaction);
     await forgetTrust(database, lists, transaction);
-    await forgetGroupsOfOthers(database, standingProviders(lists), transaction);
+    await forgetGroupsOfOthers(database, standingProviders(lists, turned), transaction);
     return written;
   };
   const { default_action: action = present.default_action } = changes;

@@ -1,6 +1,6 @@
 // Groups whose members are administrators: only a provider that is marked as trusted may name one.
-// It is looked at again at every sign-in; here an administrator learns of it.
-// docs/api.md#administrators-by-group.
+// It is looked at again at every sign-in; here an administrator learns of it. And what is forgotten
+// of entries that are turned to another provider. docs/api.md#administrators-by-group.
 
 import {
   type Database,
@@ -11,6 +11,7 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { authorityOf } from '../auth/identity/authority.ts';
+import { methodOf } from '../auth/identity/method.ts';
 import type { ProviderLists } from '../auth/identity/standing-providers.ts';
 import type { SamlValues } from './providers.ts';
 
@@ -50,3 +51,26 @@ export async function forgetTrust(
     await markTrusted(database, mark, false, transaction);
   }
 }
+
+/** The entries, as `oidc/okta`, that lead to another provider than before. */
+export async function turnedElsewhere(
+  database: Database,
+  before: ProviderLists,
+  after: ProviderLists,
+  transaction: Transaction,
+): Promise<Set<string>> {
+  const turned = new Set<string>();
+  for (const [kind, list] of Object.entries(LISTS))
+    for (const entry of after[list]) {
+      const former = before[list].find(({ id }) => id === entry.id);
+      if (former === undefined) continue;
+      const from = await authorityOf(database, former, transaction);
+      const to = await authorityOf(database, entry, transaction);
+      // Whose metadata cannot be read now is not known to be another.
+      if (from !== null && to !== null && from.authority !== to.authority)
+        turned.add(methodOf(kind as keyof typeof LISTS, entry.id));
+    }
+  return turned;
+}
+
+const LISTS = { oidc: 'openid_connect_providers', saml: 'saml_identity_providers' } as const;

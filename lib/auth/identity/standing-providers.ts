@@ -22,17 +22,22 @@ export interface ProviderLists {
   readonly saml_identity_providers: readonly SamlIdentityProvider[];
 }
 
-/** The entries of both lists, as `oidc/okta`. */
-export function standingProviders({
-  openid_connect_providers: openid,
-  saml_identity_providers: saml,
-}: ProviderLists): StandingProviders {
+/**
+ * The entries of both lists, as `oidc/okta`. Those that were `turned` to another provider said
+ * nothing yet.
+ */
+export function standingProviders(
+  { openid_connect_providers: openid, saml_identity_providers: saml }: ProviderLists,
+  turned: ReadonlySet<string> = new Set(),
+): StandingProviders {
   const entries = [
     ...openid.map((entry) => ({ kind: 'oidc', where: entry.groups_claim, entry }) as const),
     ...saml.map((entry) => ({ kind: 'saml', where: entry.groups_attribute, entry }) as const),
   ];
   const namesOf = (some: typeof entries) => some.map(({ kind, entry }) => methodOf(kind, entry.id));
-  const naming = entries.filter(({ where }) => where !== undefined);
+  const naming = entries.filter(
+    ({ kind, where, entry }) => where !== undefined && !turned.has(methodOf(kind, entry.id)),
+  );
   return {
     all: namesOf(entries),
     naming: namesOf(naming),

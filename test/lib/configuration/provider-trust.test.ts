@@ -2,6 +2,7 @@
 // was said goes with the entry.
 
 import test from 'ava';
+import { readAuditEntries } from '../../../models/index.ts';
 import { addUser, write } from '../../models/fixtures.ts';
 import { databaseKinds } from '../../support/database/databases.ts';
 import { openProvider, samlMetadata } from '../../support/auth/identity-provider.ts';
@@ -155,5 +156,56 @@ for (const kind of databaseKinds()) {
     await put([], [saml]);
     t.deepEqual(await sources(), ['manual']);
     t.is((await send('GET', `/v0/groups/${group.id}`)).body.data.provider, null);
+  });
+
+  test(`${kind}: what an entry said goes when it is turned to another provider`, async (t) => {
+    const { openid, saml, put, send, database, origin } = await open(t);
+    const entries = [
+      { ...openid, groups_claim: 'groups' },
+      { ...saml, groups_attribute: 'groups' },
+    ] as const;
+    await put([entries[0]], [entries[1]]);
+    const { Group, GroupMembership } = database.models;
+    const user = await addUser(database);
+    const group = await write(database, (transaction) =>
+      Group.create({ name: 'g', provider: 'oidc/okta' }, { transaction }),
+    );
+    const say = (...said: string[]) =>
+      write(database, (transaction) =>
+        GroupMembership.bulkCreate(
+          said.map((source) => ({ group_id: group.id, user_id: user.id, source })),
+          { transaction },
+        ),
+      );
+    await say('oidc/okta', 'saml/okta');
+    const sources = async () => {
+      const { data } = (await send('GET', `/v0/groups/${group.id}/members`)).body;
+      return data.flatMap((member: { sources: string[] }) => member.sources);
+    };
+    const drops = { action: 'drop', destination: '10.0.0.0/8', group_id: group.id };
+    await send('POST', '/v0/rules', { body: { rule: drops } });
+    const packet = { destination: '10.0.0.5', protocol: 'tcp', port: 443 };
+    const policy_test = { name: 'held', user_id: user.id, ...packet, expect: 'drop' };
+    const made = await send('POST', '/v0/policy_tests', { body: { policy_test } });
+    t.is(made.status, 201, made.text);
+
+    const renamed = await put([{ ...entries[0], label: 'x' }], [{ ...entries[1], label: 'x' }]);
+    t.is(renamed.status, 200, renamed.text);
+    t.deepEqual(await sources(), ['oidc/okta', 'saml/okta'], 'it is the same provider');
+    const other = { ...entries[0], discovery_document_uri: `${origin}/b` };
+    t.is((await put([other], [entries[1]])).status, 200);
+    t.deepEqual(await sources(), ['saml/okta']);
+    t.is((await send('GET', `/v0/groups/${group.id}`)).body.data.provider, 'oidc/okta');
+    t.deepEqual(await readAuditEntries(database, { limit: 9, action: 'fail' }), []);
+
+    const entityId = 'https://other.example/metadata';
+    const turned = await put([other], [{ ...entries[1], metadata: samlMetadata({ entityId }) }]);
+    t.is(turned.status, 200, turned.text);
+    t.deepEqual(await sources(), []);
+    const [failed] = await readAuditEntries(database, { limit: 9, action: 'fail' });
+    t.is(failed?.record_id, made.body.data.id, 'the test that fails because of it is noted');
+    await say('oidc/okta');
+    await put([other], []);
+    t.deepEqual(await sources(), ['oidc/okta'], 'what the provider of now says stays');
   });
 }

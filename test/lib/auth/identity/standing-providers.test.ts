@@ -13,7 +13,7 @@ import { openDatabase } from '../../../support/database/databases.ts';
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 test('an entry administers only where it names groups', (t) => {
-  const standing = standingProviders({
+  const lists = {
     openid_connect_providers: [
       oidcEntry({ id: 'a' }),
       oidcEntry({ id: 'b', groups_claim: 'groups' }),
@@ -22,12 +22,12 @@ test('an entry administers only where it names groups', (t) => {
     saml_identity_providers: [
       samlEntry({ id: 'a', groups_attribute: 'groups', admin_group: 'admins' }),
     ],
-  });
-  t.deepEqual(standing, {
-    all: ['oidc/a', 'oidc/b', 'oidc/c', 'saml/a'],
-    naming: ['oidc/b', 'saml/a'],
-    administering: ['saml/a'],
-  });
+  };
+  const all = ['oidc/a', 'oidc/b', 'oidc/c', 'saml/a'];
+  const naming = ['oidc/b', 'saml/a'];
+  t.deepEqual(standingProviders(lists), { all, naming, administering: ['saml/a'] });
+  const turned = standingProviders(lists, new Set(['saml/a']));
+  t.deepEqual(turned, { all, naming: ['oidc/b'], administering: [] }, 'it is another provider');
 });
 
 test('what an entry of the environment said is forgotten once it is gone', async (t) => {
