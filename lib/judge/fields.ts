@@ -175,13 +175,20 @@ export function trimmed(description: string): TextSchema {
   return text(description).trim() as TextSchema;
 }
 
-/** A name by which people tell records apart: in NFC, without a character that is `unseen`. */
+/**
+ * A name by which people tell records apart: in NFC, without a character that is `unseen`, and no
+ * UUID, so that it is never taken for an id.
+ */
 export function visibleName(description: string, unseen: RegExp): TextSchema {
   return trimmed(description)
     .normalize('NFC')
     .custom(
       (value: string, helpers) => (unseen.test(value) ? helpers.error('text.unseen') : value),
       'characters that can be seen',
+    )
+    .custom(
+      (value: string, helpers) => (isUuid(value) ? helpers.error('name.uuid') : value),
+      'no UUID',
     ) as TextSchema;
 }
 

@@ -35,11 +35,12 @@ export const messages = {
   endsBeforeStart: 'must be after starts_at',
   badScopes: 'should be a list of admin, read, metrics or capture',
   unseen: 'has a character that cannot be seen; type it without',
+  uuidName: 'is a UUID, which means the group of that id; choose another name',
   badStep: 'must be 600, 3600 or 86400',
   ofUserAlready:
     'must be null where user_id is set; a rule is of a user, of a group or of everyone',
   badGroupNames:
-    'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000',
+    'should be an object with names of groups there and, for each, the name of a group here, no UUID; of 1 to 255 characters, and at most 1000',
   groupsUnnamed: 'is missing; groups_map, groups_create and admin_group need it',
   notTrusted:
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
@@ -107,6 +108,7 @@ export const joiMessages: Record<string, string> = {
   'list.duplicates': messages.duplicates,
   'scopes.bad': messages.badScopes,
   'text.unseen': messages.unseen,
+  'name.uuid': messages.uuidName,
   'host.portInDns': messages.portInDns,
   'host.badPort': messages.badPort,
   'ports.format': messages.badFormat,

@@ -16,6 +16,9 @@ export const GROUP_NAME_CHARACTERS_MAX = 255;
 /** Characters of a name that nobody sees, such as those that turn the direction of what follows. */
 export const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
+/** What an id looks like: as a name it could mean two groups. */
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /** The name of a group that a text means: of two texts that look alike by Unicode, one is kept. */
 export function groupNameOf(text: string): string {
   return text.trim().normalize('NFC');

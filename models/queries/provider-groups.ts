@@ -10,6 +10,7 @@ import {
   GROUPS_OF_USER_MAX,
   MANUAL,
   UNSEEN,
+  UUID,
 } from '../fields/group.ts';
 import type { GroupsProblem, ProviderKind } from '../fields/identity.ts';
 import { plainSelect } from '../storage/select.ts';
@@ -99,7 +100,7 @@ async function findNamed(
   transaction: Transaction,
 ): Promise<Named[]> {
   const { mapped, own } = meaningOf(names, map ?? {});
-  const wanted = [...new Set([...mapped, ...(isOpen ? own : [])])].filter(isGroupName).toSorted();
+  const wanted = [...new Set([...mapped, ...(isOpen ? own : [])])].filter(isLegible).toSorted();
   const found = new Map<string, { id: string; provider: string | null }>();
   for (let start = 0; start < wanted.length; start += NAMES_PER_STATEMENT) {
     const groups = await models.Group.findAll({
@@ -111,7 +112,7 @@ async function findNamed(
   }
   return wanted.flatMap((name): Named[] => {
     const group = found.get(name);
-    if (group === undefined) return isCreating ? [{ name, id: null }] : [];
+    if (group === undefined) return isCreating && isGroupName(name) ? [{ name, id: null }] : [];
     // Else a provider could put people into any group by its name.
     return !mapped.has(name) && group.provider !== source ? [] : [{ name, id: group.id }];
   });
@@ -141,6 +142,11 @@ function ownValue(map: Readonly<Record<string, string>>, name: string): string |
 
 /** True for a name that the API takes as it is. */
 export function isGroupName(name: string): boolean {
+  return isLegible(name) && !UUID.test(name);
+}
+
+/** True for a name that a group may have, also from before UUIDs were refused. */
+function isLegible(name: string): boolean {
   return (
     name !== '' &&
     name.length <= 2 * GROUP_NAME_CHARACTERS_MAX &&

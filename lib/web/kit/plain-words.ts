@@ -28,6 +28,7 @@ const words: Readonly<Record<string, string>> = {
   [messages.ofUserAlready]:
     'Please name a user or a group, not both; with neither the rule is for everyone',
   [messages.besidePorts]: 'Please choose TCP or UDP to use ports, or leave the ports empty',
+  [messages.uuidName]: 'This is an id and not a name; please choose another name',
   [messages.badGroupNames]:
     'Please write a line for each group: its name at the provider, =>, its name here',
   [messages.groupsUnnamed]: 'Please say where the provider names groups; the rest needs it',

@@ -13,7 +13,7 @@ const NOT_TRUSTED =
   'needs a provider that is marked as trusted; save the entry, mark it, then name the group';
 const TOO_LONG = ['should be at most 255 character(s)'];
 const BAD_NAMES =
-  'should be an object with names of groups there and, for each, the name of a group here; of 1 to 255 characters, and at most 1000';
+  'should be an object with names of groups there and, for each, the name of a group here, no UUID; of 1 to 255 characters, and at most 1000';
 
 /** The faults by list, each with those of its entries. */
 function faultsIn(answer: Answer): Record<string, Record<string, string[]>[]> {
@@ -78,6 +78,7 @@ for (const kind of databaseKinds()) {
       { a: ' ' },
       { '': 'a' },
       { a: long },
+      { a: '01a20ad0-0000-7000-8000-000000000001' },
       { [long]: 'a' },
     ])
       t.deepEqual(await faultsOf({ groups_map }), [{ groups_map: [BAD_NAMES] }]);

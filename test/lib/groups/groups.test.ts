@@ -43,6 +43,13 @@ for (const kind of databaseKinds()) {
         name: ['has a character that cannot be seen; type it without'],
       });
     }
+    const uuid = ['is a UUID, which means the group of that id; choose another name'];
+    for (const name of [NOBODY, NOBODY.toUpperCase(), ` ${NOBODY} `])
+      t.deepEqual((await post(name)).body.errors, { name: uuid });
+    const { id } = (await post('first')).body.data;
+    const renamed = await send('PATCH', `${GROUPS}/${id}`, { body: { group: { name: NOBODY } } });
+    t.deepEqual(renamed.body.errors, { name: uuid });
+    t.is((await post(`${NOBODY} `.repeat(2))).status, 201, 'which is no id');
     t.is((await post('Vertrieb 🇨🇭 & Öffentlichkeit')).status, 201);
   });
 

@@ -17,6 +17,7 @@ import { databaseKinds, openDatabase } from '../../support/database/databases.ts
 import { addIdentity, addUser, write } from '../fixtures.ts';
 
 const SOURCE = 'oidc/okta';
+const UUID_NAME = '01a20ad0-0000-7000-8000-000000000001';
 
 function addGroups(database: Database, provider: string | null, ...names: string[]) {
   return write(database, (transaction) =>
@@ -111,6 +112,19 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await membershipsOf(database, id), [`own ${SOURCE}`], 'the map is asked in NFC');
   });
 
+  test(`${kind}: a UUID makes no group, and one that there is keeps its members`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database);
+    const other = UUID_NAME.replace('1', '2');
+    await addGroups(database, SOURCE, UUID_NAME);
+    await say(database, id, [UUID_NAME, other], { isCreating: true });
+    t.deepEqual(await membershipsOf(database, id), [`${UUID_NAME} ${SOURCE}`]);
+    await say(database, id, ['x'], { map: { x: other }, isCreating: true });
+    t.deepEqual(await membershipsOf(database, id), []);
+    await say(database, id, [other], { map: { [other]: 'ops' }, isCreating: true });
+    t.deepEqual(await membershipsOf(database, id), [`ops ${SOURCE}`], 'a map may name it');
+  });
+
   test(`${kind}: what a provider says replaces what it said, and nothing of others`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addUser(database);
@@ -199,6 +213,7 @@ for (const kind of databaseKinds()) {
 test('a name that the API would not take as it is makes no group', (t) => {
   for (const good of ['a', 'Ü', '😀'.repeat(255), 'cn=vpn,dc=example', '__proto__'])
     t.true(isGroupName(good), good);
+  for (const bad of [UUID_NAME, UUID_NAME.toUpperCase()]) t.false(isGroupName(bad), bad);
   for (const bad of ['e\u0301', 'a\u202eb', 'a\u200b', 'a\u2028b'])
     t.false(isGroupName(bad), JSON.stringify(bad));
   for (const bad of ['', ' ', ' a', 'a\n', 'a\0b', '\ud800', 'a'.repeat(256), '😀'.repeat(256)])
