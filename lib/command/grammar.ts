@@ -186,6 +186,13 @@ export const commands = {
     takes: ['name', 'description', 'json'],
     needs: ['name'],
   },
+  'group update': {
+    usage: '--group G [--name N] [--description D]',
+    sentence:
+      'Gives a group another name or description; what is not named stays, and so do its members and rules. Entries of identity providers that mean the group by its name follow.',
+    takes: ['group', 'name', 'description', 'json'],
+    needs: ['group'],
+  },
   'group delete': {
     usage: '--group G [--dry-run]',
     sentence:

@@ -9,7 +9,13 @@ import {
   removeGroup,
   writeTransaction,
 } from '../../models/index.ts';
-import { judgeGroup, judgeNewGroup, showGroup } from '../groups/groups.ts';
+import {
+  judgeGroup,
+  judgeNewGroup,
+  planGroupChange,
+  showGroup,
+  writeGroupChange,
+} from '../groups/groups.ts';
 import {
   guardMembers,
   judgeMembers,
@@ -36,6 +42,7 @@ const HINTS: Hints = { name: '--name engineers', description: '--description TEX
 export const groupCommands: Partial<Record<CommandName, Run>> = {
   'group list': listGroups,
   'group create': createGroup,
+  'group update': updateGroup,
   'group delete': deleteGroup,
   'group members': listMembers,
   'group add': (config, database, command) =>
@@ -68,6 +75,28 @@ async function createGroup(
     return database.models.Group.create(row, { transaction, validate: false });
   });
   return { text: group.id, data: showGroup(group) };
+}
+
+async function updateGroup(
+  config: Config,
+  database: Database,
+  { options: { group: named = '', name, description } }: Command,
+): Promise<Outcome> {
+  if (name === undefined && description === undefined)
+    throw new Error('nothing is to be changed; name it, as with --name engineers');
+  const fields = {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+  };
+  const input = judgeGroup(fields, 'update');
+  const context = await policyContextOf(config, database);
+  const { result: group } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    const present = await findGroup(database, named, transaction);
+    const plan = await inWords(planGroupChange(context, present, input, transaction));
+    return writeGroupChange(plan, transaction);
+  });
+  return { text: `${group.name} is changed.`, data: showGroup(group) };
 }
 
 async function deleteGroup(

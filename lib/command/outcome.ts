@@ -53,6 +53,7 @@ const withSettings: Partial<Record<CommandName, Commands<RunWithSettings>>> = {
   'rule delete': rules,
   'group list': groups,
   'group create': groups,
+  'group update': groups,
   'group delete': groups,
   'group members': groups,
   'group add': groups,

@@ -8,14 +8,19 @@ import type { Outcome } from '../../../lib/command/run.ts';
 import { configOf } from '../../../lib/testing/settings.ts';
 import type { Database } from '../../../models/index.ts';
 import { addUser, write } from '../../models/fixtures.ts';
+import { oidcEntry } from '../../support/auth/provider-entries.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
-async function runLine(database: Database, line: string): Promise<Outcome> {
+async function runLine(
+  database: Database,
+  line: string,
+  settings: Record<string, string> = {},
+): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   const run = groupCommands[parsed.command.words] ?? ruleCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no such command: ${line}`);
-  return run(configOf({}), database, parsed.command);
+  return run(configOf(settings), database, parsed.command);
 }
 
 for (const kind of databaseKinds()) {
@@ -45,6 +50,36 @@ for (const kind of databaseKinds()) {
       text: 'ops is removed, with its rules.',
       data: { id: made.text, removed: true },
     });
+  });
+
+  test(`${kind}: a group is renamed and described, and entries of providers follow`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const made = await runLine(database, 'group create --name ops --description servers');
+    await runLine(database, 'group create --name sales');
+    const entry = oidcEntry({ groups_claim: 'groups', groups_map: { o: 'ops' } });
+    await write(database, (transaction) =>
+      database.models.Configuration.create({ openid_connect_providers: [entry] }, { transaction }),
+    );
+    const changed = await runLine(database, 'group update --group ops --name Operations');
+    t.is(changed.text, 'Operations is changed.');
+    t.like(changed.data, { id: made.text, name: 'Operations', description: 'servers' });
+    const { openid_connect_providers: entries } = await database.models.Configuration.findOne({
+      rejectOnEmpty: true,
+    });
+    t.deepEqual(entries[0]?.groups_map, { o: 'Operations' });
+    const byId = await runLine(database, `group update --group ${made.text} --description=`);
+    t.like(byId.data, { name: 'Operations', description: null });
+    const faults: [line: string, message: RegExp][] = [
+      ['group update --group Operations', /^nothing is to be changed; name it, as with --name /],
+      ['group update --group x --name y', /^there is no group x; see: .* group list$/],
+      ['group update --group sales --name Operations', /^name: has already been taken$/],
+      [`group update --group sales --name ${made.text}`, /^name: is a UUID, which means the group/],
+    ];
+    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
+    await runLine(database, 'group update --group Operations --name ops');
+    const settings = { OPENID_CONNECT_PROVIDERS: JSON.stringify([entry]) };
+    const run = runLine(database, 'group update --group ops --name Operations', settings);
+    await t.throwsAsync(run, { message: /^name: is used by .*, which the environment fixes; / });
   });
 
   test(`${kind}: whom a provider keeps in a group is named`, async (t) => {
