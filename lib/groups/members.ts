@@ -223,7 +223,7 @@ async function judgePlan(
 /** Writes what was judged. */
 export async function writeMembers(
   database: Database,
-  { group, add, remove }: Omit<MembersPlan, 'changes'>,
+  { group, add, remove }: Omit<MembersPlan, 'changes' | 'staying'>,
   transaction: Transaction,
 ): Promise<MembersChanged> {
   const { GroupMembership } = database.models;
