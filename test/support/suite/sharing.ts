@@ -10,6 +10,7 @@ const FOLDER = 'test/artefacts/processes';
 
 /** Files that want a process of their own, and why. */
 export const inOwnProcess: Readonly<Record<string, string>> = {
+  'test/attacks/greedy-captures.test.ts': 'weighs the memory of a gateway in its process',
   'test/dataplane/allocation.test.ts': 'weighs the heap',
   'test/dataplane/warm-up.test.ts': 'finds code that is not compiled yet',
 };
