@@ -94,12 +94,17 @@ export class PolicyGuard {
     return new PolicyGuard(moments, concerned);
   }
 
-  /** Makes a change here; returns the tests that fail because of it, each at its first moment. */
+  /**
+   * Makes a change here; returns the tests that fail because of it, each at its first moment, or at
+   * the first one that holds the change up.
+   */
   change(change: RuleChange): FailingTest[] {
     const failing = new Map<string, FailingTest>();
     for (const moment of this.#moments)
-      for (const one of this.#failingAt(moment, change))
-        if (!failing.has(one.test.id)) failing.set(one.test.id, one);
+      for (const one of this.#failingAt(moment, change)) {
+        const known = failing.get(one.test.id);
+        if (known === undefined || (one.isHeldUp && !known.isHeldUp)) failing.set(one.test.id, one);
+      }
     return [...failing.values()];
   }
 

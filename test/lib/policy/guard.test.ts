@@ -113,6 +113,21 @@ for (const kind of surfaces()) {
     t.like(await failures(opened), [{ changes }]);
   });
 
+  test(`${kind}: a start to come does not hide that the rule breaks a test then`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send } = opened;
+    const made = { action: 'accept', destination: '10.0.0.0/8' };
+    const { id } = (await send('POST', RULES, { body: { rule: made } })).body.data;
+    await expectWiki(opened, 'accept');
+    const starts_at = '2999-01-01T08:00:00.000Z';
+    const rule = { action: 'drop', starts_at };
+    const held = await send('PATCH', `${RULES}/${id}`, { body: { rule } });
+    t.is(held.status, 422);
+    t.regex(String(held.body.errors.base), new RegExp(`would fail from ${starts_at} on`));
+    const later = await send('PATCH', `${RULES}/${id}`, { body: { rule: { starts_at } } });
+    t.is(later.status, 200, 'until then it only decides no more, as a rule that ends');
+  });
+
   test(`${kind}: another rule that would decide is named`, async (t) => {
     const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
     const { send } = opened;
