@@ -6,6 +6,7 @@ import process from 'node:process';
 import type { Writable } from 'node:stream';
 import { WholeBlocks } from '../capture/whole-blocks.ts';
 import { commandLine } from '../process/command-line.ts';
+import { messageOf } from '../process/message.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Options, Outcome } from './run.ts';
@@ -82,8 +83,12 @@ async function write(
     response.destroy();
   };
   onInterrupt(end);
-  // Whoever reads it has gone away.
-  out.on('error', end);
+  let unwritten: Error | null = null;
+  out.on('error', (error: NodeJS.ErrnoException) => {
+    // With EPIPE whoever reads it has gone away.
+    if (error.code !== 'EPIPE') unwritten = error;
+    end();
+  });
   const say = (before: string, after: string): void => {
     const seconds = Math.round((performance.now() - began) / 1_000);
     const lost = blocks.lost === 0 ? '' : `, ${blocks.lost} lost`;
@@ -107,5 +112,9 @@ async function write(
     clearInterval(progress);
     say(isSeen ? '\r' : '', isSeen ? '\u001b[K\n' : '\n');
   }
+  if (unwritten !== null)
+    throw new Error(
+      `the packets cannot be written, so the file is cut off: ${messageOf(unwritten)}`,
+    );
   return bytes;
 }

@@ -51,9 +51,8 @@ async function destinationOf(gateway: LocalGateway, word: string): Promise<strin
 
 /** `tcp/443`, `udp/53`, `icmp`; what is no port is refused by the gateway. */
 function protocolOf(service: string): { protocol: string; port?: number | string } {
-  const [protocol = '', port] = service.toLowerCase().split('/');
-  if (port === undefined) return { protocol };
-  return { protocol, port: numberOf(port) };
+  const [protocol = '', ...port] = service.toLowerCase().split('/');
+  return port.length === 0 ? { protocol } : { protocol, port: numberOf(port.join('/')) };
 }
 
 /** A number where one was typed; the gateway refuses what is none. */
@@ -65,13 +64,14 @@ const MARKS = { passed: 'ok', refused: 'NO', not_reached: '' } as const;
 
 function textOf(answer: Answer): string {
   const { verdict, text, advice, rule_id: rule, staged_rule_id: staged } = answer;
-  const { gates, shadowed, host } = answer;
+  const { gates, shadowed, host, latest_handshake: handshake } = answer;
   const width = gates.reduce((widest, { code }) => Math.max(widest, code.length), 0);
   return [
     `${verdict}: ${text}${advice === null ? '' : ` ${advice}`}`,
     ...(rule === null ? [] : [`rule: ${rule}`]),
     ...(staged === null ? [] : [`staged rule: ${staged}`]),
     ...(shadowed.length === 0 ? [] : [`rules that match too: ${shadowed.join(', ')}`]),
+    `latest handshake: ${handshake ?? 'none, the device never connected'}`,
     ...host.map(({ check, message, fix }) => `host: ${check}: ${message}. ${fix ?? ''}`.trimEnd()),
     '',
     ...gates.map(({ code, outcome, text: said }) =>

@@ -29,8 +29,8 @@ interface Listing<Entry> {
   /** What has changed about an entry that is worth showing it again. */
   readonly stateOf: (entry: Entry) => number;
   readonly nothing: string;
-  /** How many entries are read again and again where people follow. */
-  readonly followed: number;
+  /** True where the newest entry comes first and none changes: what was shown is not read again. */
+  readonly isLog: boolean;
 }
 
 /** Names of devices by id. */
@@ -52,7 +52,7 @@ const flows: Listing<ShownFlow> = {
     [source, source_port, destination, port, protocol, opened_at].join(' '),
   stateOf: () => 0,
   nothing: 'no flow is alive',
-  followed: Number.POSITIVE_INFINITY,
+  isLog: false,
 };
 
 const endedFlows: Listing<ShownEndedFlow> = {
@@ -66,7 +66,7 @@ const endedFlows: Listing<ShownEndedFlow> = {
   keyOf: (flow) => `${flows.keyOf(flow)} ${flow.ended_at}`,
   stateOf: () => 0,
   nothing: 'no flow has ended lately',
-  followed: PAGE,
+  isLog: true,
 };
 
 const refusals: Listing<ShownRefusal> = {
@@ -85,7 +85,7 @@ const refusals: Listing<ShownRefusal> = {
     [device_id, direction, source, destination, protocol, port, reason].join(' '),
   stateOf: ({ count }) => count,
   nothing: 'nothing was refused lately',
-  followed: Number.POSITIVE_INFINITY,
+  isLog: false,
 };
 
 /** Lists live flows, or those that have ended. */
@@ -118,7 +118,7 @@ async function list<Entry>(
   const names = options.json ? new Map<string, string>() : await namesOf(gateway);
   if (options.follow) return follow(gateway, listing, query, names, following);
   const limit = options.limit ?? LIMIT_DEFAULT;
-  const { entries, hasMore } = await read(gateway, listing, query, limit);
+  const { entries, hasMore } = await read(gateway, listing, query, { limit });
   const text = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);
   const more = hasMore ? `\nThere are more; --limit N shows so many.` : '';
   return { text: `${text}${more}`, data: entries };
@@ -134,7 +134,10 @@ async function follow<Entry>(
 ): Promise<Outcome> {
   let known = new Map<string, number>();
   for (let isFirst = true; isFirst || (await pause()); isFirst = false) {
-    const { entries } = await read(gateway, listing, query, listing.followed);
+    const isKnown = (one: Entry): boolean => known.has(listing.keyOf(one));
+    const limit = isFirst && listing.isLog ? PAGE : Number.POSITIVE_INFINITY;
+    const until = listing.isLog ? isKnown : () => false;
+    const { entries } = await read(gateway, listing, query, { limit, until });
     const fresh = entries.filter((one) => known.get(listing.keyOf(one)) !== listing.stateOf(one));
     known = new Map(entries.map((one) => [listing.keyOf(one), listing.stateOf(one)]));
     for (const one of fresh.toReversed())
@@ -143,19 +146,19 @@ async function follow<Entry>(
   return { text: '', data: null, isWritten: true };
 }
 
-/** Reads so many entries at most, page by page. */
+/** Reads so many entries at most, page by page, until there is one of a kind among them. */
 async function read<Entry>(
   gateway: LocalGateway,
   { path }: Listing<Entry>,
   query: URLSearchParams,
-  limit: number,
+  { limit, until = () => false }: { limit: number; until?: (entry: Entry) => boolean },
 ): Promise<{ entries: Entry[]; hasMore: boolean }> {
   const entries: Entry[] = [];
   let next: string | null = pathOf(path, query, Math.min(limit, PAGE));
   while (next !== null && entries.length < limit) {
     const page: { data: unknown[]; next: string | null } = await gateway.page(next, HINTS);
     entries.push(...(page.data as Entry[]));
-    next = page.next;
+    next = entries.some(until) ? null : page.next;
   }
   return { entries: entries.slice(0, limit), hasMore: next !== null || entries.length > limit };
 }

@@ -142,10 +142,10 @@ function insideFinding(
     return { code: 'wrong_inner_address', wrong: wrongSource };
   if (tooBig !== null && nowMs - tooBig.atMs < LATELY_MS && tooBig.count >= MANY_TOO_BIG)
     return { code: 'inner_packets_too_big', tooBig };
-  if (passedAtMs !== null) return { code: 'connected' };
   if (refused !== null && isLate(refused.atMs) && !NOISE.includes(refused.reason))
-    return { code: 'inner_packets_refused', refused };
-  return { code: 'nothing_inside' };
+    if (passedAtMs === null || refused.atMs - passedAtMs > ONLINE_MS)
+      return { code: 'inner_packets_refused', refused };
+  return { code: passedAtMs === null ? 'nothing_inside' : 'connected' };
 }
 
 // ---- not connected -------------------------------------------------------------------------

@@ -86,7 +86,7 @@ export class FlowLogExport {
     clearTimeout(this.#timer);
     await this.#looking;
     await this.look();
-    this.#target.close();
+    await this.#target.close();
   }
 
   /** Since this gateway began. */

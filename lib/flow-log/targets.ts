@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FlowCollector } from '../../config/index.ts';
 import { formatAddress, type LoggedFlow } from '../../dataplane/index.ts';
 import { protocolName } from '../live/gateway.ts';
@@ -19,7 +20,8 @@ export interface FlowTarget {
   flush(): void;
   /** Records that were not reported so far. */
   readonly unsent: number;
-  close(): void;
+  /** Ends it; resolves when what was handed over has left, or cannot leave any more. */
+  close(): Promise<void>;
 }
 
 // ---- the log ---------------------------------------------------------------------------------
@@ -100,7 +102,7 @@ export class LogTarget implements FlowTarget {
 
   flush(): void {}
 
-  close(): void {}
+  async close(): Promise<void> {}
 }
 
 // ---- a collector -----------------------------------------------------------------------------
@@ -109,6 +111,9 @@ export class LogTarget implements FlowTarget {
 const AGAIN_MS = 60_000;
 /** How soon a name is asked for again that could not be resolved. */
 const RETRY_MS = 5_000;
+/** How long messages may take to leave at the end, and how often that is looked at. */
+const LEAVE_MS = 1_000;
+const LEAVE_STEP_MS = 5;
 /** Messages that the kernel has not taken yet. */
 const WAITING_MAX = 256;
 
@@ -209,9 +214,12 @@ export class IpfixTarget implements FlowTarget {
     this.#log.warn({ host, port, fault }, 'records of flows cannot be sent to the collector');
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    // A socket that is closed forgets what it has not sent yet.
+    for (let waitedMs = 0; this.#waiting > 0 && waitedMs < LEAVE_MS; waitedMs += LEAVE_STEP_MS)
+      await sleep(LEAVE_STEP_MS);
     this.#to?.socket.close();
     this.#to = null;
   }

@@ -123,6 +123,18 @@ test('whoever reads it may go away', async (t) => {
   await untilHolds(() => [...running.all].length === 0);
 });
 
+test('a disk that is full ends it with an error', async (t) => {
+  const { capture, running } = await open(t);
+  const { done, out, written } = capture('laptop');
+  await untilHolds(() => readPcapng(written()).packets.length === 3);
+  out.destroy(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }));
+  await t.throwsAsync(done, {
+    message:
+      'the packets cannot be written, so the file is cut off: ENOSPC: no space left on device',
+  });
+  await untilHolds(() => [...running.all].length === 0);
+});
+
 test('a terminal gets no packets', async (t) => {
   const { capture, orders } = await open(t, true);
   await t.throwsAsync(capture('laptop').done, {

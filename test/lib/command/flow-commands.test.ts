@@ -136,6 +136,24 @@ test('ended flows say when and why they ended; --follow shows those that end', a
   t.is((await run('flows', '--ended'))?.text, 'no flow has ended lately');
 });
 
+test('--ended --follow reads on until it meets what it has shown', async (t) => {
+  const at = (i: number) => endedFlowOf('key', { sourcePort: 1 + i, endedMs: 1_000 + i });
+  let ended = [at(0)];
+  const live = fakeLive(GATEWAY, {
+    endedFlows: async (_query, limit, from) => {
+      const begin = from?.[0] ?? 0;
+      const next = begin + limit < ended.length ? [begin + limit] : null;
+      return { flows: ended.slice(begin, begin + limit), next };
+    },
+  });
+  const { run, said, pauses } = await openLocally(t, { live });
+  pauses.push(async () => {
+    ended = Array.from({ length: 2_500 }, (_, i) => at(2_499 - i));
+  });
+  await run('flows', '--ended', '--follow');
+  t.is(said.length, 2_500);
+});
+
 test('ended flows are found by the id of a device that was deleted', async (t) => {
   const gone = '01900000-0000-7000-8000-00000000dead';
   const queries: FlowQuery[] = [];

@@ -222,6 +222,9 @@ test('connected, and how it goes inside', (t) => {
   });
   t.is(inside(refused('default_drop')), 'inner_packets_refused');
   t.is(inside({ ...refused('default_drop'), passedAtMs: NOW - MINUTE }), 'connected');
+  const long = { passedAtMs: NOW - 4 * MINUTE };
+  t.is(inside({ ...refused('default_drop'), ...long }), 'inner_packets_refused', 'since then');
+  t.is(inside({ ...refused('inner_destination_reserved'), ...long }), 'connected');
   t.is(inside(refused('inner_destination_reserved')), 'nothing_inside', 'every system does so');
 });
 

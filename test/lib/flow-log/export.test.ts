@@ -21,7 +21,7 @@ class Recorded implements FlowTarget {
     this.flushes++;
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.isClosed = true;
   }
 }

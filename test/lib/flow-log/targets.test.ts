@@ -127,6 +127,17 @@ for (const [host, type] of [
     t.deepEqual(log.lines, []);
   });
 
+test('what is handed over before the end reaches the collector', async (t) => {
+  const { port, read } = await listen(t, 'udp4');
+  const target = new IpfixTarget({ host: '127.0.0.1', port }, 'a gateway', new Lines());
+  await until('templates come', () => read.length === 1);
+  target.take(loggedFlow());
+  target.flush();
+  await target.close();
+  await until('the record comes', () => read.length === 2);
+  t.is(target.unsent, 0);
+});
+
 test('two gateways have two numbers, and one has the same after a start', async (t) => {
   const domains: number[] = [];
   for (const id of ['a', 'b', 'a']) {
@@ -134,7 +145,7 @@ test('two gateways have two numbers, and one has the same after a start', async 
     const target = new IpfixTarget({ host: '127.0.0.1', port }, id, new Lines());
     await until('templates come', () => read.length === 1);
     domains.push(read[0]!.domain);
-    target.close();
+    await target.close();
   }
   t.is(domains[0], domains[2]);
   t.not(domains[0], domains[1]);
@@ -164,7 +175,7 @@ test('where nobody listens, nothing fails', async (t) => {
   }
   target.take(loggedFlow({ version: 0 }));
   t.true(target.unsent >= 1);
-  target.close();
+  await target.close();
   target.flush();
   t.deepEqual(log.lines, []);
 });
