@@ -157,8 +157,9 @@ async function read<Entry>(
   let next: string | null = pathOf(path, query, Math.min(limit, PAGE));
   while (next !== null && entries.length < limit) {
     const page: { data: unknown[]; next: string | null } = await gateway.page(next, HINTS);
-    entries.push(...(page.data as Entry[]));
-    next = entries.some(until) ? null : page.next;
+    const found = page.data as Entry[];
+    entries.push(...found);
+    next = found.some(until) ? null : page.next;
   }
   return { entries: entries.slice(0, limit), hasMore: next !== null || entries.length > limit };
 }

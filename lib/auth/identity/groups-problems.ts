@@ -14,7 +14,7 @@ import {
 import { bad, doubtful, type Finding, good } from './finding.ts';
 import { NAMES_BYTES_MAX, NAMES_MAX } from './groups.ts';
 import { methodOf } from './method.ts';
-import { type ProviderLists, standingProviders } from './standing-providers.ts';
+import { entriesOf, type ProviderLists, standingProviders } from './standing-providers.ts';
 
 /** One such thing. */
 export interface GroupsFault {
@@ -64,14 +64,8 @@ export async function groupsFaults(
 }
 
 /** Groups to which entries lead, that are not there and that no sign-in makes. */
-async function absentTargets(
-  database: Database,
-  { openid_connect_providers: openid, saml_identity_providers: saml }: ProviderLists,
-): Promise<GroupsFault[]> {
-  const entries = [
-    ...openid.map((entry) => ({ name: methodOf('oidc', entry.id), entry })),
-    ...saml.map((entry) => ({ name: methodOf('saml', entry.id), entry })),
-  ].filter(({ entry }) => entry.groups_create !== true);
+async function absentTargets(database: Database, lists: ProviderLists): Promise<GroupsFault[]> {
+  const entries = entriesOf(lists).filter(({ entry }) => entry.groups_create !== true);
   const targetsOf = (map: Readonly<Record<string, string>> = {}) => [
     ...new Set(Object.values(map)),
   ];

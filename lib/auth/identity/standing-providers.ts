@@ -22,22 +22,36 @@ export interface ProviderLists {
   readonly saml_identity_providers: readonly SamlIdentityProvider[];
 }
 
+/** The entries of both lists: their names, as `oidc/okta`, and where they find names of groups. */
+export function entriesOf({
+  openid_connect_providers: openid,
+  saml_identity_providers: saml,
+}: ProviderLists) {
+  return [
+    ...openid.map((entry) => ({
+      name: methodOf('oidc', entry.id),
+      where: entry.groups_claim,
+      entry,
+    })),
+    ...saml.map((entry) => ({
+      name: methodOf('saml', entry.id),
+      where: entry.groups_attribute,
+      entry,
+    })),
+  ];
+}
+
 /**
- * The entries of both lists, as `oidc/okta`. Those that were `turned` to another provider said
+ * The entries of both lists, by name. Those that were `turned` to another provider said
  * nothing yet.
  */
 export function standingProviders(
-  { openid_connect_providers: openid, saml_identity_providers: saml }: ProviderLists,
+  lists: ProviderLists,
   turned: ReadonlySet<string> = new Set(),
 ): StandingProviders {
-  const entries = [
-    ...openid.map((entry) => ({ kind: 'oidc', where: entry.groups_claim, entry }) as const),
-    ...saml.map((entry) => ({ kind: 'saml', where: entry.groups_attribute, entry }) as const),
-  ];
-  const namesOf = (some: typeof entries) => some.map(({ kind, entry }) => methodOf(kind, entry.id));
-  const naming = entries.filter(
-    ({ kind, where, entry }) => where !== undefined && !turned.has(methodOf(kind, entry.id)),
-  );
+  const entries = entriesOf(lists);
+  const namesOf = (some: typeof entries) => some.map(({ name }) => name);
+  const naming = entries.filter(({ name, where }) => where !== undefined && !turned.has(name));
   return {
     all: namesOf(entries),
     naming: namesOf(naming),
