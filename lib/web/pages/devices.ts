@@ -110,6 +110,7 @@ export function devicePages(web: Web): ServerRoute[] {
       showForm(web, request, h, {
         device: null,
         owner: queryText(request, 'user'),
+        present: null,
         typed: UNTYPED,
         keys: typedFrom({}, addressForm),
       }),
@@ -124,9 +125,8 @@ export function devicePages(web: Web): ServerRoute[] {
     }),
     adminPage('GET', `${DEVICES}/{id}/edit`, async (request, h) => {
       const device = await findDevice(web, request);
-      const shown = await devices.show(device.id);
-      const [typed, keys] = [typedDeviceFrom(shown), typedFrom(shown, keyForm)];
-      return showForm(web, request, h, { device, owner: '', typed, keys });
+      const present = await presentDevice(devices, device.id);
+      return showForm(web, request, h, { device, owner: '', present, ...present });
     }),
     adminPage('POST', `${DEVICES}/{id}/edit`, (request, h) =>
       changeDevice(web, devices, request, h),
@@ -195,13 +195,19 @@ async function historyOf(web: Web, request: Request, { id }: DeviceRow): Promise
   return { history, connections };
 }
 
-interface Filled {
+/** What is in the fields of both parts of the form. */
+interface BothParts {
+  readonly typed: TypedDevice;
+  readonly keys: Typed;
+}
+
+interface Filled extends BothParts {
   /** Null for a new device. */
   readonly device: DeviceRow | null;
   /** The e-mail address of the owner of a new device. */
   readonly owner: string;
-  readonly typed: TypedDevice;
-  readonly keys: Typed;
+  /** The device as it is now; null for a new one. */
+  readonly present: BothParts | null;
   /** The key that was typed for a new device, if the browser did not make its key pair. */
   readonly publicKey?: string;
   readonly faults?: Faults;
@@ -211,7 +217,7 @@ async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { device, owner, typed, keys, publicKey = '', faults = {} }: Filled,
+  { device, owner, present, typed, keys, publicKey = '', faults = {} }: Filled,
 ): Promise<ResponseObject> {
   const action = device === null ? `${DEVICES}/new` : `${DEVICES}/${device.id}/edit`;
   const form = device === null ? addressForm : keyForm;
@@ -223,7 +229,7 @@ async function showForm(
     publicKey,
     keyFaults: faults['public_key'] ?? [],
     deviceId: device?.id ?? null,
-    seen: device === null ? null : seenOf(await presentDevice(web, device.id)),
+    seen: present === null ? null : seenOf(flatParts(present)),
     action,
     owner: {
       value: owner,
@@ -236,10 +242,14 @@ async function showForm(
   });
 }
 
-/** A device as it is now, in the fields of both parts of its form. */
-async function presentDevice(web: Web, id: string): Promise<Typed> {
-  const shown = await new Devices(web).show(id);
-  return { ...flatDevice(typedDeviceFrom(shown)), ...typedFrom(shown, keyForm) };
+/** A device as it is now, in the fields of its form. */
+async function presentDevice(devices: Devices, id: string): Promise<BothParts> {
+  const shown = await devices.show(id);
+  return { typed: typedDeviceFrom(shown), keys: typedFrom(shown, keyForm) };
+}
+
+function flatParts({ typed, keys }: BothParts): Typed {
+  return { ...flatDevice(typed), ...keys };
 }
 
 /** The messages of the fields of `form`; the other part of the page shows the rest. */
@@ -269,7 +279,7 @@ async function addDevice(
   const made = await attempt(() => devices.create(request, judged));
   if (made.faults !== null) {
     const faults = ownerFaults(made.faults, owner);
-    const filled = { device: null, owner, typed, keys, publicKey, faults };
+    const filled = { device: null, owner, present: null, typed, keys, publicKey, faults };
     return (await showForm(web, request, h, filled)).code(422);
   }
   const id = String(made.result['id']);
@@ -293,10 +303,11 @@ async function changeDevice(
     ...(preshared_key === '' ? {} : { preshared_key }),
   };
   const judged = withHostFaults(devices.judge(input, 'update'), typed);
-  const filled = { device, owner: '', typed, keys };
+  const present = await presentDevice(devices, device.id);
+  const filled = { device, owner: '', present, typed, keys };
   const meanwhile = changedMeanwhile(
     request,
-    { typed: { ...flatDevice(typed), ...keys }, present: await presentDevice(web, device.id) },
+    { typed: flatParts(filled), present: flatParts(present) },
     keyForm,
   );
   if (meanwhile !== null)

@@ -110,12 +110,13 @@ export function rulePages(web: Web): ServerRoute[] {
       effect: effectView,
     }),
     adminPage('GET', `${RULES}/new`, (request, h) =>
-      showForm(web, request, h, { rules, id: null, typed: fresh(request) }),
+      showForm(web, request, h, { rules, id: null, present: null, typed: fresh(request) }),
     ),
     adminPage('POST', `${RULES}/new`, (request, h) => save(web, rules, null, request, h)),
     adminPage('GET', `${RULES}/{id}`, async (request, h) => {
       const id = idOf(request);
-      return showForm(web, request, h, { rules, id, typed: await presentRule(web, rules, id) });
+      const present = await presentRule(web, rules, id);
+      return showForm(web, request, h, { rules, id, present, typed: present });
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
     adminPage('POST', `${RULES}/{id}/delete`, async (request, h) => {
@@ -242,6 +243,8 @@ interface Form {
   readonly rules: Rules;
   /** Null for a new one. */
   readonly id: string | null;
+  /** The rule as it is now. */
+  readonly present: Typed | null;
   readonly typed: Typed;
   readonly faults?: Faults;
   /** What was typed, for the rules that it meets. */
@@ -253,7 +256,7 @@ async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { rules, id, typed, faults = {}, input, isChecked = false }: Form,
+  { rules, id, present, typed, faults = {}, input, isChecked = false }: Form,
 ): Promise<ResponseObject> {
   const asked = input ?? (await judgeTyped(web, rules, typed, id));
   const { rivals, others, shadow, shadowed } = await rules.touching(asked, id);
@@ -267,7 +270,7 @@ async function showForm(
     history:
       id === null ? null : await historyView(web, request, `${RULES}/${id}`, { kind: 'rule', id }),
     ruleId: id,
-    isStaged: id !== null && (await rules.show(id))['enforced'] === false,
+    isStaged: present?.['staged'] === 'true',
     explain: id === null ? null : explainPath(typed),
     rivals: rivals.map(linked),
     neighbours: others.map(linked),
@@ -288,7 +291,7 @@ async function showForm(
       action: id === null ? `${RULES}/new` : `${RULES}/${id}`,
       submit: id === null ? 'Add the rule' : 'Save',
       cancel: RULES,
-      ...(id === null ? {} : { seen: seenOf(await presentRule(web, rules, id)) }),
+      ...(present === null ? {} : { seen: seenOf(present) }),
       faults: ruleFaults(faults, typed),
       suggestions: {
         user_id: await suggestedOwners(web.services.database),
@@ -325,18 +328,18 @@ async function save(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const typed = typedIn(request, ruleForm);
-  if (id !== null) {
-    const present = await presentRule(web, rules, id);
-    const faults = changedMeanwhile(request, { typed, present }, ruleForm);
-    if (faults !== null)
-      return (await showForm(web, request, h, { rules, id, typed, faults })).code(422);
-  }
+  const present = id === null ? null : await presentRule(web, rules, id);
+  const form = { rules, id, present, typed };
+  const meanwhile =
+    present === null ? null : changedMeanwhile(request, { typed, present }, ruleForm);
+  if (meanwhile !== null)
+    return (await showForm(web, request, h, { ...form, faults: meanwhile })).code(422);
   const input = await judgeTyped(web, rules, typed, id);
   if (textOf(request, 'do') === 'check') {
     const { faults } = input;
-    return showForm(web, request, h, { rules, id, typed, faults, input, isChecked: true });
+    return showForm(web, request, h, { ...form, faults, input, isChecked: true });
   }
-  if (isBack(request)) return showForm(web, request, h, { rules, id, typed, input });
+  if (isBack(request)) return showForm(web, request, h, { ...form, input });
   const force = textOf(request, 'do') === 'force';
   const asked = { label: 'Save the rule', back: id === null ? RULES : `${RULES}/${id}` };
   const write = (context: Web) => {
@@ -348,7 +351,7 @@ async function save(
   const saved = await attempt(() => write(web));
   if (saved.faults !== null) {
     const { faults } = saved;
-    return (await showForm(web, request, h, { rules, id, typed, faults, input })).code(422);
+    return (await showForm(web, request, h, { ...form, faults, input })).code(422);
   }
   const done = doneInWords(saved.result, id === null);
   const savedId = String(saved.result['id']);

@@ -211,20 +211,26 @@ export function settingPages(web: Web): ServerRoute[] {
     ),
     ...pages.flatMap((page) => [
       adminPage('GET', page.path, async (request, h) =>
-        show(web, page, request, h, page.toTyped(await readSettings(web))),
+        show(web, page, request, h, { present: page.toTyped(await readSettings(web)) }),
       ),
       adminPage('POST', page.path, (request, h) => save(web, page, request, h)),
     ]),
   ];
 }
 
-async function show(
+/** What a page shows; `present` is what is in force. */
+interface Filled {
+  readonly present: Typed;
+  readonly typed?: Typed;
+  readonly faults?: Faults;
+}
+
+function show(
   web: Web,
-  { path, title, lead, sections, toTyped }: Page,
+  { path, title, lead, sections }: Page,
   request: Request,
   h: ResponseToolkit,
-  typed: Typed,
-  faults: Faults = {},
+  { present, typed = present, faults = {} }: Filled,
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'settings', {
     title,
@@ -233,7 +239,7 @@ async function show(
     form: formView(sections, typed, {
       action: path,
       submit: 'Save',
-      seen: seenOf(toTyped(await readSettings(web))),
+      seen: seenOf(present),
       faults: quotedFaults(faults, typed),
       locked: lockedBy(web),
     }),
@@ -249,21 +255,19 @@ async function save(
   const typed = typedIn(request, page.sections);
   const input = page.toInput(inputOf(typed, page.sections, lockedBy(web)));
   const present = page.toTyped(await readSettings(web));
-  const refused =
-    changedMeanwhile(request, { typed: unlocked(web, typed, present), present }, page.sections) ??
-    hostFaults(typed);
+  const shown = unlocked(web, typed, present);
+  const meanwhile = changedMeanwhile(request, { typed: shown, present }, page.sections);
+  if (meanwhile === null && isBack(request)) return show(web, page, request, h, { present, typed });
+  const refused = meanwhile ?? hostFaults(typed);
   const isRefused = Object.keys(refused).length > 0;
-  if (isBack(request)) return show(web, page, request, h, typed);
   const asked = { label: 'Save the settings', back: page.path, isForm: true };
   const question = isRefused
     ? null
     : await askFirst(web, request, h, asked, (tried) => writeSettings(tried, request, input));
   if (question !== null) return question;
   const faults = isRefused ? refused : await changeSettings(web, request, input);
-  if (faults !== null) {
-    const shown = unlocked(web, typed, page.toTyped(await readSettings(web)));
-    return (await show(web, page, request, h, shown, faults)).code(422);
-  }
+  if (faults !== null)
+    return (await show(web, page, request, h, { present, typed: shown, faults })).code(422);
   web.pages.flash(h, 'done', 'The settings are in force.');
   return web.pages.redirect(h, page.path);
 }

@@ -181,10 +181,10 @@ async function changeUser(
   const typed = typedIn(request, userForm);
   const locked = lockedFor(id === actorId(request));
   const present = typedFrom(user, userForm);
-  if (isBack(request)) return showUser(web, request, h, { typed, faults: {} });
   const refused = changedMeanwhile(request, { typed, present }, userForm);
   if (refused !== null)
     return (await showUser(web, request, h, { typed, faults: refused })).code(422);
+  if (isBack(request)) return showUser(web, request, h, { typed, faults: {} });
   const input = users.judge(inputOf(typed, userForm, locked), 'update');
   const asked = { label: 'Save the user', back: `/users/${id}`, isForm: true };
   const write = (context: Web) => new Users(context).update(request, id, input);

@@ -48,6 +48,9 @@ async function sendTwice(
 ): Promise<[conflict: string, status: number]> {
   const { text } = await admin.get(path);
   await change();
+  // Whoever comes back from the question about ended flows learns it too.
+  const back = await admin.post(path, { ...fields, seen: seenOn(text), effect: 'back' });
+  if (back.status !== 422) throw new Error(`${path}, back: ${back.status}`);
   const first = await admin.post(path, { ...fields, seen: seenOn(text) });
   if (first.status !== 422) throw new Error(`${path}: ${first.status}`);
   const { status } = await admin.post(path, { ...fields, seen: seenOn(first.text) });
