@@ -13,14 +13,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { ConfigInForce } from '../../dataplane/diff.ts';
 import { Filter } from '../../dataplane/filter/filter.ts';
 import { Tracker } from '../../dataplane/filter/tracker.ts';
 import { Translation } from '../../lib/reconcile/translation.ts';
 import { changesOf, deviceRow, everything, settings, userRow } from '../support/reconcile/rows.ts';
 import { makeKeyPair } from '../support/network/wireguard-client.ts';
+import { collectGarbage } from '../support/suite/kept-memory.ts';
 import { fillPlace, type Gateway, startGateway } from './gateway.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 10);
@@ -80,10 +79,8 @@ function differentSets(): number[][] {
   return sets.slice(0, USERS);
 }
 
-setFlagsFromString('--expose-gc');
 /** What is in here is not collected. */
 const kept: object[] = [];
-const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Bytes of heap for each user that some work leaves behind; `owner` is what holds them. */
 function bytesOfEach(owner: object, work: () => void): number {

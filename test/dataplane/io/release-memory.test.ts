@@ -1,22 +1,19 @@
 // Memory that was allocated and freed goes back to the kernel.
 
 import { readFileSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { releaseMemory } from '../../../dataplane/io/release-memory.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { collectGarbage } from '../../support/suite/kept-memory.ts';
 
 const PIECES = 20_000;
 const PIECE_BYTES = 2_000;
 
 nativeTest('what is free below memory that is in use goes back to the kernel', (t) => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
   // malloc gives back by itself only what is free behind the last piece in use.
   const pieces = Array.from({ length: PIECES }, () => new Uint8Array(PIECE_BYTES).fill(1));
   const last = pieces.pop();
   pieces.length = 0;
-  collect();
+  collectGarbage();
   const before = residentKib();
   releaseMemory();
   const given = before - residentKib();
