@@ -128,6 +128,11 @@ export class FlowLogWriter implements FlowSink, RefusalSink {
     this.#clock[1] = wallMs - now;
   }
 
+  /** How many records find room. */
+  get room(): number {
+    return FLOW_LOG_RECORDS - this.#used;
+  }
+
   opened(flow: number, end: FlowEnd): void {
     this.#flow(OPENED, flow, end);
   }
@@ -209,10 +214,13 @@ export class FlowLogWriter implements FlowSink, RefusalSink {
       this.#ofSecond[slot] = 0;
     }
     if (this.#ofSecond[slot]! >= FLOW_LOG_RECORDS_PER_DEVICE) return this.#lose(LOST_SHARE);
-    const used = (this.#at - Atomics.load(this.#words, READ)) >>> 0;
-    if (used >= FLOW_LOG_RECORDS) return this.#lose(LOST_FULL);
+    if (this.#used >= FLOW_LOG_RECORDS) return this.#lose(LOST_FULL);
     this.#ofSecond[slot]! += 1;
     return wordOf(this.#at);
+  }
+
+  get #used(): number {
+    return (this.#at - Atomics.load(this.#words, READ)) >>> 0;
   }
 
   #lose(counter: number): -1 {

@@ -263,6 +263,20 @@ export class Pipeline {
     return Math.min(this.#tunnel.nextDeadline, this.#tracker.nextSweep, this.#refusals.nextHandOn);
   }
 
+  /**
+   * Writes what is left to the flow log, because the worker stops: what was refused lately, and the
+   * end of every flow. It writes as much as the ring has room for; `isLast`: the rest is lost, and
+   * counted. Returns whether nothing is left. No packet may come afterwards.
+   */
+  stopLogging(isLast: boolean, now: number, wallMs: number): boolean {
+    const log = this.#flowLog;
+    if (log === null) return true;
+    this.#begin(now, wallMs);
+    this.#refusals.handOn(isLast ? Infinity : log.room);
+    const hasEnded = this.#tracker.ends.stop(isLast ? Infinity : log.room);
+    return hasEnded && this.#refusals.nextHandOn === Infinity;
+  }
+
   // ---- questions ----
 
   /**

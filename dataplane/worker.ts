@@ -130,6 +130,9 @@ const FAULT_LOG_MS = 1_000;
 const FAULT_PAUSE_MS = 10;
 /** How often a worker that has not begun looks for commands. */
 const BEGIN_PAUSE_MS = 1;
+/** How long a worker that stops waits for the reader of the flow log, and how often it looks. */
+const LOG_MS = 500;
+const LOG_PAUSE_MS = 1;
 
 class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
   readonly waitsInPoll = true;
@@ -181,6 +184,7 @@ class Loop {
     try {
       await this.#untilBegin();
       if (!this.#stopping) await this.#turns();
+      await this.#stopLogging();
     } finally {
       this.#engine.close();
     }
@@ -194,6 +198,16 @@ class Loop {
     while (!this.#hasBegun && !this.#stopping) {
       this.#takeCommand();
       if (!this.#mayHaveCommands) await pause(BEGIN_PAUSE_MS);
+    }
+  }
+
+  /** Writes the ends of all flows to the flow log, as fast as they are read. */
+  async #stopLogging(): Promise<void> {
+    const endAt = this.#clock.now() + LOG_MS;
+    for (;;) {
+      const now = this.#clock.now();
+      if (this.#pipeline.stopLogging(now >= endAt, now, this.#clock.wall())) return;
+      await pause(LOG_PAUSE_MS);
     }
   }
 

@@ -14,7 +14,7 @@ import { startRefreshing } from './auth/oidc/refresh.ts';
 import { refreshDueMetadata } from './auth/saml/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { checkupOf } from './doctor/checkup.ts';
-import { type FlowLogOptions, NOTHING_REPORTED, startFlowLog } from './flow-log/export.ts';
+import { type FlowLogExport, NOTHING_REPORTED } from './flow-log/export.ts';
 import type { Followers } from './followers.ts';
 import { forgetHistory } from './history/keeping.ts';
 import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
@@ -22,7 +22,7 @@ import { followCertificate } from './http/tls.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { makeFirstAdministrator } from './installation/first-administrator.ts';
 import { showCredentials } from './installation/first-credentials.ts';
-import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
+import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { groupsHearer } from './policy/memberships.ts';
 import { watchFailures } from './policy/watch.ts';
 import { Counters } from './process/counters.ts';
@@ -51,6 +51,8 @@ export interface Served {
   readonly publicKey: string;
   readonly fixed: FixedSettings;
   readonly followers: Followers;
+  /** Null where what becomes of flows is not reported. */
+  readonly flowLog: FlowLogExport | null;
   /** The steps of the stop, the first one last. */
   readonly undo: (() => Promise<void>)[];
 }
@@ -71,9 +73,10 @@ export interface RequestOptions {
 
 /** Serves requests. Returns the server, and what reads the files of HTTPS again. */
 export async function serveRequests(
-  { config, database, log, gateway, gatewayId, publicKey, fixed, followers, undo }: Served,
+  { config, database, log, gateway, gatewayId, publicKey, fixed, ...served }: Served,
   { passwordCost, listens, patience, warnings, hasHost }: RequestOptions,
 ): Promise<{ readonly server: Server; readonly reload: () => void }> {
+  const { followers, flowLog, undo } = served;
   const { reconciler } = followers;
   const sampler = samplerOf({ database, gateway, gatewayId, log }, followers);
   const state = { isDraining: false };
@@ -88,7 +91,7 @@ export async function serveRequests(
     readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
     ...(passwordCost === undefined ? {} : { passwordCost }),
     ...aboutGateway(gatewayId, gateway, sampler, followers),
-    flowLog: reportFlows({ config, gateway, gatewayId, reconciler, log }, undo),
+    flowLog: () => flowLog?.counts ?? NOTHING_REPORTED,
     checkup: checkupOf({ ...shared, warnings, hasHost, runningTun: () => gateway.facts.tun }),
   });
   sampler.start();
@@ -234,18 +237,6 @@ function aboutGateway(
     watched: watchedBy(gateway, sampler, followers),
     ...askedGateway(id, gateway, followers),
   };
-}
-
-/** Begins to report what becomes of flows, if anybody wants it; returns what is counted of it. */
-function reportFlows(
-  { reconciler, ...options }: Omit<FlowLogOptions, 'deviceIdOf'> & Pick<Followers, 'reconciler'>,
-  undo: Served['undo'],
-): () => FlowLogCounts {
-  const deviceIdOf = (key: string): string | null => reconciler.lastDeviceIdOf(key);
-  const flowLog = startFlowLog({ ...options, deviceIdOf });
-  if (flowLog === null) return () => NOTHING_REPORTED;
-  undo.push(() => flowLog.stop());
-  return () => flowLog.counts;
 }
 
 function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {

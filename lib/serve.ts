@@ -3,13 +3,14 @@
 
 import type { Server } from '@hapi/hapi';
 import { type Config, openSettings } from '../config/index.ts';
-import { createGateway, derivePublicKey } from '../dataplane/index.ts';
+import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
 import {
   type Database,
   type GatewayStart,
   readOrCreateConfiguration,
   registerGateway,
 } from '../models/index.ts';
+import { type FlowLogExport, startFlowLog } from './flow-log/export.ts';
 import { followersOf } from './followers.ts';
 import type { FixedSettings } from './records/effective-configuration.ts';
 import { fixedSettingsOf } from './configuration/fixed-settings.ts';
@@ -50,7 +51,7 @@ export interface Instead {
 /** How long the steps of a stop may take together, without the last one. */
 const STEPS_MS = 3_000;
 /** How long the last step of a stop may take, which closes the data plane. */
-const LAST_STEP_MS = 1_200;
+const LAST_STEP_MS = 2_000;
 
 /** Starts everything on an open, migrated database. If a step fails, undoes all and rejects. */
 export async function serve(
@@ -113,7 +114,12 @@ async function climb(
     privateKey,
     timestampFloorMs: clockFloorMs,
   });
-  undo.push(() => opening.then((gateway) => gateway.close(), ignore));
+  const reporting = opening.then((gateway) => {
+    const deviceIdOf = (key: string): string | null => reconciler.lastDeviceIdOf(key);
+    return startFlowLog({ config, gateway, gatewayId: identity.id, deviceIdOf, log });
+  });
+  reporting.catch(ignore);
+  undo.push(() => closeGateway(opening, reporting));
   const settings = { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id };
   const followed = { database, gateway: opening, settings, clockFloorMs, log };
   const followers = followersOf({ ...followed, awayLimitMs: awayLimitMs(config) }, history);
@@ -122,12 +128,14 @@ async function climb(
   const following = reconciler.start();
   following.catch(ignore);
   const gateway = await opening;
+  const flowLog = await reporting;
   await following;
 
   // From here on devices are served. The code for requests takes long to load, so it comes after.
+  const means = { config, database, log, gateway, gatewayId: identity.id, publicKey, fixed };
   const { serveRequests } = await import('./serve-requests.ts');
   const { server, reload } = await serveRequests(
-    { config, database, log, gateway, gatewayId: identity.id, publicKey, fixed, followers, undo },
+    { ...means, followers, flowLog, undo },
     {
       ...(passwordCost === undefined ? {} : { passwordCost }),
       listens,
@@ -138,6 +146,17 @@ async function climb(
   );
   const isAlive = (): boolean => gateway.facts.alive;
   return { address: server.info.uri, server, isAlive, reload, stop };
+}
+
+/** Closes the data plane, and reports what becomes of its flows then. */
+async function closeGateway(
+  opening: Promise<Gateway>,
+  reporting: Promise<FlowLogExport | null>,
+): Promise<void> {
+  const [gateway, flowLog] = await Promise.all([opening.catch(ignore), reporting.catch(ignore)]);
+  const closing = gateway?.close() ?? Promise.resolve();
+  await flowLog?.stop(closing);
+  await closing;
 }
 
 /** Handles a rejection that is also reported by another promise. */

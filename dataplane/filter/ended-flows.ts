@@ -24,6 +24,8 @@ export const endReasons = [
   'no_room',
   /** Its addresses and ports belong to a flow between others by now. */
   'replaced',
+  /** The gateway stopped, or the worker that remembered it started again. */
+  'gateway_stopped',
 ] as const;
 
 /** Why a flow ended. */

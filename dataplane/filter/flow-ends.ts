@@ -21,6 +21,7 @@ import {
   B_GENERATION,
   DOUBTFUL,
   type FlowTable,
+  KIND,
   peerOf,
   REASON,
   REPLIED,
@@ -40,6 +41,7 @@ const REFUSED = endReasons.indexOf('refused');
 const DEVICE_REMOVED = endReasons.indexOf('device_removed');
 const NO_ROOM = endReasons.indexOf('no_room');
 const REPLACED = endReasons.indexOf('replaced');
+const GATEWAY_STOPPED = endReasons.indexOf('gateway_stopped');
 const BY_NOTHING = deciders.indexOf('nothing');
 const BY_DEFAULT = deciders.indexOf('default');
 const BY_RULE = deciders.indexOf('rule');
@@ -74,6 +76,9 @@ export class FlowEnds {
   /** By owner and generation: devices that are gone, and in which round they went. */
   readonly #gone = new Map<number, { readonly device: Device; readonly round: number }>();
   #round = 0;
+  /** Why a flow ended of which nothing else is known. */
+  #otherwise = REPLACED;
+  #stoppedTo = 0;
   readonly #verdict = new FlowVerdict();
   /** Where beginnings and ends are handed on; null: nobody wants them. */
   log: FlowSink | null = null;
@@ -156,6 +161,17 @@ export class FlowEnds {
     if (this.log !== null && this.#describe(flow, IDLE)) this.log.opened(flow, this.#end);
   }
 
+  /** Ends flows because the worker stops, at most `most`; returns whether none is left. */
+  stop(most: number): boolean {
+    const flows = this.#flows;
+    this.#otherwise = GATEWAY_STOPPED;
+    for (let left = most; left > 0 && this.#stoppedTo < flows.used; left--) {
+      this.#stoppedTo += 1;
+      if (flows.get(this.#stoppedTo, KIND) !== 0) flows.remove(this.#stoppedTo);
+    }
+    return this.#stoppedTo === flows.used;
+  }
+
   /** Notes that a flow is about to be removed from the table. */
   #removed(flow: number, isForRoom: boolean): void {
     const flows = this.#flows;
@@ -165,7 +181,7 @@ export class FlowEnds {
     else if (isClosed(flows, flow)) this.#note(flow, isFinished(flows, flow) ? FINISHED : RESET);
     else if (flows.hasEnded(flow)) this.#note(flow, IDLE);
     else if (this.#isRefusedNow(flow)) this.#note(flow, REFUSED);
-    else this.#note(flow, isForRoom ? NO_ROOM : REPLACED);
+    else this.#note(flow, isForRoom ? NO_ROOM : this.#otherwise);
   }
 
   /** Whether the rules of now refuse a flow whose verdict is from earlier rules. */

@@ -2,15 +2,16 @@
 // have their turn meanwhile. What comes faster waits in the rings of the workers, which count what
 // they lose.
 
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { type Config, flowCollectorOf } from '../../config/index.ts';
 import type { Gateway, LoggedFlow } from '../../dataplane/index.ts';
 import type { FlowLogCounts } from '../observe/gateway-state.ts';
 import type { Log } from '../process/log.ts';
-import { type FlowTarget, IpfixTarget, LogTarget } from './targets.ts';
+import type { FlowTarget } from './targets.ts';
 
-/** How often the rings are looked at. */
+/** How often the rings are looked at, and how often when the data plane stops. */
 const LOOK_MS = 100;
+const LAST_LOOK_MS = 1;
 /** Records that are taken in one turn of the main thread, and in one look. */
 const RECORDS_PER_TURN = 128;
 const RECORDS_PER_LOOK = 4_096;
@@ -31,16 +32,17 @@ export interface FlowLogOptions {
   readonly log: Log;
 }
 
-/** Begins to report; null where nothing is reported. */
-export function startFlowLog(options: FlowLogOptions): FlowLogExport | null {
+/** Begins to report; null where nothing is reported, and then nothing of it is loaded. */
+export async function startFlowLog(options: FlowLogOptions): Promise<FlowLogExport | null> {
   const { config, gateway, gatewayId, deviceIdOf, log } = options;
   if (gateway.flowLog === null) return null;
+  const { IpfixTarget, LogTarget } = await import('./targets.ts');
   const collector = flowCollectorOf(config.flowLog);
   const target =
     collector === null
       ? new LogTarget(log, deviceIdOf)
       : new IpfixTarget(collector, gatewayId, log);
-  const reporting = new FlowLogExport(gateway.flowLog, target);
+  const reporting = new FlowLogExport(gateway.flowLog, target, log);
   reporting.start();
   return reporting;
 }
@@ -49,14 +51,16 @@ export function startFlowLog(options: FlowLogOptions): FlowLogExport | null {
 export class FlowLogExport {
   readonly #source: NonNullable<Gateway['flowLog']>;
   readonly #target: FlowTarget;
+  readonly #log: Pick<Log, 'warn'>;
   readonly #records: Record<LoggedFlow['event'], number> = { opened: 0, ended: 0, refused: 0 };
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #looking: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  constructor(source: NonNullable<Gateway['flowLog']>, target: FlowTarget) {
+  constructor(source: NonNullable<Gateway['flowLog']>, target: FlowTarget, log: Pick<Log, 'warn'>) {
     this.#source = source;
     this.#target = target;
+    this.#log = log;
   }
 
   start(): void {
@@ -68,9 +72,10 @@ export class FlowLogExport {
     }, LOOK_MS).unref();
   }
 
-  /** Reports what waits, at most RECORDS_PER_LOOK. */
-  async look(): Promise<void> {
-    for (let taken = 0; taken < RECORDS_PER_LOOK; taken++) {
+  /** Reports what waits, at most RECORDS_PER_LOOK; returns whether there may be more. */
+  async look(): Promise<boolean> {
+    let taken = 0;
+    for (; taken < RECORDS_PER_LOOK; taken++) {
       const flow = this.#source.take();
       if (flow === null) break;
       this.#records[flow.event]++;
@@ -78,15 +83,27 @@ export class FlowLogExport {
       if ((taken + 1) % RECORDS_PER_TURN === 0) await turn();
     }
     this.#target.flush();
+    return taken === RECORDS_PER_LOOK;
   }
 
-  /** Reports what waits, and ends. */
-  async stop(): Promise<void> {
+  /** Reports what the data plane writes while it closes, all flows end then, and ends. */
+  async stop(closing: Promise<void>): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#looking;
-    await this.look();
+    const before = this.#sumLost();
+    let isClosed = false;
+    const closed = closing.finally(() => (isClosed = true)).catch(() => undefined);
+    while (!isClosed) if (!(await this.look())) await Promise.race([closed, sleep(LAST_LOOK_MS)]);
+    while (await this.look());
     await this.#target.close();
+    const records = this.#sumLost() - before;
+    if (records > 0)
+      this.#log.warn({ records }, 'records of flows were lost while the gateway stopped');
+  }
+
+  #sumLost(): number {
+    return Object.values(this.counts.lost).reduce((sum, count) => sum + count, 0);
   }
 
   /** Since this gateway began. */

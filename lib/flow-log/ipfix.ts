@@ -90,6 +90,7 @@ const END_REASONS: Readonly<Record<EndReason, number>> = {
   device_removed: 4,
   no_room: 5,
   replaced: 4,
+  gateway_stopped: 4,
 };
 
 /** Puts records into messages of one observation domain. */

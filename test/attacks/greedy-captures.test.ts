@@ -81,32 +81,35 @@ test.serial('of a crowd of captures two run, and who goes away makes room at onc
   }
 });
 
-test.serial('what nobody reads is lost and counted, and takes no memory; others pass', async (t) => {
-  const scene = await open(t);
-  const { gateway, laptop } = scene;
-  const phone = await gateway.addDevice({ name: 'phone' });
-  const deaf = await Promise.all([deafClient(t, scene), deafClient(t, scene)]);
-  await untilRunning(scene, MAX_CAPTURES);
-  const before = keptBytes();
-  for (let i = 0; i < DATAGRAMS; i++) {
-    // It throws where an answer is missing.
-    await laptop.udp(HOST, 7, DATA);
-    if (i % 1_000 === 0) {
-      await phone.ping(HOST);
-      // Captures are taken from their rings by timers.
-      await new Promise((resolve) => setTimeout(resolve, 5));
+test.serial(
+  'what nobody reads is lost and counted, and takes no memory; others pass',
+  async (t) => {
+    const scene = await open(t);
+    const { gateway, laptop } = scene;
+    const phone = await gateway.addDevice({ name: 'phone' });
+    const deaf = await Promise.all([deafClient(t, scene), deafClient(t, scene)]);
+    await untilRunning(scene, MAX_CAPTURES);
+    const before = keptBytes();
+    for (let i = 0; i < DATAGRAMS; i++) {
+      // It throws where an answer is missing.
+      await laptop.udp(HOST, 7, DATA);
+      if (i % 1_000 === 0) {
+        await phone.ping(HOST);
+        // Captures are taken from their rings by timers.
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
     }
-  }
-  const growth = keptBytes() - before;
-  const sum = MAX_CAPTURES * 2 * DATAGRAMS;
-  await untilHolds(async () => (await metric(scene, 'capture_lost_packets_total')) > sum / 2);
-  t.log({ growthMiB: growth / MIB, lost: await metric(scene, 'capture_lost_packets_total') });
-  t.true(growth < GROWTH_MAX, `grew by ${growth / MIB} MiB`);
-  for (const socket of deaf) socket.destroy();
-  t.true((await untilRunning(scene, 0)) < SOON_MS * (await measureSlowness()));
-  const [taken, lost] = [
-    await metric(scene, 'captured_packets_total'),
-    await metric(scene, 'capture_lost_packets_total'),
-  ];
-  t.true(taken + lost <= sum, `${taken} were handed on and ${lost} lost`);
-});
+    const growth = keptBytes() - before;
+    const sum = MAX_CAPTURES * 2 * DATAGRAMS;
+    await untilHolds(async () => (await metric(scene, 'capture_lost_packets_total')) > sum / 2);
+    t.log({ growthMiB: growth / MIB, lost: await metric(scene, 'capture_lost_packets_total') });
+    t.true(growth < GROWTH_MAX, `grew by ${growth / MIB} MiB`);
+    for (const socket of deaf) socket.destroy();
+    t.true((await untilRunning(scene, 0)) < SOON_MS * (await measureSlowness()));
+    const [taken, lost] = [
+      await metric(scene, 'captured_packets_total'),
+      await metric(scene, 'capture_lost_packets_total'),
+    ];
+    t.true(taken + lost <= sum, `${taken} were handed on and ${lost} lost`);
+  },
+);

@@ -146,6 +146,41 @@ test('in any course what opened and did not end is what is alive', (t) => {
   t.true(ends > 50, `${ends}`);
 });
 
+test('when the worker stops, every flow that is alive ends, as far as there is room', (t) => {
+  let stopped = 0;
+  for (const [run, steps] of coursesOf(40).entries()) {
+    const pair = new Pair(run % 2 === 0 ? 'accept' : 'drop');
+    const { bench } = pair;
+    const { writer, reader } = logged(bench);
+    const { ends } = bench.tracker;
+    const isWhole = steps.every((step) => {
+      if (step.type === 'restart') return false;
+      writer.begin(bench.now, bench.now + WALL);
+      pair.take(step);
+      bench.sweep();
+      return true;
+    });
+    pair.slow.now = bench.now;
+    pair.slow.sweep();
+    pair.slow.ended.length = 0;
+    pair.slow.stop();
+    allOf(reader);
+    writer.begin(bench.now, bench.now + WALL);
+    let calls = 1;
+    while (!ends.stop(2)) calls++;
+    const ended = allOf(reader);
+    const where = `seed ${SEEDED.seed}, run ${run}`;
+    const why = ended.map(({ event, because }) => `${event} ${because}`).toSorted();
+    const twin = pair.slow.ended.map(({ because }) => `ended ${because}`).toSorted();
+    if (isWhole) t.deepEqual(why, twin, where);
+    stopped += why.filter((text) => text === 'ended gateway_stopped').length;
+    t.true(calls >= ended.length / 2, where);
+    t.is(bench.tracker.flows.live, 0, where);
+    t.true(ends.stop(1), 'nothing is left');
+  }
+  t.true(stopped > 50, `${stopped}`);
+});
+
 // ---- the ring --------------------------------------------------------------------------------
 
 function endOf(slot: number, because: EndReason = 'idle'): FlowEnd {

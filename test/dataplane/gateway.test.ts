@@ -287,6 +287,27 @@ for (const engine of engines) {
     t.false(gateway.facts.alive);
   });
 
+  gatewayTest(
+    'a gateway that closes reports the end of each flow, and what it refused lately',
+    async (t, { gateway }) => {
+      const peers = [configOf(2), configOf(3)];
+      await gateway.apply(config(peers, { owner: [rule('no', 'drop', '10.0.0.3')] }));
+      const device = await Device.open(t, gateway, 2);
+      t.true(await canPing(device, 2));
+      device.send(udp({ source: '10.0.0.2', destination: '10.0.0.3' }));
+      t.true(await canPing(device, 2));
+      await gateway.close();
+      const logged = Array.from({ length: 3 }, () => gateway.flowLog!.take());
+      const said = logged.map((one) => `${one?.because ?? one?.reason ?? one?.event}`);
+      t.deepEqual(said.toSorted(), ['gateway_stopped', 'opened', 'rule_drop']);
+      const ended = logged.find((one) => one?.event === 'ended');
+      t.like(ended, { opener: configOf(2).publicKey, sentPackets: 2 });
+      t.is(gateway.flowLog!.take(), null);
+      t.deepEqual(gateway.flowLog!.lost, { full: 0, share: 0 });
+    },
+    { logsFlows: true },
+  );
+
   gatewayTest('a gateway explains what would become of a packet', async (t, { gateway }) => {
     const drops = [rule('no', 'drop', '10.0.0.3')];
     await gateway.apply(config([configOf(2), configOf(3)], { owner: drops }));

@@ -83,6 +83,7 @@ const BECAUSE: Readonly<Record<ShownEndedFlow['ended_because'], string>> = {
   device_removed: 'the device was removed or switched off',
   no_room: 'made room for another one',
   replaced: 'others have its addresses now',
+  gateway_stopped: 'the gateway stopped',
 };
 
 /** The cells of a flow that has ended. */

@@ -26,6 +26,11 @@ class Recorded implements FlowTarget {
   }
 }
 
+function warned(): { warnings: unknown[][]; log: { warn(...given: unknown[]): void } } {
+  const warnings: unknown[][] = [];
+  return { warnings, log: { warn: (...given) => void warnings.push(given) } };
+}
+
 function sourceOf(waiting: LoggedFlow[]): {
   take: () => LoggedFlow | null;
   lost: { full: number; share: number };
@@ -36,11 +41,13 @@ function sourceOf(waiting: LoggedFlow[]): {
 test('what waits is reported, also at the end', async (t) => {
   const waiting = [loggedFlow(), loggedFlow({ event: 'opened' }), loggedFlow({ event: 'refused' })];
   const target = new Recorded();
-  const reporting = new FlowLogExport(sourceOf(waiting), target);
+  const { warnings, log } = warned();
+  const reporting = new FlowLogExport(sourceOf(waiting), target, log);
   reporting.start();
   await until('the first ones are reported', () => target.taken.length === 3);
   waiting.push(loggedFlow());
-  await reporting.stop();
+  await reporting.stop(Promise.resolve());
+  t.deepEqual(warnings, []);
   t.is(target.taken.length, 4);
   t.true(target.isClosed && target.flushes >= 2);
   t.deepEqual(reporting.counts, {
@@ -52,7 +59,7 @@ test('what waits is reported, also at the end', async (t) => {
 test('one look takes a limited number, and others have their turn meanwhile', async (t) => {
   const waiting = Array.from({ length: 10_000 }, () => loggedFlow());
   const target = new Recorded();
-  const reporting = new FlowLogExport(sourceOf(waiting), target);
+  const reporting = new FlowLogExport(sourceOf(waiting), target, warned().log);
   const look = reporting.look();
   await new Promise(setImmediate);
   t.true(target.taken.length < 4_096);
@@ -61,8 +68,29 @@ test('one look takes a limited number, and others have their turn meanwhile', as
   t.is(target.flushes, 1);
 });
 
-test('where nothing is wanted, nothing is started', (t) => {
+test('what is written while the data plane closes is reported, more than a ring has', async (t) => {
+  const waiting: LoggedFlow[] = [];
+  const source = sourceOf(waiting);
+  const target = new Recorded();
+  const { warnings, log } = warned();
+  const reporting = new FlowLogExport(source, target, log);
+  const close = async (): Promise<void> => {
+    for (let part = 0; part < 5; part++) {
+      waiting.push(...Array.from({ length: 10_000 }, () => loggedFlow()));
+      await until('it is taken', () => waiting.length < 5_000);
+    }
+    source.lost.full += 2;
+    throw new Error('the last worker failed');
+  };
+  await reporting.stop(close());
+  t.is(target.taken.length, 50_000);
+  t.true(target.isClosed);
+  t.deepEqual(warnings, [[{ records: 2 }, 'records of flows were lost while the gateway stopped']]);
+});
+
+test('where nothing is wanted, nothing is started', async (t) => {
   const { log } = { log: { debug() {}, info() {}, warn() {}, error() {} } };
   const options = { gatewayId: 'g', deviceIdOf: () => null, log };
-  t.is(startFlowLog({ config: { flowLog: 'off' }, gateway: { flowLog: null }, ...options }), null);
+  const nothing = { config: { flowLog: 'off' }, gateway: { flowLog: null } };
+  t.is(await startFlowLog({ ...nothing, ...options }), null);
 });

@@ -95,7 +95,7 @@ test('every reason to end has a number that the RFC knows', (t) => {
   const reasons = decoder
     .read(messages.flush(WALL)!)
     .records.map((record) => Number(`0x${record.get(136)}`));
-  t.deepEqual(reasons, [3, 3, 1, 4, 4, 5, 4]);
+  t.deepEqual(reasons, [3, 3, 1, 4, 4, 5, 4, 4]);
 });
 
 test('in any course each record is in one message, and sequence numbers count them', (t) => {

@@ -263,6 +263,12 @@ export class SlowTracker {
     for (const flow of this.flows) this.#verdictOn(flow);
   }
 
+  /** Ends all flows, as a gateway that stops does. */
+  stop(): void {
+    while (this.flows[0] !== undefined)
+      this.#remove(this.flows[0], closingOf(this.flows[0]) ?? 'gateway_stopped');
+  }
+
   #removeEnded(): void {
     for (const flow of this.flows.filter(({ endsAt }) => endsAt <= this.now))
       this.#remove(flow, closingOf(flow) ?? 'idle');
