@@ -15,6 +15,8 @@ import type { KnownPeer } from './wireguard/known-peer.ts';
 export interface TrialOptions extends SanityOptions {
   /** What happens to packets that no rule matches. */
   readonly defaultAction: RuleConfig['action'];
+  /** Addresses of the host, 4 or 16 bytes each. */
+  readonly localAddresses: readonly Uint8Array[];
 }
 
 /** What becomes of a packet. */
@@ -35,6 +37,7 @@ export class RuleTrial {
   constructor(options: TrialOptions) {
     this.#filter = new Filter(options.defaultAction);
     this.#sanity = new Sanity(options, new AllowedIps<KnownPeer>());
+    this.#sanity.setLocalAddresses(options.localAddresses);
   }
 
   /** Changes rules: by scope, then by id; an empty list: there is no such rule. */

@@ -6,6 +6,7 @@ import {
   askedPacket,
   GLOBAL_SCOPE,
   parseAddress,
+  readLocalAddresses,
   type ReasonName,
   type RuleConfig,
   RuleTrial,
@@ -190,6 +191,7 @@ function emptyTrial({ services: { config } }: PolicyContext, action: RuleAction)
     ...networksOf(config),
     listenPort: config.wireguardPort,
     allowsMetadata: config.allowCloudMetadata,
+    localAddresses: readLocalAddresses(),
     defaultAction: action,
   });
 }

@@ -540,6 +540,7 @@ test.serial(
       'makePrivateKey',
       'notify',
       'parseAddress',
+      'readLocalAddresses',
       'reasonNames',
       'releaseMemory',
       'stagedScope',

@@ -117,9 +117,20 @@ async function judgeSwitches(scene: Scene): Promise<void> {
   await until('alice is connected again', () => canPing(scene.topology.alice, LAN4, 1), 30_000);
 }
 
+/** A policy test knows the addresses of the host as an explanation does. */
+async function judgeOwnEndpoint({ t, postern, alice }: Scene): Promise<void> {
+  const where = { destination: GATEWAY4, protocol: 'udp', port: 51_820 };
+  const asked = { device_id: alice.device.id, ...where };
+  t.is((await explainPing(postern, asked)).reason, 'inner_own_endpoint');
+  const policy_test = { ...asked, name: 'the endpoint', expect: 'drop' };
+  const { body } = await postern.call('POST', '/v0/policy_tests', { policy_test });
+  t.like(body, { data: { passes: true, reason: 'inner_own_endpoint' } });
+}
+
 async function judgeDevices(scene: Scene): Promise<void> {
   const { t, topology, postern } = scene;
   t.is((await explained(scene, '169.254.7.7')).reason, 'inner_destination_reserved');
+  await judgeOwnEndpoint(scene);
   await judge(scene, '100.64.0.77', { reason: 'no_peer', gate: 'way' });
   // Bob has a device and has not connected.
   const user = await postern.create('user', { email: 'bob@example.test' });
