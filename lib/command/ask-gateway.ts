@@ -43,6 +43,13 @@ export class LocalGateway {
     body?: object,
     hints: Hints = {},
   ): Promise<IncomingMessage> {
+    const response = await this.#send(method, path, body);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 400) throw new Error(sayRefusal(statusCode, await text(response), hints));
+    return response;
+  }
+
+  async #send(method: 'GET' | 'POST', path: string, body?: object): Promise<IncomingMessage> {
     const asked = request({
       socketPath: this.#path,
       method,
@@ -50,15 +57,12 @@ export class LocalGateway {
       headers: { host: 'localhost', 'content-type': 'application/json' },
     });
     asked.end(body === undefined ? undefined : JSON.stringify(body));
-    let response: IncomingMessage;
     try {
-      [response] = (await once(asked, 'response')) as [IncomingMessage];
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      return response;
     } catch (error) {
       throw new Error(sayUnreachable(this.#path, error as NodeJS.ErrnoException), { cause: error });
     }
-    const { statusCode = 0 } = response;
-    if (statusCode >= 400) throw new Error(sayRefusal(statusCode, await text(response), hints));
-    return response;
   }
 
   /** Asks for a page of a list; `next` is the path of the next page, null on the last one. */
@@ -101,9 +105,9 @@ export class LocalGateway {
 
   /** The device with an id, an address in the tunnel or a name; null: there is none. */
   async findDeviceIfAny(word: string): Promise<ShownDevice | null> {
+    if (isUuid(word)) return this.findDeviceById(word);
     const { data } = (await this.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
-    const isNamed = ({ id, name, ipv4, ipv6 }: ShownDevice): boolean => {
-      if (isUuid(word)) return id === word.toLowerCase();
+    const isNamed = ({ name, ipv4, ipv6 }: ShownDevice): boolean => {
       if (!isAddress(word)) return name === word;
       return [ipv4, ipv6].some((own) => own !== null && isSameAddress(own, word));
     };
@@ -111,6 +115,16 @@ export class LocalGateway {
     if (found.length > 1)
       throw new Error(`${found.length} devices have the name ${word}; give an id: ${idsOf(found)}`);
     return found[0] ?? null;
+  }
+
+  /** The device with an id; null: there is none. */
+  async findDeviceById(id: string): Promise<ShownDevice | null> {
+    const response = await this.#send('GET', `/v0/devices/${encodeURIComponent(id)}`);
+    const { statusCode = 0 } = response;
+    const body = await text(response);
+    if (statusCode === 404) return null;
+    if (statusCode >= 400) throw new Error(sayRefusal(statusCode, body, {}));
+    return (JSON.parse(body) as { data: ShownDevice }).data;
   }
 }
 

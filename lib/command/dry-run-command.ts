@@ -3,7 +3,7 @@
 
 import type { DryRunAnswer } from '../dry-run/dry-run.ts';
 import type { LocalGateway } from './ask-gateway.ts';
-import { flowTable, namesOf, refusalTable } from './flow-commands.ts';
+import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
 import { changedFields, ruleFields, RULE_HINTS } from './rule-fields.ts';
 import type { Command, Outcome } from './run.ts';
@@ -82,8 +82,8 @@ export async function dryRun(gateway: LocalGateway, command: Command): Promise<O
 }
 
 async function textOf(gateway: LocalGateway, answer: DryRunAnswer): Promise<string> {
-  const names = await namesOf(gateway);
   const { ended_flows: flows, passed_refusals: refusals, shadowed_rules: rules } = answer;
+  const names = await namesIn(gateway, [...flows, ...refusals]);
   const tests = answer.failing_policy_tests;
   const people = counted(answer.ended_flow_user_count, 'person', 'people');
   const ended = counted(answer.ended_flow_count, 'flow', 'flows');

@@ -108,28 +108,32 @@ export function listRefusals(
   return list(gateway, command, refusals, following);
 }
 
-async function list<Entry>(
+async function list<Entry extends object>(
   gateway: LocalGateway,
   { options }: Command,
   listing: Listing<Entry>,
   following: Following,
 ): Promise<Outcome> {
   const query = await queryOf(gateway, options);
-  const names = options.json ? new Map<string, string>() : await namesOf(gateway);
-  if (options.follow) return follow(gateway, listing, query, names, following);
+  const names = new Map<string, string>();
+  const learn = options.json
+    ? async () => undefined
+    : (entries: readonly Entry[]) => learnNames(gateway, entries, names);
+  if (options.follow) return follow(gateway, listing, query, { names, learn }, following);
   const limit = options.limit ?? LIMIT_DEFAULT;
   const { entries, hasMore } = await read(gateway, listing, query, { limit });
+  await learn(entries);
   const text = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);
   const more = hasMore ? `\nThere are more; --limit N shows so many.` : '';
   return { text: `${text}${more}`, data: entries };
 }
 
 /** Shows what is there, then what comes, until it is ended. */
-async function follow<Entry>(
+async function follow<Entry extends object>(
   gateway: LocalGateway,
   listing: Listing<Entry>,
   query: URLSearchParams,
-  names: Names,
+  { names, learn }: { names: Names; learn: (entries: readonly Entry[]) => Promise<void> },
   { say, pause }: Following,
 ): Promise<Outcome> {
   let known = new Map<string, number>();
@@ -140,6 +144,7 @@ async function follow<Entry>(
     const { entries } = await read(gateway, listing, query, { limit, until });
     const fresh = entries.filter((one) => known.get(listing.keyOf(one)) !== listing.stateOf(one));
     known = new Map(entries.map((one) => [listing.keyOf(one), listing.stateOf(one)]));
+    await learn(fresh);
     for (const one of fresh.toReversed())
       say({ text: listing.rowOf(one, names).map(printable).join('  '), data: one });
   }
@@ -198,10 +203,33 @@ export function refusalTable(shown: readonly ShownRefusal[], names: Names): stri
   return tableOf(refusals, shown, names);
 }
 
-/** The names of all devices, by id. */
-export async function namesOf(gateway: LocalGateway): Promise<Names> {
-  const { data } = (await gateway.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
-  return new Map(data.map(({ id, name }) => [id, name]));
+/** Fields of entries that are ids of devices. */
+const DEVICE_FIELDS = ['device_id', 'source_device_id', 'destination_device_id'] as const;
+/** So many devices are asked for one by one; more of them in one list of all. */
+const ASKED_SINGLY = 32;
+
+/** The names of the devices in entries, by id. */
+export async function namesIn(gateway: LocalGateway, entries: readonly object[]): Promise<Names> {
+  const names = new Map<string, string>();
+  await learnNames(gateway, entries, names);
+  return names;
+}
+
+/** Adds the names of the devices in entries; one that was deleted is known by its id alone. */
+async function learnNames(
+  gateway: LocalGateway,
+  entries: readonly object[],
+  names: Map<string, string>,
+): Promise<void> {
+  const fields = entries as readonly Partial<Record<(typeof DEVICE_FIELDS)[number], unknown>>[];
+  const found = new Set(fields.flatMap((one) => DEVICE_FIELDS.map((name) => one[name])));
+  const unknown = [...found].filter((id): id is string => typeof id === 'string' && !names.has(id));
+  for (const id of unknown) names.set(id, id);
+  const devices =
+    unknown.length > ASKED_SINGLY
+      ? ((await gateway.ask('GET', '/v0/devices')) as { data: ShownDevice[] }).data
+      : await Promise.all(unknown.map((id) => gateway.findDeviceById(id)));
+  for (const device of devices) if (device !== null) names.set(device.id, device.name);
 }
 
 // ---- words ---------------------------------------------------------------------------------

@@ -92,7 +92,8 @@ async function showList<Flow extends ShownFlow, Place>(
   h: ResponseToolkit,
   { path, view, title, list, rowOf, isFirst, write }: FlowPageOf<Flow, Place>,
 ): Promise<ResponseObject> {
-  const asked = await askedBy(web.services.database, request);
+  // The gateway may remember a device that is in no list any more.
+  const asked = await askedBy(web.services.database, request, path === ENDED);
   const { typed, faults, whose, ruleId } = asked;
   const destination = typed.destination === '' ? null : readCidr(typed.destination);
   if (typed.destination !== '' && destination === null)
@@ -163,7 +164,8 @@ interface Asked {
   readonly faults: Record<string, string[]> & { destination?: string[]; reason?: string[] };
 }
 
-async function askedBy(database: Database, request: Request): Promise<Asked> {
+/** `isGoneKnown`: a device that was deleted can be named by its id. */
+async function askedBy(database: Database, request: Request, isGoneKnown = false): Promise<Asked> {
   const [word, deviceId, email, userId, rule] = [
     'device',
     'device_id',
@@ -174,7 +176,9 @@ async function askedBy(database: Database, request: Request): Promise<Asked> {
   const faults: Asked['faults'] = {};
   const named = word || deviceId;
   const device = named === '' ? null : await namedDevice(database, named);
-  if (device !== null && device.id === null)
+  const gone = isGoneKnown && isUuid(named) ? named.toLowerCase() : null;
+  const id = device?.id ?? gone;
+  if (device !== null && id === null)
     faults['device'] = [device.fault ?? `No device is called “${named}”`];
   const user = await userNamed(database, email, userId);
   if (typeof user === 'string') faults['user'] = [user];
@@ -186,7 +190,7 @@ async function askedBy(database: Database, request: Request): Promise<Asked> {
       reason: queryText(request, 'reason'),
     },
     whose: {
-      deviceId: device?.id ?? null,
+      deviceId: id,
       userId: typeof user === 'object' && user !== null ? user.id : null,
     },
     ruleId: isUuid(rule) ? rule.toLowerCase() : null,

@@ -178,6 +178,34 @@ test('ended flows are found by the id of a device that was deleted', async (t) =
   await t.throwsAsync(byName, { message });
 });
 
+test('--follow names a device that is new, and many devices as well as one', async (t) => {
+  const ids = new Map<string, string>();
+  let alive: LiveFlow[] = [];
+  const live = fakeLive(GATEWAY, {
+    flows: async () => ({ flows: alive, next: null }),
+    deviceIdOf: (key) => ids.get(key) ?? null,
+  });
+  const { database, run, said, pauses } = await openLocally(t, { live });
+  const user = await addUser(database);
+  const connect = async (name: string): Promise<void> => {
+    ids.set(name, (await addDevice(database, user.id, { name })).id);
+    alive = [...alive, flowOf(name, { sourcePort: ids.size })];
+  };
+  await connect('first');
+  ids.set('gone', '01900000-0000-7000-8000-00000000dead');
+  alive.push(flowOf('gone', { sourcePort: 900 }));
+  pauses.push(
+    () => connect('second'),
+    async () => {
+      for (let i = 0; i < 40; i++) await connect(`device ${i}`);
+    },
+  );
+  await run('flows', '--follow');
+  const named = said.map(({ text }) => text.split(' 100.64.0.2:')[0]!);
+  const expected = [...ids.entries()].map(([name, id]) => (name === 'gone' ? id : name));
+  t.deepEqual(named.toSorted(), expected.toSorted());
+});
+
 test('nothing is said in words', async (t) => {
   const { run } = await openLocally(t, { live: fakeLive(GATEWAY) });
   t.is((await run('flows'))?.text, 'no flow is alive');

@@ -129,6 +129,11 @@ for (const kind of firstKind()) {
     t.true(second.text.includes('rel="prev" href="/flows/ended?destination='));
     t.true(second.text.includes('href="/flows?destination='));
     t.is((await admin.get('/flows/ended?destination=x')).status, 422);
+    // The gateway may remember a device that is in no list any more.
+    const gone = '01900000-0000-7000-8000-0000000000d1';
+    t.is((await admin.get(`/flows/ended?device=${gone}`)).status, 200);
+    t.is((await admin.get(`/flows/ended?device=gone`)).status, 422);
+    t.is((await admin.get(`/flows?device=${gone}`)).status, 422);
   });
 
   test(`${kind}: a refusal has its reason in words, its rule and its explanation`, async (t) => {
