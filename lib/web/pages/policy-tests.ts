@@ -21,6 +21,7 @@ import {
   typedIn,
 } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
+import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { serviceFields } from '../parts/service-fields.ts';
@@ -82,10 +83,7 @@ export function policyTestPages(web: Web): ServerRoute[] {
     adminPage('POST', `${TESTS}/new`, (request, h) => save(web, tests, null, request, h)),
     adminPage('GET', `${TESTS}/{id}`, async (request, h) => {
       const test = await tests.show(idOf(request));
-      const { emails, devices } = await senders(web, [test]);
-      const [user_id, device_id] = [emails.get(test['user_id']), devices.get(test['device_id'])];
-      const typed = typedFrom({ ...test, user_id, device_id }, testForm);
-      return showForm(web, request, h, { test, typed });
+      return showForm(web, request, h, { test, typed: await typedPresent(web, test) });
     }),
     adminPage('POST', `${TESTS}/{id}`, async (request, h) =>
       save(web, tests, await tests.show(idOf(request)), request, h),
@@ -145,6 +143,13 @@ async function senders(web: Web, tests: readonly Shown[]): Promise<Senders> {
   };
 }
 
+/** A test as its form shows it. */
+async function typedPresent(web: Web, test: Shown): Promise<Typed> {
+  const { emails, devices } = await senders(web, [test]);
+  const [user_id, device_id] = [emails.get(test['user_id']), devices.get(test['device_id'])];
+  return typedFrom({ ...test, user_id, device_id }, testForm);
+}
+
 function testCells(test: Shown, { emails, devices }: Senders): unknown[] {
   const { passes, protocol, port, user_id: userId, device_id: deviceId } = test;
   const service = [String(protocol).toUpperCase(), textOfValue(port)].join(' ').trim();
@@ -189,6 +194,7 @@ async function showForm(
       action: path,
       submit: test === null ? 'Add the policy test' : 'Save',
       cancel: TESTS,
+      ...(test === null ? {} : { seen: seenOf(await typedPresent(web, test)) }),
       faults: ownerFaults(faults, (typed['user_id'] ?? '').trim()),
       suggestions: { user_id: await suggestedOwners(web.services.database) },
     }),
@@ -205,13 +211,17 @@ async function save(
   const typed = typedIn(request, testForm);
   const id = present === null ? null : String(present['id']);
   const input = await judgeTyped(web, tests, typed, id);
+  const again = async (faults: Faults): Promise<ResponseObject> =>
+    (await showForm(web, request, h, { test: present, typed, faults })).code(422);
+  const meanwhile =
+    present === null
+      ? null
+      : changedMeanwhile(request, { typed, present: await typedPresent(web, present) }, testForm);
+  if (meanwhile !== null) return again(meanwhile);
   const saved = await attempt(() =>
     id === null ? tests.create(request, input) : tests.update(request, id, input),
   );
-  if (saved.faults !== null)
-    return (await showForm(web, request, h, { test: present, typed, faults: saved.faults })).code(
-      422,
-    );
+  if (saved.faults !== null) return again(saved.faults);
   const { passes, text } = saved.result;
   const words =
     passes === true ? 'The policy test is saved, and passes.' : 'It is saved, and fails.';

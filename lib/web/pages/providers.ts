@@ -28,6 +28,7 @@ import {
   typedEntry,
 } from '../parts/provider-form.ts';
 import { recently } from '../kit/recent.ts';
+import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { addressesToPaste } from '../parts/provider-addresses.ts';
 import { adminPage } from '../kit/route.ts';
 import { fixedSentence, settingTabs } from '../parts/settings.ts';
@@ -59,8 +60,7 @@ export function providerPages(web: Web): ServerRoute[] {
         ),
         adminPage('GET', `${base}/{id}`, async (request, h) => {
           const { present } = await findEntry(web, form, request);
-          const mark = { [TRUSTED]: await hasTrust(web, present) };
-          const typed = typedEntry(form, { ...present, ...mark });
+          const typed = await typedPresent(web, form, present);
           return showForm(web, form, request, h, { present, typed });
         }),
         adminPage(
@@ -143,6 +143,7 @@ async function showForm(
       action: here,
       submit: present === null ? 'Add the provider' : 'Save',
       cancel: PROVIDERS,
+      ...(present === null ? {} : { seen: seenOf(await typedPresent(web, form, present)) }),
       faults,
       locked: lockOf,
     }),
@@ -186,6 +187,9 @@ async function save(
   // Fields that are locked were not sent, and show what serves.
   const typed = withLocked(form, sent, present, isFixed);
   const entry = isFixed && present !== null ? { ...present } : entryOf(form, typed, present);
+  const meanwhile = await changedEntry(web, form, request, { present, typed });
+  if (meanwhile !== null)
+    return (await showForm(web, form, request, h, { present, typed, faults: meanwhile })).code(422);
   if (textOf(request, 'do') === 'try') {
     const tried = await tryTyped(web, form, entry);
     return showForm(web, form, request, h, { present, typed, ...tried });
@@ -250,6 +254,23 @@ async function saveTrust(
     judge: async () => mark,
     write: (transaction) => markTrusted(database, mark, trusted, transaction),
   });
+}
+
+/** An entry as its form shows it, with the mark of trust. */
+async function typedPresent(web: Web, form: ProviderForm, entry: ProviderEntry): Promise<Typed> {
+  return typedEntry(form, { ...entry, [TRUSTED]: await hasTrust(web, entry) });
+}
+
+/** What somebody else changed since the form was shown; null: nothing. */
+async function changedEntry(
+  web: Web,
+  form: ProviderForm,
+  request: Request,
+  { present, typed }: Filled,
+): Promise<Faults | null> {
+  if (present === null) return null;
+  const now = await typedPresent(web, form, present);
+  return changedMeanwhile(request, { typed, present: now }, form.sections);
 }
 
 /** Whether the entry is trusted as it is now. */

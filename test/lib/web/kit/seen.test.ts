@@ -79,14 +79,14 @@ for (const kind of firstKind()) {
     t.false((await rule.reload()).enforced);
   });
 
-  test(`${kind}: so it is with users, devices, groups and settings`, async (t) => {
+  test(`${kind}: so it is with users, devices, groups, policy tests and settings`, async (t) => {
     const { admin, database, plainUser, send } = await openConsole(t, kind);
     const addresses = { ipv4: '100.64.0.2', ipv6: 'fd00::2' };
     const device = await addDevice(database, plainUser, { name: 'laptop', ...addresses });
     const group = { name: 'Sales' };
     const { id } = (await send('POST', '/v0/groups', { body: { group } })).body.data;
     const patch = (path: string, body: object) => () => send('PATCH', path, { body });
-    const cases = [
+    const cases: [string, () => Promise<unknown>, Record<string, string>, string][] = [
       [
         `/users/${plainUser.id}`,
         patch(`/v0/users/${plainUser.id}`, { user: { quota: 5_000_000 } }),
@@ -116,7 +116,16 @@ for (const kind of firstKind()) {
         { default_action: 'accept' },
         'is “dropped” now',
       ],
-    ] as const;
+    ];
+    const asked = { destination: '10.0.0.5', protocol: 'tcp', port: 443 };
+    const policy_test = { ...asked, user_id: plainUser.id, name: 'the wiki', expect: 'accept' };
+    const tested = (await send('POST', '/v0/policy_tests', { body: { policy_test } })).body.data;
+    cases.push([
+      `/rules/policy_tests/${tested.id}`,
+      patch(`/v0/policy_tests/${tested.id}`, { policy_test: { port: 80 } }),
+      { ...policy_test, user_id: 'new@example.com', device_id: '', port: '443' },
+      'is “80” now',
+    ]);
     for (const [path, change, fields, words] of cases) {
       const [conflict, status] = await sendTwice(admin, path, change, fields);
       t.true(conflict.includes(words), `${path}: ${words}`);

@@ -104,6 +104,33 @@ for (const kind of firstKind()) {
     t.deepEqual(row.openid_connect_providers, []);
   });
 
+  test(`${kind}: nobody overwrites unseen what somebody else changed, its mark of trust too`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const provider = await openProvider(t);
+    const typed = typedFor(provider.origin);
+    await admin.get(`${PROVIDERS}/oidc/new`);
+    await admin.post(`${PROVIDERS}/oidc/new`, typed);
+    const path = `${PROVIDERS}/oidc/okta`;
+    const seenOn = (text: string): string => /name="seen" value="([\w-]+)"/.exec(text)?.[1] ?? '';
+    const mine = seenOn((await admin.get(path)).text);
+    const theirs = { ...typed, client_secret: '', scope: 'openid email groups' };
+    await admin.post(path, { ...theirs, is_trusted: 'true', seen: mine });
+    const labelled = { ...typed, client_secret: '', label: 'Company' };
+    for (const button of [{}, { do: 'try' }]) {
+      const { status, text } = await admin.post(path, { ...labelled, ...button, seen: mine });
+      t.is(status, 422);
+      for (const words of ['is “openid email groups” now', 'is ticked now', 'value="Company"'])
+        t.true(text.includes(words), words);
+      t.false(text.includes(SECRET));
+    }
+    const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    t.like(row.openid_connect_providers[0], { label: 'Okta', client_secret: SECRET });
+    const { text } = await admin.post(path, { ...labelled, seen: mine });
+    t.is((await admin.post(path, { ...labelled, seen: seenOn(text) })).status, 303);
+    await row.reload();
+    t.like(row.openid_connect_providers[0], { label: 'Company', scope: 'openid email' });
+  });
+
   test(`${kind}: a SAML provider is tried and added; its flags are what was ticked`, async (t) => {
     const { admin, send } = await openConsole(t, kind);
     await admin.get(`${PROVIDERS}/saml/new`);
