@@ -1,5 +1,5 @@
 // Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --record] [--rules N |
-// --limits | --both | --workers N [--devices N] | --against FOLDER | --profile]`.
+// --limits | --rootless | --both | --workers N [--devices N] | --against FOLDER | --profile]`.
 //
 // Traffic through a gateway, each way: Postern and Debian's wireguard-go in turn, the same wireguard-go
 // as the client of both. The network is that of gateways.ts.
@@ -8,7 +8,8 @@
 // figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names another
 // binary, for the client and for the gateway that is compared. Postern is compared with itself: with
 // `--rules` that many rules, for other destinations, against none; with `--limits` limits and quotas
-// that no transfer reaches, against none; with `--workers` that many workers
+// that no transfer reaches, against none; with `--rootless` started by an ordinary user, with the time
+// of pasta, against root, both masquerading; with `--workers` that many workers
 // against one, with sixteen devices; with `--against` this checkout against another one. With `--both`
 // the client is what the gateway is: the client is not what bounds it then. With `--profile` Postern
 // alone runs, and perf (Debian's linux-perf) says what its CPU time is spent on.
@@ -49,6 +50,7 @@ const { values } = parseArgs({
     'no-offload': { type: 'boolean', default: false },
     rules: { type: 'string', default: '0' },
     limits: { type: 'boolean', default: false },
+    rootless: { type: 'boolean', default: false },
     both: { type: 'boolean', default: false },
     workers: { type: 'string', default: '1' },
     devices: { type: 'string' },
@@ -115,6 +117,11 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
     return { 'this checkout': postern(), 'the other': postern({ root: values.against }) };
   if (workers > 1) return { [`${workers} workers`]: postern({ workers }), 'one worker': postern() };
   if (values.limits) return { 'limits and quotas': postern({ hasLimits: true }), none: postern() };
+  if (values.rootless)
+    return {
+      'without root': postern({ isRootless: true }),
+      'as root': postern({ masquerades: true }),
+    };
   if (ruleCount > 0)
     return {
       [`postern, ${ruleCount} rules`]: postern({ rules: ruleCount }),
@@ -172,7 +179,7 @@ async function measure(
     }
     await sleep(300);
     const figures = new Map<string, Figure>();
-    for (const one of cases) figures.set(one.name, await iperf(clients, running.pid, one));
+    for (const one of cases) figures.set(one.name, await iperf(clients, running, one));
     return figures;
   } finally {
     await network.remove();
@@ -187,19 +194,23 @@ interface Sums {
 
 async function iperf(
   clients: readonly Host[],
-  pid: number,
+  { pid, carrierPid }: Gateway,
   { args, isUdp = false }: Case,
 ): Promise<Figure> {
-  const before = cpuSecondsOf(pid);
+  const used = (): number =>
+    cpuSecondsOf(pid) + (carrierPid === undefined ? 0 : cpuSecondsOf(carrierPid));
+  const before = used();
   const endProfile = values.profile ? beginProfile(pid, join(tmpdir(), 'postern-perf.data')) : null;
   const ends = await Promise.all(
     clients.map(async (client, i) => {
       const words = ['-J', '-c', LAN, '-p', String(IPERF_PORT + i), '-t', String(seconds)];
       const { stdout } = await client.run('iperf3', ...words, ...args);
-      return (JSON.parse(stdout) as { end: Sums }).end;
+      const { end, error } = JSON.parse(stdout) as { end: Sums; error?: string };
+      if (error !== undefined) throw new Error(`iperf3: ${error}`);
+      return end;
     }),
   );
-  const cpuSeconds = cpuSecondsOf(pid) - before;
+  const cpuSeconds = used() - before;
   const shares = (await endProfile?.()) ?? undefined;
   const profile = shares === undefined ? {} : { shares };
   const add = (of: (end: Sums) => number): number => ends.reduce((sum, end) => sum + of(end), 0);
@@ -261,6 +272,7 @@ const compared = [
   ...(values.profile ? ['--profile'] : []),
   ...(ruleCount > 0 ? [`--rules ${ruleCount}`] : []),
   ...(values.limits ? ['--limits'] : []),
+  ...(values.rootless ? ['--rootless'] : []),
   ...(values.both ? ['--both'] : []),
   ...(workers > 1 ? [`--workers ${workers}`] : []),
 ];

@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, migrate } from '../../models/index.ts';
 import { addManyRules } from '../support/database/many-devices.ts';
 import { Postern } from '../support/gateway/postern.ts';
+import { pidOfPasta, prepareRootless, type RootlessStart } from '../support/gateway/rootless.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import { temporaryFolder } from '../support/suite/temporary-folder.ts';
@@ -28,9 +29,11 @@ export const IPERF_PORT = 5_201;
 const API = '10.255.78.2';
 const WIREGUARD_GO = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
 
-/** A gateway under test: its process, and how a client reaches it. */
+/** A gateway under test: its processes, and how a client reaches it. */
 export interface Gateway {
   readonly pid: number;
+  /** Another process that carries its packets: pasta. */
+  readonly carrierPid?: number;
   readonly serverPublicKey: string;
   readonly presharedKey: string;
 }
@@ -61,6 +64,9 @@ export interface PosternOptions {
   /** Whether devices have limits, and their users quotas, that no transfer reaches. */
   readonly hasLimits?: boolean;
   readonly workers?: number;
+  /** Whether an ordinary user starts it; then it and the one of root masquerade. */
+  readonly isRootless?: boolean;
+  readonly masquerades?: boolean;
   /** Another checkout. */
   readonly root?: string;
   /** Whether perf is to know the names of its functions. */
@@ -74,6 +80,8 @@ export async function startPostern(
     rules = 0,
     workers: count = 1,
     hasLimits = false,
+    isRootless = false,
+    masquerades = isRootless,
     root,
     isProfiled = false,
   }: PosternOptions = {},
@@ -85,14 +93,20 @@ export async function startPostern(
     DATAPLANE_WORKERS: String(count),
     WIREGUARD_MTU: String(MTU),
     // wireguard-go translates no addresses either: the lan knows the way to devices.
-    WIREGUARD_IPV4_MASQUERADE: 'false',
-    WIREGUARD_IPV6_MASQUERADE: 'false',
+    WIREGUARD_IPV4_MASQUERADE: String(masquerades),
+    WIREGUARD_IPV6_MASQUERADE: String(masquerades),
     LOG_LEVEL: 'warn',
     ...(isProfiled ? { NODE_OPTIONS: PROFILED_NODE } : {}),
-    DATABASE_URL: place.url,
-    DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
+    ...(isRootless
+      ? {}
+      : {
+          DATABASE_URL: place.url,
+          DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
+        }),
   };
-  const postern = new Postern(host, API, settings, [], root);
+  const rootless = isRootless ? await openRootless(host) : { settings: {}, wrapper: [] };
+  const all = { ...settings, ...rootless.settings };
+  const postern = new Postern(host, API, all, rootless.wrapper, root);
   await postern.start();
   let serverPublicKey = '';
   for (const [i, public_key] of clientPublicKeys.entries()) {
@@ -109,9 +123,16 @@ export async function startPostern(
   }
   return {
     pid: postern.pid,
+    ...(isRootless ? { carrierPid: await pidOfPasta(host) } : {}),
     serverPublicKey,
     presharedKey: NO_PRESHARED_KEY,
   };
+}
+
+/** pasta leaves the host where its default route leads. */
+async function openRootless(host: Host): Promise<RootlessStart> {
+  await host.ip('route', 'add', 'default', 'via', LAN);
+  return prepareRootless(host);
 }
 
 /** Adds rules before the start. Without any, the gateway migrates: it may be an older one. */

@@ -2,14 +2,12 @@
 // through pasta by real clients. The host is the gateway of the usual topology with a default route.
 // Clients come over IPv4: Debian 12's pasta sometimes answers those of IPv6 at a wrong address.
 
-import { chownSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import process from 'node:process';
 import type { ChildProcess } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
 import { Postern, until } from '../support/gateway/postern.ts';
+import { pidOfPasta, prepareRootless } from '../support/gateway/rootless.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -27,18 +25,6 @@ import {
 } from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
-const NOBODY = 65_534;
-/**
- * Becomes the launcher, as a user who owns nothing but its folder. The user sees the program and a
- * TUN that everybody may open, as udev makes it, at places of its own.
- */
-const AS_NOBODY = `
-  mount --bind "$PROGRAM" "$OWN/program"
-  mount -t tmpfs -o mode=755 tmpfs "$OWN/dev"
-  mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
-  exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/rootless"`;
-
 /** A host with a way out, and a gateway on it that is not started yet. */
 async function build(
   t: ExecutionContext,
@@ -50,25 +36,10 @@ async function build(
   const { gateway, lan } = topology;
   await gateway.ip('route', 'add', 'default', 'via', LAN4);
   await gateway.ip('route', 'add', 'default', 'via', LAN6);
-  // Debian's systemd lets all users ask for echoes; a new network lets none.
-  await gateway.run('sysctl', '-qw', `net.ipv4.ping_group_range=0 ${NOBODY}`);
   await lan.ip('route', 'add', '192.0.2.0/24', 'via', '198.51.100.1');
-  const own = mkdtempSync(join(tmpdir(), 'postern-rootless-'));
-  for (const name of ['', 'program', 'dev', 'data', 'cache']) {
-    if (name !== '') mkdirSync(join(own, name));
-    chownSync(join(own, name), NOBODY, NOBODY);
-  }
-  const environment = {
-    OWN: own,
-    PROGRAM: ROOT,
-    PATH: `${own}/program/node_modules/.bin:/usr/sbin:/usr/bin:/sbin:/bin`,
-    HOME: own,
-    DATA_DIR: join(own, 'data'),
-    NODE_COMPILE_CACHE: join(own, 'cache'),
-    ...settings,
-  };
-  const wrapper = ['unshare', '--mount', 'sh', '-euc', AS_NOBODY];
-  return { topology, postern: new Postern(topology.gateway, API_ADDRESS, environment, wrapper) };
+  const { settings: own, wrapper } = await prepareRootless(gateway);
+  const postern = new Postern(gateway, API_ADDRESS, { ...own, ...settings }, wrapper);
+  return { topology, postern };
 }
 
 async function exitOf(child: ChildProcess): Promise<number | null> {
@@ -133,8 +104,7 @@ test.serial(
 
     const child = postern.launch();
     await until('ready', async () => (await postern.readiness()).status === 'ready', 60_000);
-    const { stdout } = await topology.gateway.run('ss', '-Hlunp', 'sport = :51820');
-    process.kill(Number(/pid=(\d+)/.exec(stdout)?.[1]), 'SIGKILL');
+    process.kill(await pidOfPasta(topology.gateway), 'SIGKILL');
     t.is(await exitOf(child), 0);
     t.regex(postern.output, /pasta has ended, so Postern stops/);
   },

@@ -1,0 +1,55 @@
+// A gateway as `npm run start:rootless` starts it, for a user who has no rights.
+
+import { chownSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Host } from '../network/namespaces.ts';
+import { temporaryFolder } from '../suite/temporary-folder.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const NOBODY = 65_534;
+/**
+ * Becomes the launcher, as a user who owns nothing but its folder. The user sees the program and a
+ * TUN that everybody may open, as udev makes it, at places of its own.
+ */
+const AS_NOBODY = `
+  mount --bind "$PROGRAM" "$OWN/program"
+  mount -t tmpfs -o mode=755 tmpfs "$OWN/dev"
+  mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
+  exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/rootless"`;
+
+/** What a gateway is started with. */
+export interface RootlessStart {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly wrapper: readonly string[];
+}
+
+/**
+ * Prepares a host, which needs a default route, and a folder for the user. Nobody is asked for
+ * rights later.
+ */
+export async function prepareRootless(host: Host): Promise<RootlessStart> {
+  // Debian's systemd lets all users ask for echoes; a new network lets none.
+  await host.run('sysctl', '-qw', `net.ipv4.ping_group_range=0 ${NOBODY}`);
+  const own = temporaryFolder('postern-rootless-');
+  for (const name of ['', 'program', 'dev', 'data', 'cache']) {
+    if (name !== '') mkdirSync(join(own, name));
+    chownSync(join(own, name), NOBODY, NOBODY);
+  }
+  const settings = {
+    OWN: own,
+    PROGRAM: ROOT,
+    PATH: `${own}/program/node_modules/.bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    HOME: own,
+    DATA_DIR: join(own, 'data'),
+    NODE_COMPILE_CACHE: join(own, 'cache'),
+  };
+  return { settings, wrapper: ['unshare', '--mount', 'sh', '-euc', AS_NOBODY] };
+}
+
+/** The process id of pasta, which holds the UDP port of a gateway on a host. */
+export async function pidOfPasta(host: Host): Promise<number> {
+  const { stdout } = await host.run('ss', '-Hlunp', 'sport = :51820');
+  const pid = /pid=(\d+)/.exec(stdout)?.[1];
+  if (pid === undefined) throw new Error(`pasta holds no port: ${stdout}`);
+  return Number(pid);
+}
