@@ -19,6 +19,11 @@ export interface GatewayOptions {
   readonly timestampFloorMs: number;
   /** UDP port; 0 takes a free one. */
   readonly listenPort: number;
+  /**
+   * Sockets on that port that are open already, for each worker one of IPv4, then one of IPv6 (-1:
+   * the host has none); left out or empty: they are opened.
+   */
+  readonly udpSockets?: readonly number[];
   readonly interfaceName: string;
   readonly mtu: number;
   readonly tun: 'auto' | 'required' | 'off';
@@ -95,10 +100,7 @@ export function openDescriptors(options: GatewayOptions): Descriptors {
     const { listenPort } = options;
     return { addon, engine: 'typescript', queues: [queue], lock: -1, tunTakesUdp, listenPort };
   }
-  const workers =
-    options.workers === 'auto'
-      ? Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1))
-      : options.workers;
+  const workers = workersOf(options);
   if (workers > 1) {
     try {
       return openFor(options, addon, workers);
@@ -108,6 +110,30 @@ export function openDescriptors(options: GatewayOptions): Descriptors {
     }
   }
   return openFor(options, addon, 1);
+}
+
+function workersOf({ workers }: Pick<GatewayOptions, 'workers'>): number {
+  if (workers !== 'auto') return workers;
+  return Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1));
+}
+
+/**
+ * Opens the `udpSockets` of a gateway that this process starts by becoming another program
+ * (execve(2)). None where the TypeScript engine runs, which opens its own.
+ */
+export function openUdpSockets(
+  options: Pick<GatewayOptions, 'engine' | 'listenPort' | 'workers'>,
+): number[] {
+  const { addon } = loadAddon();
+  addon?.defaultSignals();
+  if (addon === null || options.engine === 'typescript') return [];
+  const workers = workersOf(options);
+  const sockets = Array.from({ length: workers }, () =>
+    openPair(addon, options.listenPort, workers),
+  );
+  const fds = sockets.flatMap(({ udp4, udp6 }) => [udp4, udp6]);
+  for (const fd of fds) if (fd >= 0) addon.keepOnExec(fd);
+  return fds;
 }
 
 /** The kernel cannot divide the work among several workers; the message says why. */
@@ -233,7 +259,12 @@ interface Sockets {
   readonly listenPort: number;
 }
 
-function openSockets({ listenPort }: GatewayOptions, addon: Addon, workers: number): Sockets {
+function openSockets(
+  { listenPort, udpSockets = [] }: GatewayOptions,
+  addon: Addon,
+  workers: number,
+): Sockets {
+  if (udpSockets.length > 0) return takeSockets(addon, udpSockets, workers);
   for (let tries = 1; ; tries++) {
     try {
       return openAll(addon, listenPort, workers);
@@ -245,6 +276,20 @@ function openSockets({ listenPort }: GatewayOptions, addon: Addon, workers: numb
       throw portFault(error, listenPort);
     }
   }
+}
+
+/** Sockets that are open already. Those of workers that there are not would take datagrams. */
+function takeSockets(addon: Addon, udpSockets: readonly number[], workers: number): Sockets {
+  if (udpSockets.length < 2 * workers)
+    throw new Error(`${udpSockets.length} UDP sockets are open for ${workers} workers`);
+  for (const fd of udpSockets.slice(2 * workers)) if (fd >= 0) addon.closeFd(fd);
+  const sockets = Array.from({ length: workers }, (_, i) => ({
+    udp4: udpSockets[2 * i]!,
+    udp6: udpSockets[2 * i + 1]!,
+    wake: addon.openWake(),
+  }));
+  if (workers > 1) steer(addon, sockets);
+  return { sockets, lock: -1, listenPort: addon.boundPort(sockets[0]!.udp4) };
 }
 
 function openAll(addon: Addon, port: number, workers: number): Sockets {
@@ -277,6 +322,11 @@ function steer(addon: Addon, sockets: Sockets['sockets']): void {
   for (const fd of [udp4, udp6]) if (fd >= 0) addon.steerUdp(fd, sockets.length);
 }
 
+function openPair(addon: Addon, port: number, workers: number): Omit<Queue, 'tun' | 'wake'> {
+  const isShared = workers > 1;
+  return { udp4: addon.openUdp(false, port, isShared), udp6: openUdp6(addon, port, isShared) };
+}
+
 /** A host without IPv6 gets one socket. */
 function openUdp6(addon: Addon, port: number, isShared: boolean): number {
   try {
@@ -305,6 +355,16 @@ export function portFault(error: unknown, port: number): Error {
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * How many datagrams the sockets have lost because they had no room; null where their worker alone
+ * has them.
+ */
+export function socketLosses({ addon, engine, queues }: Descriptors): number | null {
+  if (addon === null || engine === 'typescript') return null;
+  const all = queues.flatMap(({ udp4, udp6 }) => [udp4, udp6]).filter((fd) => fd >= 0);
+  return all.reduce((sum, fd) => sum + addon.socketLosses(fd), 0);
 }
 
 /** Closes what was opened. */

@@ -20,6 +20,7 @@ import {
   messageOf,
   openDescriptors,
   reopenTun,
+  socketLosses,
 } from './descriptors.ts';
 import { type Change, isEmpty, ConfigInForce, type TriedChange } from './diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
@@ -160,6 +161,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
         : null;
     this.#kernelCounts = new KernelCounts({
       listenPort: () => this.#listenPort,
+      losses: () => (this.#isClosing ? 0 : socketLosses(this.#system)),
       masqueraded: () => (this.#egress.isMasqueraded ? options.interfaceName : null),
     });
   }

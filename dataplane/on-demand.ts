@@ -2,6 +2,7 @@
 // command line import the door for a key or an address alone.
 
 import type { createGateway as create } from './gateway.ts';
+import type { openUdpSockets as openSockets } from './descriptors.ts';
 import type { inspectHost as inspect } from './io/inspect.ts';
 
 /** See `createGateway` in gateway.ts. */
@@ -11,3 +12,9 @@ export const createGateway: typeof create = async (...given) =>
 /** See `inspectHost` in io/inspect.ts. */
 export const inspectHost: typeof inspect = async (...given) =>
   (await import('./io/inspect.ts')).inspectHost(...given);
+
+/** See `openUdpSockets` in descriptors.ts. */
+export const openUdpSockets = async (
+  ...given: Parameters<typeof openSockets>
+): Promise<ReturnType<typeof openSockets>> =>
+  (await import('./descriptors.ts')).openUdpSockets(...given);

@@ -28,7 +28,7 @@ export async function obey({ command, settings, worker }: Asked): Promise<number
   }
   if (command.words === 'check-config')
     return printConfig(config, [...warnings, ...advice], command);
-  if (command.words === 'pasta-options') return printPastaOptions(config);
+  if (command.words === 'serve-rootless') return serveRootless(config);
   if (command.words === 'doctor') return examine(command, config, warnings);
   const isServing = command.words === 'serve';
   const live = isServing ? null : await askRunning(command, config);
@@ -94,11 +94,9 @@ function printConfig(config: Config, warnings: readonly string[], { options }: C
   return 0;
 }
 
-async function printPastaOptions(config: Config): Promise<number> {
-  const { pastaOptions, rootlessFaults } = await import('./command/pasta-options.ts');
+async function serveRootless(config: Config): Promise<number> {
+  const { becomeRootless, rootlessFaults } = await import('./command/serve-rootless.ts');
   const faults = await rootlessFaults(config);
-  if (faults.length > 0)
-    return complain(['Postern cannot start without root:', ...faults].join('\n  '));
-  process.stdout.write(`${pastaOptions(config).join(' ')}\n`);
-  return 0;
+  if (faults.length === 0) return becomeRootless(config);
+  return complain(['Postern cannot start without root:', ...faults].join('\n  '));
 }

@@ -17,6 +17,8 @@ export interface TableFill {
 /** What is read. */
 export interface KernelCountsOptions {
   readonly listenPort: () => number;
+  /** How many datagrams the sockets have lost; null where their worker alone has them. */
+  readonly losses: () => number | null;
   /** The TUN whose nft table is loaded; null where none is. */
   readonly masqueraded: () => string | null;
 }
@@ -59,7 +61,7 @@ export class KernelCounts {
   async #look(): Promise<void> {
     const tun = this.#options.masqueraded();
     const [lost, counts] = await Promise.all([
-      readSocketLosses(this.#options.listenPort()),
+      this.#options.losses() ?? readSocketLosses(this.#options.listenPort()),
       tun === null ? null : readMasqueradeCounts(tun),
     ]);
     const totals = [

@@ -1,7 +1,10 @@
 // Offers the operating system to JavaScript: interfaces, sockets, descriptors, the clock. index.ts
 // describes each function.
 
+#include <fcntl.h>
+#include <linux/sock_diag.h>
 #include <malloc.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -167,6 +170,34 @@ napi_value on_close_fd(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+// Lets a program that this process becomes (execve(2)) have a descriptor.
+napi_value on_keep_on_exec(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  if (!call.failed) throws(call, fcntl(fd, F_SETFD, 0) < 0 ? -errno : 0, "keeping a descriptor");
+  return nullptr;
+}
+
+// Gives the signals that node ignores their default again; a program that this process becomes
+// would ignore them too, and pasta refuses to start so.
+napi_value on_default_signals(napi_env, napi_callback_info) {
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
+  return nullptr;
+}
+
+// How many datagrams a socket has lost because it had no room.
+napi_value on_socket_losses(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  if (call.failed) return nullptr;
+  uint32_t memory[SK_MEMINFO_VARS] = {};
+  socklen_t length = sizeof memory;
+  const int result = getsockopt(fd, SOL_SOCKET, SO_MEMINFO, memory, &length);
+  if (throws(call, result < 0 ? -errno : 0, "reading what a socket has lost")) return nullptr;
+  return make_number(env, memory[SK_MEMINFO_DROPS]);
+}
+
 napi_value on_boot_time(napi_env env, napi_callback_info) {
   timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -268,6 +299,9 @@ void define_system(napi_env env, napi_value exports) {
   define(env, exports, "openPair", on_open_pair, nullptr);
   define(env, exports, "wake", on_wake, nullptr);
   define(env, exports, "closeFd", on_close_fd, nullptr);
+  define(env, exports, "keepOnExec", on_keep_on_exec, nullptr);
+  define(env, exports, "defaultSignals", on_default_signals, nullptr);
+  define(env, exports, "socketLosses", on_socket_losses, nullptr);
   define(env, exports, "bootTime", on_boot_time, nullptr);
   define(env, exports, "useShortSlices", on_use_short_slices, nullptr);
   define(env, exports, "notify", on_notify, nullptr);

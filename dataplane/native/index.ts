@@ -70,6 +70,12 @@ export interface Addon extends Primitives {
   openPair(): [number, number];
   wake(fd: number): void;
   closeFd(fd: number): void;
+  /** Lets a program that this process becomes (execve(2)) have a descriptor. */
+  keepOnExec(fd: number): void;
+  /** Gives the signals that Node ignores their default again, for such a program. */
+  defaultSignals(): void;
+  /** How many datagrams a socket has lost since it was opened, because it had no room. */
+  socketLosses(fd: number): number;
   /** CLOCK_BOOTTIME in milliseconds; it counts the time in which the machine sleeps. */
   bootTime: () => number;
   /**

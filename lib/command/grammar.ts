@@ -25,10 +25,10 @@ export const commands = {
     sentence: 'Prints the effective settings, secrets hidden.',
     takes: ['json'],
   },
-  'pasta-options': {
+  'serve-rootless': {
     usage: '',
     sentence:
-      'Prints the ports that pasta forwards for a gateway without root, or why none can start here; `npm run start:rootless` asks for it.',
+      'Serves without root, in namespaces of its own, or says why that cannot be here; `npm run start:rootless` runs it.',
     takes: [],
   },
   doctor: {

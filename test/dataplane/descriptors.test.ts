@@ -7,6 +7,7 @@ import {
   type Descriptors,
   type GatewayOptions,
   openDescriptors,
+  openUdpSockets,
 } from '../../dataplane/descriptors.ts';
 import type { Addon } from '../../dataplane/native/index.ts';
 import { addon } from '../support/dataplane/native.ts';
@@ -15,8 +16,7 @@ import { counting } from '../support/dataplane/packets.ts';
 function open(
   t: ExecutionContext,
   listenPort: number,
-  workers = 1,
-  log: string[] = [],
+  { log = [], ...rest }: Partial<Omit<GatewayOptions, 'log'>> & { log?: string[] } = {},
 ): Descriptors {
   const options: GatewayOptions = {
     privateKey: counting(32, 11),
@@ -33,11 +33,12 @@ function open(
     forwarding: 'off',
     uapi: 'off',
     engine: 'native',
-    workers,
+    workers: 1,
     x25519: 'openssl',
     defaultAction: 'accept',
     allowsMetadata: false,
     log: (level, message) => log.push(`${level} ${message}`),
+    ...rest,
   };
   const descriptors = openDescriptors(options);
   t.teardown(() => closeDescriptors(descriptors));
@@ -101,7 +102,7 @@ descriptorsTest('a free port that IPv6 has taken is given back, and another trie
 });
 
 descriptorsTest('several workers get a socket of each family and an eventfd each', (t, native) => {
-  const { queues, lock, listenPort } = open(t, 0, 3);
+  const { queues, lock, listenPort } = open(t, 0, { workers: 3 });
   t.is(queues.length, 3);
   const all = queues.flatMap(({ udp4, udp6, wake }) => [udp4, udp6, wake]);
   t.is(new Set([...all, lock]).size, 10);
@@ -113,14 +114,51 @@ descriptorsTest('several workers get a socket of each family and an eventfd each
   }
 });
 
+descriptorsTest(
+  'sockets that are open already are taken, for as many workers as there are',
+  (t) => {
+    const free = open(t, 0);
+    closeDescriptors(free);
+    const { listenPort } = free;
+    for (const workers of [1, 3]) {
+      const udpSockets = openUdpSockets({ engine: 'native', listenPort, workers });
+      t.is(udpSockets.length, 2 * workers);
+      const taken = open(t, 0, { workers, udpSockets });
+      t.is(taken.listenPort, listenPort);
+      t.deepEqual(
+        taken.queues.flatMap(({ udp4, udp6 }) => [udp4, udp6]),
+        udpSockets,
+      );
+      closeDescriptors(taken);
+    }
+    t.deepEqual(openUdpSockets({ engine: 'typescript', listenPort, workers: 1 }), []);
+  },
+);
+
+descriptorsTest('sockets of workers that there are not are closed', (t, native) => {
+  const { closed } = withoutIpv6(t, native, '', 0);
+  const udpSockets = openUdpSockets({ engine: 'native', listenPort: 0, workers: 1 });
+  const more = openUdpSockets({ engine: 'native', listenPort: 0, workers: 1 });
+  const { queues } = open(t, 0, { udpSockets: [...udpSockets, ...more] });
+  t.deepEqual([queues[0]!.udp4, queues[0]!.udp6], udpSockets);
+  t.deepEqual(closed, more);
+  t.throws(() => open(t, 0, { workers: 3, udpSockets }), {
+    message: '2 UDP sockets are open for 3 workers',
+  });
+});
+
 descriptorsTest('two gateways do not share a port, however many workers they have', (t) => {
   for (const [one, other] of [
     [3, 3],
     [3, 1],
     [1, 3],
   ] as const) {
-    const { listenPort } = open(t, 0, one);
-    t.throws(() => open(t, listenPort, other), { message: /is taken/ }, `${one} and ${other}`);
+    const { listenPort } = open(t, 0, { workers: one });
+    t.throws(
+      () => open(t, listenPort, { workers: other }),
+      { message: /is taken/ },
+      `${one} and ${other}`,
+    );
   }
 });
 
@@ -133,7 +171,7 @@ for (const [what, refuse] of [
     t.teardown(() => Object.assign(native, real));
     refuse(native);
     const log: string[] = [];
-    const { queues, lock } = open(t, 0, 3, log);
+    const { queues, lock } = open(t, 0, { workers: 3, log });
     t.is(queues.length, 1);
     t.is(lock, -1);
     t.deepEqual(log, ['warn there is one worker instead of 3: not on this kernel']);

@@ -539,6 +539,7 @@ test.serial(
       'isLowOrder',
       'makePrivateKey',
       'notify',
+      'openUdpSockets',
       'parseAddress',
       'readLocalAddresses',
       'reasonNames',

@@ -1,6 +1,5 @@
 // `npm run start:rootless` as a user without rights: a whole gateway with a TUN of its own, reached
 // through pasta by real clients. The host is the gateway of the usual topology with a default route.
-// Clients come over IPv4: Debian 12's pasta sometimes answers those of IPv6 at a wrong address.
 
 import { once } from 'node:events';
 import process from 'node:process';
@@ -14,16 +13,19 @@ import {
   canPing,
   canReach,
   GATEWAY4,
-  GATEWAY4_BOB,
+  GATEWAY6_BOB,
   LAN4,
   LAN6,
   type Topology,
   Traffic,
   traffic,
+  transfer,
   TUNNEL4,
   TUNNEL6,
 } from '../support/network/topology.ts';
 import { enrol } from './people.ts';
+
+const TCP_BYTES = 5_000_000;
 
 /** A host with a way out, and a gateway on it that is not started yet. */
 async function build(
@@ -61,7 +63,7 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
   t.deepEqual(await readiness.json(), { status: 'ready', tun: 'wg-postern', masquerade: true });
 
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
-  const bob = await enrol(postern, topology.bob, 'b@example.test', `${GATEWAY4_BOB}:51820`);
+  const bob = await enrol(postern, topology.bob, 'b@example.test', `[${GATEWAY6_BOB}]:51820`);
   // A client whose first handshake is lost begins another after five seconds.
   await until('alice is connected', () => canPing(alice.client.host, TUNNEL4), 15_000);
   await until('bob is connected', () => canPing(bob.client.host, TUNNEL6), 15_000);
@@ -75,6 +77,14 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
     const device = await postern.read('device', alice.device.id);
     return device['remote_ip'] === '192.0.2.2';
   });
+
+  for (const [from, to, address] of [
+    [alice.client.host, lan, LAN4],
+    [bob.client.host, lan, LAN6],
+  ] as const) {
+    const { sent, received } = await transfer(from, to, address, TCP_BYTES);
+    t.is(received['sha256'], sent['sha256']);
+  }
 
   const accept = await new Traffic(lan, 'accept', 8080).ready();
   t.true(await canReach(alice.client.host, LAN4, 8080));

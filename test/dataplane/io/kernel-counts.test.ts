@@ -33,7 +33,11 @@ test('a loss of a socket is seen at the next look, and kept until the one after'
   socket.bind({ address: '127.0.0.1', port: 0 });
   await once(socket, 'listening');
   const { port } = socket.address();
-  const counts = new KernelCounts({ listenPort: () => port, masqueraded: () => null });
+  const counts = new KernelCounts({
+    listenPort: () => port,
+    losses: () => null,
+    masqueraded: () => null,
+  });
   await counts.look();
   t.deepEqual(counts.drops, {});
   socket.setRecvBufferSize(2_048);
@@ -53,6 +57,21 @@ test('a loss of a socket is seen at the next look, and kept until the one after'
   socket.close();
   await sleep(0);
   t.deepEqual(counts.drops, { udp_socket_full: lost });
+});
+
+test('what the sockets say of their losses counts where they are known', async (t) => {
+  let lost = 3;
+  const counts = new KernelCounts({
+    listenPort: () => 0,
+    losses: () => lost,
+    masqueraded: () => null,
+  });
+  await counts.look();
+  t.deepEqual(counts.drops, { udp_socket_full: 3 });
+  lost = 5;
+  await counts.look();
+  t.deepEqual(counts.drops, { udp_socket_full: 5 });
+  await counts.stop();
 });
 
 test('the fill level of the connection table is a fraction, or unknown', (t) => {

@@ -2,6 +2,7 @@
 // threads, lifetimes and keys.
 
 import { spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -43,6 +44,44 @@ nativeTest('both families share one port', (t, native) => {
   t.is(native.boundPort(v6), port);
   native.closeFd(v4);
   native.closeFd(v6);
+});
+
+nativeTest('a socket says how many datagrams it has lost', async (t, native) => {
+  const fd = native.openUdp(false, 0);
+  t.teardown(() => native.closeFd(fd));
+  t.is(native.socketLosses(fd), 0);
+  const socket = createSocket('udp4');
+  const send = (): Promise<void> =>
+    new Promise((resolve) => {
+      socket.send(bytes(60_000), native.boundPort(fd), '127.0.0.1', () => resolve());
+    });
+  // Nobody reads, and the buffer has at most 16 MiB.
+  for (let i = 0; i < 600 && native.socketLosses(fd) === 0; i++) await send();
+  t.true(native.socketLosses(fd) > 0);
+  socket.close();
+  t.throws(() => native.socketLosses(-1), { message: /bad file descriptor/i });
+});
+
+nativeTest('a program that the process becomes has a socket that is kept, alone', (t) => {
+  const program = `
+    import { readdirSync, readlinkSync } from 'node:fs';
+    import { loadAddon } from '${new URL('../../../dataplane/native/index.ts', import.meta.url).href}';
+    const { addon } = loadAddon();
+    const [kept] = [addon.openUdp(false, 0), addon.openUdp(false, 0)];
+    addon.keepOnExec(kept);
+    addon.defaultSignals();
+    process.removeAllListeners('warning');
+    const look = 'for fd in /proc/self/fd/*; do case $fd in */[012]) ;; *) readlink "$fd";; esac; done | grep -c socket; grep SigIgn /proc/self/status';
+    process.execve('/bin/sh', ['sh', '-c', look], process.env);`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [sockets, ignored = ''] = stdout.split('\n');
+  t.is(sockets, '1', stderr);
+  // SIGPIPE is 13, SIGXFSZ 25.
+  const signals = Number.parseInt(ignored.replace('SigIgn:', '').trim(), 16);
+  t.is(signals & ((1 << 12) | (1 << 24)), 0, ignored);
 });
 
 nativeTest('a port that is taken is refused by that name', (t, native) => {

@@ -42,7 +42,7 @@ for (const [line, wanted] of Object.entries(lines))
 const elsewhere: readonly CommandName[] = [
   'serve',
   'check-config',
-  'pasta-options',
+  'serve-rootless',
   'doctor',
   'explain',
   'diagnose',

@@ -15,7 +15,7 @@ const AS_NOBODY = `
   mount --bind "$PROGRAM" "$OWN/program"
   mount -t tmpfs -o mode=755 tmpfs "$OWN/dev"
   mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
-  exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/rootless"`;
+  exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/postern" serve-rootless`;
 
 /** What a gateway is started with. */
 export interface RootlessStart {
@@ -46,9 +46,9 @@ export async function prepareRootless(host: Host): Promise<RootlessStart> {
   return { settings, wrapper: ['unshare', '--mount', 'sh', '-euc', AS_NOBODY] };
 }
 
-/** The process id of pasta, which holds the UDP port of a gateway on a host. */
+/** The process id of pasta, which holds the TCP port of a gateway on a host. */
 export async function pidOfPasta(host: Host): Promise<number> {
-  const { stdout } = await host.run('ss', '-Hlunp', 'sport = :51820');
+  const { stdout } = await host.run('ss', '-Hltnp', 'sport = :13000');
   const pid = /pid=(\d+)/.exec(stdout)?.[1];
   if (pid === undefined) throw new Error(`pasta holds no port: ${stdout}`);
   return Number(pid);

@@ -1,11 +1,16 @@
-// What `pasta` must be given so that a gateway without root has its ports, and whether this account
-// can start one. `lib/rootless` asks for it before it makes the namespaces.
+// Starts a gateway without root: whether this account can start one, the UDP sockets of devices,
+// which stay in the network of the host, and what pasta is given for all else. Then this process
+// becomes `lib/rootless`, which makes the namespaces, so that signals and exit codes are those of
+// one process.
 
 import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { type Config, isLoopback } from '../../config/index.ts';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { type Config, environmentWith, isLoopback } from '../../config/index.ts';
+import { openUdpSockets } from '../../dataplane/index.ts';
 
 /** What the host says of itself; tests give other answers. */
 export interface RootlessHost {
@@ -26,14 +31,31 @@ export interface RootlessHost {
   readonly sysctl: (name: string) => number | null;
 }
 
-/** The arguments of pasta: the ports of the gateway, and the port of a database on this host. */
-export function pastaOptions(config: Config): string[] {
+/** The program that this process becomes. */
+const LAUNCHER = fileURLToPath(new URL('../rootless', import.meta.url));
+
+/** Opens the UDP sockets and becomes the gateway; returns where that fails. */
+export async function becomeRootless(config: Config): Promise<number> {
+  const { dataplaneEngine: engine, dataplaneWorkers: workers, wireguardPort: listenPort } = config;
+  const sockets = await openUdpSockets({ engine, workers, listenPort });
+  // Node says that `execve` may change still.
+  process.removeAllListeners('warning');
+  const options = pastaOptions(config, sockets.length > 0);
+  process.execve?.('/bin/sh', ['sh', LAUNCHER, ...options], environmentWith(sockets));
+  throw new Error('this Node cannot become another program');
+}
+
+/**
+ * The arguments of pasta: the ports of the gateway, and the port of a database on this host.
+ * `hasSockets`: the UDP sockets of devices are open already.
+ */
+export function pastaOptions(config: Config, hasSockets: boolean): string[] {
   const { httpHost, httpPort, wireguardPort } = config;
   const address = addressOf(httpHost);
   const database = localDatabasePort(config);
   return [
     ['--tcp-ports', address === null ? `${httpPort}` : `${address}/${httpPort}`],
-    ['--udp-ports', `${wireguardPort}`],
+    ['--udp-ports', hasSockets ? 'none' : `${wireguardPort}`],
     // By default every port that is open on the host's loopback could be reached from inside.
     ['--tcp-ns', database === null ? 'none' : `${database}`],
     ['--udp-ns', 'none'],

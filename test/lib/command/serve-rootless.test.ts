@@ -1,4 +1,5 @@
-// What pasta is given for a gateway without root, and what is said where none can start.
+// What pasta is given for a gateway without root, and what is said where none can start. The start
+// itself is tested end to end (test/e2e/rootless.test.ts).
 
 import test from 'ava';
 import { type Config, parseConfig } from '../../../config/index.ts';
@@ -6,7 +7,7 @@ import {
   pastaOptions,
   rootlessFaults,
   type RootlessHost,
-} from '../../../lib/command/pasta-options.ts';
+} from '../../../lib/command/serve-rootless.ts';
 
 /** A database on a server needs one. */
 const KEY = Buffer.alloc(32, 1).toString('base64');
@@ -59,7 +60,9 @@ const options: [settings: Record<string, string>, words: string][] = [
 
 for (const [settings, words] of options)
   test(`${JSON.stringify(settings)}: ${words}`, async (t) => {
-    t.is(pastaOptions(configOf(settings)).join(' '), words);
+    t.is(pastaOptions(configOf(settings), false).join(' '), words);
+    const withSockets = words.replace(/--udp-ports \d+/, '--udp-ports none');
+    t.is(pastaOptions(configOf(settings), true).join(' '), withSockets);
     t.deepEqual(await rootlessFaults(configOf(settings), GOOD), []);
   });
 
