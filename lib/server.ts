@@ -37,8 +37,21 @@ import { Jobs } from './web/kit/jobs.ts';
 import { LiveStatus } from './web/parts/live-status.ts';
 import { Pages } from './web/kit/answers.ts';
 
+/** A server without its pages, and what adds them. */
+export interface ApiServer {
+  readonly server: Server;
+  readonly addPages: () => void;
+}
+
 /** Makes the server; it does not listen yet, and requests can be injected. */
 export function createServer(services: Services): Server {
+  const { server, addPages } = createApiServer(services);
+  addPages();
+  return server;
+}
+
+/** Makes the server as far as requests to the API need it: pages are two thirds of the work. */
+export function createApiServer(services: Services): ApiServer {
   const { config, database, log, counters } = services;
   const limits = { ...HTTP_LIMITS, ...services.httpLimits };
   const proxies = new TrustedProxies(config.trustedProxies, log);
@@ -96,6 +109,8 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: v0, options: api });
   const live = new LiveStatus({ ...services, unnamed }, recall);
   const web = { ...api, sessions, pages, live, jobs: new Jobs(log), outside };
-  void server.register({ plugin: webPages, options: web });
-  return server;
+  return {
+    server,
+    addPages: () => void server.register({ plugin: webPages, options: web }),
+  };
 }
