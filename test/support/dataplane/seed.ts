@@ -1,4 +1,5 @@
-// The seed of what is random in simulated worlds: the same in every run, unless SEED chooses one.
+// The seed of what is random in simulated worlds: the same in every run, unless SEED chooses one; and
+// how many random cases tests try.
 
 import process from 'node:process';
 
@@ -11,3 +12,13 @@ export const isSeedChosen = chosen !== undefined;
 export const SEED = Number(chosen ?? 1);
 
 if (!Number.isInteger(SEED)) throw new TypeError(`SEED is a whole number, not ${chosen}`);
+
+const isWhole = process.env['TRIES'] === 'all';
+
+/**
+ * How many random cases a test tries against its twin: in every run of the suite, some times as many
+ * as find the faults that were made on purpose to choose the number; with TRIES=all, all of them.
+ */
+export function tries(usual: number, all: number): number {
+  return isWhole ? all : usual;
+}
