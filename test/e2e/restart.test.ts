@@ -15,6 +15,7 @@ import {
   type Topology,
   Traffic,
 } from '../support/network/topology.ts';
+import { enginesOfRun } from '../support/gateway/engines.ts';
 import { enrol } from './people.ts';
 
 const INSPECTOR_PORT = 9_229;
@@ -139,7 +140,7 @@ async function diesAndServes(
   await postern.stop();
 }
 
-for (const engine of ['native', 'typescript'])
+for (const engine of enginesOfRun)
   test.serial(
     `${engine}: a worker that dies is started again, and its clients go on`,
     async (t) => {

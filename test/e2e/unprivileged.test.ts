@@ -12,12 +12,13 @@ import {
   TUNNEL4,
   TUNNEL6,
 } from '../support/network/topology.ts';
+import { enginesOfRun } from '../support/gateway/engines.ts';
 import { enrol } from './people.ts';
 
 /** Root's files can still be read, but none of root's capabilities is left. */
 const WITHOUT_RIGHTS = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'];
 
-for (const engine of ['native', 'typescript'])
+for (const engine of enginesOfRun)
   test.serial(`${engine}: without rights devices reach each other and the gateway`, async (t) => {
     t.timeout(120_000);
     const topology = await buildTopology('pu');

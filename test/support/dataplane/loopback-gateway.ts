@@ -11,14 +11,14 @@ import {
   type GatewayOptions,
 } from '../../../dataplane/index.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
+import { enginesOfRun } from '../gateway/engines.ts';
 import { addon } from './native.ts';
 import { address, counting, echoRequest } from './packets.ts';
 import { type Client, peer, randomBytes, seededRandom, WORKERS, World } from './simulation.ts';
 
 export const privateKey = counting(32, 11);
 export const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
-export const engines =
-  addon === null ? (['typescript'] as const) : (['typescript', 'native'] as const);
+export const engines = addon === null ? (['typescript'] as const) : enginesOfRun;
 
 export interface Bench {
   gateway: Gateway;

@@ -3,24 +3,35 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
-import { aloneWithWorkers, ofDataplane, withOneWorker } from './workers.ts';
+import { aloneWithWorkers, ofDataplane, withOneWorker, withOwnWorkers } from './workers.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
 test('files that drive gateways are found', (t) => {
-  for (const name of ['pipeline', 'gateway', 'memory/gateway', 'wireguard/receive', 'restarts'])
+  for (const name of ['pipeline', 'gateway', 'memory/gateway', 'path/inward', 'restarts'])
     t.true(ofDataplane.includes(`test/dataplane/${name}.test.ts`), name);
   t.false(ofDataplane.includes('test/dataplane/filter/compile.test.ts'));
 });
 
-test('each end-to-end test that is left out exists', (t) => {
-  for (const file of Object.keys(withOneWorker)) t.true(existsSync(resolve(ROOT, file)), file);
+test('each test that is left out exists', (t) => {
+  for (const file of Object.keys({ ...withOneWorker, ...withOwnWorkers }))
+    t.true(existsSync(resolve(ROOT, file)), file);
+});
+
+// Whoever takes the number of WORKERS takes it from these.
+test('files that say themselves how many workers there are do not ask for the number', (t) => {
+  const asking =
+    /\bWORKERS\b[^;]*simulation\.ts|loopback-gateway\.ts|memory\/scene\.ts|twoGateways\(/;
+  for (const file of Object.keys(withOwnWorkers)) {
+    const text = readFileSync(resolve(ROOT, file), 'utf8');
+    t.notRegex(text, asking, file);
+    if (/gatewayAndClients?\(/.test(text)) t.regex(text, /workers\b/, file);
+  }
 });
 
 test('of the files that want the machine for themselves, those with packets are known', (t) => {
   t.deepEqual(aloneWithWorkers, [
     'test/dataplane/worker-link.test.ts',
-    'test/e2e/first-start.test.ts',
     'test/e2e/limits.test.ts',
     'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',
