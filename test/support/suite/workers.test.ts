@@ -32,14 +32,13 @@ test('files that say themselves how many workers there are do not ask for the nu
 test('of the files that want the machine for themselves, those with packets are known', (t) => {
   t.deepEqual(aloneWithWorkers, [
     'test/dataplane/worker-link.test.ts',
-    'test/e2e/limits.test.ts',
     'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',
   ]);
 });
 
-test('each of the three kinds runs with two workers', (t) => {
+test('each of the four kinds runs with two workers', (t) => {
   const script = readFileSync(resolve(ROOT, 'test/all.sh'), 'utf8');
-  for (const phase of ['dataplane', 'e2e', 'alone'])
+  for (const phase of ['dataplane', 'e2e', 'limits', 'alone'])
     t.true(script.includes(`  several ${phase} 2`), phase);
 });
