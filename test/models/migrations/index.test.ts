@@ -57,17 +57,17 @@ for (const kind of databaseKinds()) {
     let steps = migrations.map((_, i) => i + 1);
     for (let write = 0; steps.length > 0; write += 1) {
       const place = await makePlace(t, kind);
+      const database = await openAt(t, place);
       const crashed: number[] = [];
       // What one crash left is repaired, so the next step finds what it always finds.
       for (const step of steps) {
         const known = migrations.slice(0, step);
         if (await crashBefore(await openAt(t, place), write, known)) crashed.push(step);
-        const database = await openAt(t, place);
         await migrate(database, { migrations: known });
         const where = `${known.at(-1)?.name}, after a crash before write ${write}`;
         t.deepEqual(await readSchema(database), after[step - 1], where);
-        await database.close();
       }
+      await database.close();
       crashes += crashed.length;
       steps = crashed;
     }
