@@ -24,7 +24,9 @@ import {
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
 
-const KILLS = length(14, 200, 'OPS_KILLS');
+const KILLS = length(7, 200, 'OPS_KILLS');
+/** So many writes each kill finds on their way: a start costs more than any number of them. */
+const WRITERS = 8;
 /** Writes that are answered before each kill, however slow the machine is. */
 const LOAD_WRITES_MIN = 6;
 /** The longest time that the load then goes on before the kill. */
@@ -139,7 +141,7 @@ async function killAgainAndAgain(
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
   const sink = await new Traffic(topology.lan, 'watch', PORT, LAN4).ready();
   const beacon = new Traffic(alice.client.host, 'beacon', PORT, 10, LAN4);
-  const ledger = new Ledger(postern, seed);
+  const ledger = new Ledger(postern, seed, WRITERS);
   await ledger.notice();
   const kills = { underLoad: 0, atStart: 4, inTraffic: 0 };
   for (let kill = 1; kill <= KILLS; kill += 1) {

@@ -280,13 +280,14 @@ export async function inspectDatabase(
       count('SELECT MIN(revision) AS n FROM changes'),
     ]);
     t.is(known, last - first + 1, 'revisions without a gap');
-    // Every user has an entry in the audit trail, written in the same transaction.
-    t.is(
-      await count(`SELECT COUNT(*) AS n FROM users WHERE id NOT IN
-        (SELECT record_id FROM audit_entries WHERE action = 'create')`),
-      0,
-      'users whose making is not in the trail',
-    );
+    // Every record has an entry in the audit trail, written in the same transaction.
+    for (const table of ['users', 'devices', 'rules'])
+      t.is(
+        await count(`SELECT COUNT(*) AS n FROM ${table} WHERE id NOT IN
+          (SELECT record_id FROM audit_entries WHERE action = 'create')`),
+        0,
+        `${table} whose making is not in the trail`,
+      );
     if (database.kind === 'sqlite') {
       const [row] = await database.sequelize.query<{ integrity_check: string }>(
         'PRAGMA integrity_check',
