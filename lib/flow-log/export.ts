@@ -91,6 +91,7 @@ export class FlowLogExport {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#looking;
+    this.#target.hurry();
     const before = this.#sumLost();
     let isClosed = false;
     const closed = closing.finally(() => (isClosed = true)).catch(() => undefined);

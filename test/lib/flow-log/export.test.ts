@@ -10,6 +10,8 @@ import { until } from '../../support/gateway/postern.ts';
 class Recorded implements FlowTarget {
   readonly taken: LoggedFlow[] = [];
   flushes = 0;
+  /** How many were taken before the stop; null: it has not begun. */
+  takenBefore: number | null = null;
   isClosed = false;
   unsent = 5;
 
@@ -19,6 +21,10 @@ class Recorded implements FlowTarget {
 
   flush(): void {
     this.flushes++;
+  }
+
+  hurry(): void {
+    this.takenBefore = this.taken.length;
   }
 
   async close(): Promise<void> {
@@ -50,6 +56,7 @@ test('what waits is reported, also at the end', async (t) => {
   t.deepEqual(warnings, []);
   t.is(target.taken.length, 4);
   t.true(target.isClosed && target.flushes >= 2);
+  t.is(target.takenBefore, 3);
   t.deepEqual(reporting.counts, {
     records: { opened: 1, ended: 2, refused: 1 },
     lost: { ring_full: 3, device_share: 4, unsent: 5 },

@@ -93,6 +93,20 @@ test('lines beyond the pace are counted and left out', (t) => {
   t.is(log.lines.length, 2_001);
 });
 
+test('what ends while the gateway stops is in the log, however much it is', (t) => {
+  const log = new Lines();
+  const target = new LogTarget(
+    log,
+    () => null,
+    () => 0,
+  );
+  for (let i = 0; i < 2_500; i++) target.take(loggedFlow());
+  target.hurry();
+  for (let i = 0; i < 8_000; i++) target.take(loggedFlow({ because: 'gateway_stopped' }));
+  t.is(log.lines.length, 10_000);
+  t.is(target.unsent, 500);
+});
+
 async function listen(
   t: ExecutionContext,
   type: 'udp4' | 'udp6',
