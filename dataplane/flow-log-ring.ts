@@ -38,7 +38,7 @@ const record = {
   destinationPort: 11,
   reason: 12,
   by: 13,
-  isSent: 14,
+  isAnswered: 14,
   /** Lengths of the three texts, a byte each. */
   texts: 15,
 } as const;
@@ -64,6 +64,8 @@ export interface LoggedFlow {
   /** Public keys of the devices; null: it is behind the TUN. */
   readonly opener: string | null;
   readonly target: string | null;
+  /** Whether the other side has sent something. */
+  readonly isAnswered: boolean;
   /** What decided; null for what was refused. */
   readonly by: (typeof deciders)[number] | null;
   readonly rule: string | null;
@@ -156,6 +158,7 @@ export class FlowLogWriter implements FlowSink, RefusalSink {
     words[word + record.destinationPort] = flows.get(flow, B_PORT);
     words[word + record.reason] = end.because;
     words[word + record.by] = end.by;
+    words[word + record.isAnswered] = end.isAnswered ? 1 : 0;
     counts.copy(flow, this.#counts, 0);
     const at = word >> 1;
     this.#times(at, this.#counts, 0);
@@ -186,7 +189,7 @@ export class FlowLogWriter implements FlowSink, RefusalSink {
     words[word + record.sourcePort] = -1;
     words[word + record.destinationPort] = from[at + PORT]!;
     words[word + record.reason] = from[at + REASON]!;
-    words[word + record.isSent] = isSent;
+    words[word + record.isAnswered] = 0;
     const floats = word >> 1;
     this.#times(floats, waiting, numbers + 2);
     this.#floats[floats + number.counts] = waiting[numbers]!;
@@ -301,6 +304,7 @@ export class FlowLogReader {
       destinationPort: portOf(protocol, words[word + record.destinationPort]!),
       opener: this.#text(text, first),
       target: this.#text(text + first, second),
+      isAnswered: words[word + record.isAnswered] === 1,
       by: event === 'refused' ? null : deciders[words[word + record.by]!]!,
       rule: this.#text(text + first + second, third),
       because: event === 'ended' ? endReasons[reason]! : null,

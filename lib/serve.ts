@@ -115,8 +115,12 @@ async function climb(
     timestampFloorMs: clockFloorMs,
   });
   const reporting = opening.then((gateway) => {
-    const deviceIdOf = (key: string): string | null => reconciler.lastDeviceIdOf(key);
-    return startFlowLog({ config, gateway, gatewayId: identity.id, deviceIdOf, log });
+    const named = {
+      gatewayId: identity.id,
+      deviceIdOf: (key: string) => reconciler.lastDeviceIdOf(key),
+      ownerIdOf: (key: string) => reconciler.lastOwnerIdOf(key),
+    };
+    return startFlowLog({ config, gateway, named, log });
   });
   reporting.catch(ignore);
   undo.push(() => closeGateway(opening, reporting));

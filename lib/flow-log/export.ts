@@ -7,7 +7,7 @@ import { type Config, flowCollectorOf } from '../../config/index.ts';
 import type { Gateway, LoggedFlow } from '../../dataplane/index.ts';
 import type { FlowLogCounts } from '../observe/gateway-state.ts';
 import type { Log } from '../process/log.ts';
-import type { FlowTarget } from './targets.ts';
+import type { FlowTarget, NamedInLines } from './targets.ts';
 
 /** How often the rings are looked at, and how often when the data plane stops. */
 const LOOK_MS = 100;
@@ -26,22 +26,21 @@ export const NOTHING_REPORTED: FlowLogCounts = {
 export interface FlowLogOptions {
   readonly config: Pick<Config, 'flowLog'>;
   readonly gateway: Pick<Gateway, 'flowLog'>;
-  readonly gatewayId: string;
-  /** The device that has a public key or had it lately. */
-  readonly deviceIdOf: (publicKey: string) => string | null;
+  /** What lines of the log name. */
+  readonly named: NamedInLines;
   readonly log: Log;
 }
 
 /** Begins to report; null where nothing is reported, and then nothing of it is loaded. */
 export async function startFlowLog(options: FlowLogOptions): Promise<FlowLogExport | null> {
-  const { config, gateway, gatewayId, deviceIdOf, log } = options;
+  const { config, gateway, named, log } = options;
   if (gateway.flowLog === null) return null;
   const { IpfixTarget, LogTarget } = await import('./targets.ts');
   const collector = flowCollectorOf(config.flowLog);
   const target =
     collector === null
-      ? new LogTarget(log, deviceIdOf)
-      : new IpfixTarget(collector, gatewayId, log);
+      ? new LogTarget(log, named)
+      : new IpfixTarget(collector, named.gatewayId, log);
   const reporting = new FlowLogExport(gateway.flowLog, target, log);
   reporting.start();
   return reporting;

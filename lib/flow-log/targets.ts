@@ -31,23 +31,27 @@ export interface FlowTarget {
 /** Lines in a second at most, until the stop: each takes some 20 us of the main thread. */
 const LINES_PER_SECOND = 2_000;
 
+/** What lines name beside what the data plane knows. */
+export interface NamedInLines {
+  readonly gatewayId: string;
+  /** The device that has a public key or had it lately, and its owner; null: there is none. */
+  readonly deviceIdOf: (publicKey: string) => string | null;
+  readonly ownerIdOf: (publicKey: string) => string | null;
+}
+
 /** Writes lines to the log. */
 export class LogTarget implements FlowTarget {
   readonly #log: Log;
-  readonly #deviceIdOf: (publicKey: string) => string | null;
+  readonly #named: NamedInLines;
   readonly #now: () => number;
   #second = 0;
   #lines = 0;
   #hasPace = true;
   unsent = 0;
 
-  constructor(
-    log: Log,
-    deviceIdOf: (publicKey: string) => string | null,
-    now: () => number = () => performance.now(),
-  ) {
+  constructor(log: Log, named: NamedInLines, now: () => number = () => performance.now()) {
     this.#log = log;
-    this.#deviceIdOf = deviceIdOf;
+    this.#named = named;
     this.#now = now;
   }
 
@@ -60,46 +64,23 @@ export class LogTarget implements FlowTarget {
   }
 
   #fieldsOf(flow: LoggedFlow): object {
-    const { event, opener, target, source, destination, version, protocol } = flow;
-    const idOf = (key: string | null): string | null =>
-      key === null ? null : this.#deviceIdOf(key);
-    const time = (ms: number): string => showTime(new Date(ms));
-    const isReadable = version !== 0;
-    const ends = {
+    const { gatewayId } = this.#named;
+    const own = flow.event === 'refused' ? ofRefusal(flow) : ofFlow(flow);
+    return { ...this.#endsOf(flow), ...own, gateway_id: gatewayId };
+  }
+
+  #endsOf({ opener, target, source, destination, ...flow }: LoggedFlow): object {
+    const { deviceIdOf, ownerIdOf } = this.#named;
+    const isReadable = flow.version !== 0;
+    return {
       source: isReadable ? formatAddress(source) : null,
-      source_device_id: idOf(opener),
+      source_device_id: opener === null ? null : deviceIdOf(opener),
+      source_user_id: opener === null ? null : ownerIdOf(opener),
       destination: isReadable ? formatAddress(destination) : null,
       port: flow.destinationPort,
-      destination_device_id: idOf(target),
-      protocol: isReadable ? protocolName(protocol) : null,
-    };
-    if (event === 'refused')
-      return {
-        ...ends,
-        reason: flow.reason,
-        rule_id: flow.rule,
-        packets: flow.sentPackets,
-        bytes: flow.sentBytes,
-        first_at: time(flow.openedMs),
-        last_at: time(flow.latestMs),
-      };
-    const opened = {
-      ...ends,
-      source_port: flow.sourcePort,
-      decided_by: flow.by,
-      rule_id: flow.rule,
-      opened_at: time(flow.openedMs),
-    };
-    if (event === 'opened') return opened;
-    return {
-      ...opened,
-      sent_packets: flow.sentPackets,
-      sent_bytes: flow.sentBytes,
-      reply_packets: flow.replyPackets,
-      reply_bytes: flow.replyBytes,
-      last_seen_at: time(flow.latestMs),
-      ended_at: time(flow.atMs),
-      ended_because: flow.because,
+      destination_device_id: target === null ? null : deviceIdOf(target),
+      destination_user_id: target === null ? null : ownerIdOf(target),
+      protocol: isReadable ? protocolName(flow.protocol) : null,
     };
   }
 
@@ -111,6 +92,42 @@ export class LogTarget implements FlowTarget {
   }
 
   async close(): Promise<void> {}
+}
+
+function ofRefusal(flow: LoggedFlow): object {
+  return {
+    reason: flow.reason,
+    rule_id: flow.rule,
+    packets: flow.sentPackets,
+    bytes: flow.sentBytes,
+    first_at: timeOf(flow.openedMs),
+    last_at: timeOf(flow.latestMs),
+  };
+}
+
+function ofFlow(flow: LoggedFlow): object {
+  const opened = {
+    source_port: flow.sourcePort,
+    decided_by: flow.by,
+    rule_id: flow.rule,
+    opened_at: timeOf(flow.openedMs),
+  };
+  if (flow.event === 'opened') return opened;
+  return {
+    ...opened,
+    answered: flow.isAnswered,
+    sent_packets: flow.sentPackets,
+    sent_bytes: flow.sentBytes,
+    reply_packets: flow.replyPackets,
+    reply_bytes: flow.replyBytes,
+    last_seen_at: timeOf(flow.latestMs),
+    ended_at: timeOf(flow.atMs),
+    ended_because: flow.because,
+  };
+}
+
+function timeOf(ms: number): string {
+  return showTime(new Date(ms));
 }
 
 // ---- a collector -----------------------------------------------------------------------------

@@ -72,6 +72,7 @@ test('a flow is there when it opens and when it ends, with all that is known', (
     destinationPort: 53,
     opener: '0',
     target: null,
+    isAnswered: false,
     by: 'default',
     rule: null,
     because: null,
@@ -93,6 +94,7 @@ test('a flow is there when it opens and when it ends, with all that is known', (
       ...opened,
       event: 'ended',
       because: 'idle',
+      isAnswered: true,
       atMs: 190_000 + WALL,
       sentPackets: 1,
       sentBytes: ask.length,
@@ -351,6 +353,7 @@ test('refused packets say of which device they are, and how many', (t) => {
     latestMs: 4_500,
     sentPackets: 3,
     sentBytes: 180,
+    isAnswered: false,
     replyPackets: 0,
   });
   t.like(received, { opener: null, target: 'key 7' });

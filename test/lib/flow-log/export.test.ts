@@ -97,7 +97,8 @@ test('what is written while the data plane closes is reported, more than a ring 
 
 test('where nothing is wanted, nothing is started', async (t) => {
   const { log } = { log: { debug() {}, info() {}, warn() {}, error() {} } };
-  const options = { gatewayId: 'g', deviceIdOf: () => null, log };
+  const named = { gatewayId: 'g', deviceIdOf: () => null, ownerIdOf: () => null };
+  const options = { named, log };
   const nothing = { config: { flowLog: 'off' }, gateway: { flowLog: null } };
   t.is(await startFlowLog({ ...nothing, ...options }), null);
 });

@@ -4,7 +4,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
-import { IpfixTarget, LogTarget } from '../../../lib/flow-log/targets.ts';
+import { IpfixTarget, LogTarget, type NamedInLines } from '../../../lib/flow-log/targets.ts';
 import { IpfixDecoder, type ReadMessage } from '../../support/observe/decode-ipfix.ts';
 import { loggedFlow } from '../../support/observe/logged-flows.ts';
 import { until } from '../../support/gateway/postern.ts';
@@ -22,17 +22,26 @@ class Lines {
   readonly error = this.#add('error');
 }
 
-test('a line says all of a flow, by ids of devices', (t) => {
+const named: NamedInLines = {
+  gatewayId: 'gateway-1',
+  deviceIdOf: (key) => (key === 'a key' ? 'device-1' : null),
+  ownerIdOf: (key) => (key === 'a key' ? 'user-1' : null),
+};
+
+test('a line says all of a flow, by ids of devices and users', (t) => {
   const log = new Lines();
-  const target = new LogTarget(log, (key) => (key === 'a key' ? 'device-1' : null));
+  const target = new LogTarget(log, named);
   target.take(loggedFlow());
   const ends = {
     source: '100.64.0.2',
     source_device_id: 'device-1',
+    source_user_id: 'user-1',
     destination: '10.0.0.5',
     port: 443,
     destination_device_id: null,
+    destination_user_id: null,
     protocol: 'tcp',
+    gateway_id: 'gateway-1',
   };
   const opened = {
     ...ends,
@@ -45,6 +54,7 @@ test('a line says all of a flow, by ids of devices', (t) => {
     'info',
     {
       ...opened,
+      answered: true,
       sent_packets: 12,
       sent_bytes: 1_800,
       reply_packets: 20,
@@ -80,11 +90,7 @@ test('a line says all of a flow, by ids of devices', (t) => {
 test('lines beyond the pace are counted and left out', (t) => {
   const log = new Lines();
   let now = 0;
-  const target = new LogTarget(
-    log,
-    () => null,
-    () => now,
-  );
+  const target = new LogTarget(log, named, () => now);
   for (let i = 0; i < 2_500; i++) target.take(loggedFlow());
   t.is(log.lines.length, 2_000);
   t.is(target.unsent, 500);
@@ -95,11 +101,7 @@ test('lines beyond the pace are counted and left out', (t) => {
 
 test('what ends while the gateway stops is in the log, however much it is', (t) => {
   const log = new Lines();
-  const target = new LogTarget(
-    log,
-    () => null,
-    () => 0,
-  );
+  const target = new LogTarget(log, named, () => 0);
   for (let i = 0; i < 2_500; i++) target.take(loggedFlow());
   target.hurry();
   for (let i = 0; i < 8_000; i++) target.take(loggedFlow({ because: 'gateway_stopped' }));

@@ -14,6 +14,7 @@ export function loggedFlow(fields: Partial<LoggedFlow> = {}): LoggedFlow {
     destinationPort: 443,
     opener: 'a key',
     target: null,
+    isAnswered: true,
     by: 'rule',
     rule: 'a rule',
     because: 'finished',
