@@ -14,12 +14,14 @@ const HINTS: Hints = {
   size: 'bytes of the packet with its headers, up to 65535',
 };
 
+/** What is asked about where no protocol is named. */
+const PING = 'icmp';
+
 /** Explains what becomes of a packet between a device and an address, or two devices. */
-export async function explainPacket(
-  gateway: LocalGateway,
-  { operands, options: { source, size } }: Command,
-): Promise<Outcome> {
-  const [sender = '', destination = '', service = 'icmp'] = operands;
+export async function explainPacket(gateway: LocalGateway, command: Command): Promise<Outcome> {
+  const { operands, options } = command;
+  const { source, size } = options;
+  const [sender = '', destination = '', service = PING] = operands;
   const explain = {
     ...(await senderOf(gateway, sender, source)),
     destination: await destinationOf(gateway, destination),
@@ -29,7 +31,18 @@ export async function explainPacket(
   };
   const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
   const { data } = answer as { data: Answer };
-  return { text: textOf(data), data };
+  return { text: `${askedIn(command)}\n${textOf(data)}`, data };
+}
+
+/** The question, as it was typed and understood. */
+function askedIn({ operands, options: { source, size } }: Command): string {
+  const [sender = '', destination = '', service = null] = operands;
+  const from = source === undefined ? sender : `${source} behind ${sender}`;
+  const why = service === null ? ', because no protocol was named' : '';
+  const protocol = (service ?? PING).toLowerCase();
+  const what = protocol === PING ? `${protocol} (a ping${why})` : protocol;
+  const bytes = size === undefined ? '' : `, ${size} bytes`;
+  return `asked: from ${from} to ${destination}, ${what}${bytes}`;
 }
 
 /** An address that no device has is that of a host behind the gateway, which has none behind it. */

@@ -211,7 +211,7 @@ async function judgeHost(scene: Scene): Promise<void> {
   );
   t.false(await canPing(topology.alice, LAN4, 2));
   const text = await runHere(postern, ['explain', scene.alice.device.id, LAN4]);
-  t.regex(text, /^accept: It passes\./, 'the gateway lets it pass');
+  t.regex(text, /^accept: It passes\./m, 'the gateway lets it pass');
   t.regex(text, /^host: forwarding IPv4: .*ip_forward=1/m);
   t.regex(text, /^host: foreign rules: the chain inet strict forward .* drops/m);
   await gateway.run('sysctl', '-qw', 'net.ipv4.ip_forward=1');

@@ -16,7 +16,7 @@ test('a device is named by id, address or name, and the answer lists every gate'
   for (const word of ['laptop', '100.64.9.9', device.id, device.id.toUpperCase()]) {
     const outcome = await run('explain', word, '192.0.2.1', 'tcp/443');
     t.like(outcome?.data, { verdict: 'accept', gateway_id: GATEWAY, reason: null }, word);
-    t.regex(String(outcome?.text), /^accept: It passes\./);
+    t.regex(String(outcome?.text), /^accept: It passes\./m);
     t.regex(String(outcome?.text), /^ok {2}device_on +The device is switched on\.$/m);
   }
 });
@@ -32,6 +32,27 @@ test('without a protocol a ping is meant; an address of nobody is a host that se
     ['192.0.2.1', '100.64.9.9', 'udp/53'],
   ])
     t.like((await run('explain', ...words))?.data, { verdict: 'accept' }, words.join(' '));
+});
+
+test('the first line says what was asked', async (t) => {
+  const { database, run } = await openLocally(t, { explaining });
+  const user = await addUser(database);
+  const fields = { name: 'laptop', ipv4: '100.64.9.9', routes: ['192.168.7.0/24'] };
+  await addDevice(database, user.id, fields);
+  const table: [words: string[], line: string][] = [
+    [
+      ['laptop', '192.0.2.1'],
+      'asked: from laptop to 192.0.2.1, icmp (a ping, because no protocol was named)',
+    ],
+    [['laptop', '192.0.2.1', 'ICMP'], 'asked: from laptop to 192.0.2.1, icmp (a ping)'],
+    [['192.0.2.1', 'laptop', 'udp/53'], 'asked: from 192.0.2.1 to laptop, udp/53'],
+    [
+      ['laptop', '192.0.2.1', 'tcp/443', '--source', '192.168.7.4', '--size', '1400'],
+      'asked: from 192.168.7.4 behind laptop to 192.0.2.1, tcp/443, 1400 bytes',
+    ],
+  ];
+  for (const [words, line] of table)
+    t.is((await run('explain', ...words))?.text.split('\n')[0], line);
 });
 
 test('the size of the packet is asked with it', async (t) => {
