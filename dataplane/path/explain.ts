@@ -30,6 +30,9 @@ export interface ExplainedDecision extends Omit<Decision, 'opener'> {
   readonly opener: string | null;
 }
 
+/** The ends of a packet that may have no session. */
+export const waitedEnds = ['sender', 'receiver'] as const;
+
 /** What would become of a packet. */
 export interface Explanation {
   /** Why it would be refused; `none`: it would pass. */
@@ -38,6 +41,8 @@ export interface Explanation {
   readonly place: 'nowhere' | 'tun' | 'device' | 'sender';
   /** Public key of the device that it is for; null: it is for none. */
   readonly to: string | null;
+  /** The devices without a session, for which a packet that is not refused has to wait. */
+  readonly waitsFor: readonly (typeof waitedEnds)[number][];
   /** Null where the packet was refused before its flow and the rules were asked. */
   readonly decision: ExplainedDecision | null;
   /** The worker that judges it too, because the device is there; null: none. */
@@ -50,7 +55,7 @@ export interface ExplainedBy {
   readonly outward: OutwardJudge;
   readonly tracker: Pick<Tracker, 'decisionOn'>;
   readonly tunnel: Pick<Tunnel, 'known' | 'atSlot'>;
-  readonly sender: Pick<Sender, 'refusalOf'>;
+  readonly sender: Pick<Sender, 'refusalOf' | 'hasToWait'>;
 }
 
 /**
@@ -69,7 +74,8 @@ export async function explainAmong(
   if (second === null) return null;
   // Where the rules of the second one do not refuse it, those of the first one have let it pass.
   const isByRules = second.reason === 'rule_drop' || second.reason === 'default_drop';
-  return { ...second, decision: (isByRules ? second : first).decision };
+  const waitsFor = second.reason === 'none' ? [...first.waitsFor, ...second.waitsFor] : [];
+  return { ...second, waitsFor, decision: (isByRules ? second : first).decision };
 }
 
 /** A packet as a TUN gives it, behind a header; zeros say that it is no super-packet. */
@@ -99,16 +105,17 @@ export class Explainer {
     const verdict = new Verdict();
     if (from === null) {
       outward.judge(asFromTun(packet), VIRTIO_HEADER_BYTES, packet.byteLength, false, verdict);
-      return verdict.place === TO_WORKER ? null : this.#explanation(verdict, now);
+      return verdict.place === TO_WORKER ? null : this.#explanation(verdict, null, now);
     }
     const peer = tunnel.known(from);
     if (peer === undefined || peer.isHere === isHanded) return null;
     if (isHanded) inward.judgeHanded(view, 0, packet.byteLength, peer, verdict);
     else inward.judge(view, 0, packet.byteLength, peer, verdict);
-    return this.#explanation(verdict, now);
+    return this.#explanation(verdict, isHanded ? null : peer, now);
   }
 
-  #explanation(verdict: Verdict, now: number): Explanation {
+  /** `from`: the device of this worker that sends the packet; null: none does. */
+  #explanation(verdict: Verdict, from: KnownPeer | null, now: number): Explanation {
     const { place, to } = verdict;
     const reason = this.#reason(verdict, now);
     const passes = reason === reasons.none;
@@ -116,6 +123,7 @@ export class Explainer {
       reason: reasonNames[reason]!,
       place: passes ? (PLACES[place as keyof typeof PLACES] ?? 'nowhere') : 'nowhere',
       to: to?.id ?? null,
+      waitsFor: passes ? this.#waitsFor(verdict, from, now) : [],
       decision: this.#decision(verdict),
       next: passes && to !== null && !to.isHere ? to.worker : null,
     };
@@ -125,6 +133,14 @@ export class Explainer {
   #reason({ reason, place, to }: Verdict, now: number): number {
     if (reason !== reasons.none || place !== TO_PEER || to === null || !isOwn(to)) return reason;
     return this.#parts.sender.refusalOf(to, now);
+  }
+
+  #waitsFor({ place, to }: Verdict, from: KnownPeer | null, now: number): Explanation['waitsFor'] {
+    // What a device sends comes by its current keypair, or by an older one beside it.
+    const isCut = from !== null && isOwn(from) && (from.current?.isExpired(now) ?? true);
+    const isLast = place === TO_PEER && to !== null && isOwn(to);
+    const isStaged = isLast && this.#parts.sender.hasToWait(to, now);
+    return waitedEnds.filter((end) => (end === 'sender' ? isCut : isStaged));
   }
 
   #decision({ wasFiltered, flow }: Verdict): ExplainedDecision | null {

@@ -72,11 +72,16 @@ export class Sender {
 
   /** Why a packet for a peer is refused; reasons.none: it is sent, or staged until it can be. */
   refusalOf(peer: Peer, now: number): number {
-    if (peer.current?.canSend(now) === true) return reasons.none;
+    if (!this.hasToWait(peer, now)) return reasons.none;
     // A peer with a next keypair has our response; its first packet will show its endpoint.
     if (peer.next !== null || hasEndpoint(this.#tunnel.engine.endpoints, peer.endpointSlot))
       return reasons.none;
     return peer.isElsewhere ? reasons.peer_elsewhere : reasons.peer_no_endpoint;
+  }
+
+  /** Whether a packet for a peer, if it is not refused, is staged: it has no session. */
+  hasToWait(peer: Peer, now: number): boolean {
+    return peer.current?.canSend(now) !== true;
   }
 
   /** Renews an old keypair; only its initiator does so, when it sends (6.2). */

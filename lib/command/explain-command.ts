@@ -73,7 +73,7 @@ function numberOf(word: string): number | string {
   return /^\d+$/.test(word) ? Number(word) : word;
 }
 
-const MARKS = { passed: 'ok', refused: 'NO', not_reached: '' } as const;
+const MARKS = { passed: 'ok', waits: '..', refused: 'NO', not_reached: '' } as const;
 
 function textOf(answer: Answer): string {
   const { verdict, text, advice, rule_id: rule, staged_rule_id: staged } = answer;

@@ -32,6 +32,7 @@ import {
   gates,
   isOwn,
   ownReasons,
+  waits,
 } from './gates.ts';
 import type { AskedPacket } from './question.ts';
 
@@ -62,7 +63,7 @@ export interface HostSeen {
 /** One gate, and what became of the packet there. */
 export interface ShownGate {
   readonly code: GateName;
-  readonly outcome: 'passed' | 'refused' | 'not_reached';
+  readonly outcome: 'passed' | 'waits' | 'refused' | 'not_reached';
   readonly text: string;
 }
 
@@ -70,6 +71,8 @@ export interface ShownGate {
 export interface Answer {
   readonly verdict: 'accept' | 'drop';
   readonly reason: ExplainedReason | null;
+  /** The devices without a session, for which it has to wait; none where it is dropped. */
+  readonly waits_for: Explanation['waitsFor'];
   /** The rule that decided; null: none did. */
   readonly rule_id: string | null;
   /** The staged rule that would decide if all were enforced, and how; null: none would. */
@@ -77,7 +80,7 @@ export interface Answer {
   readonly staged_verdict: 'accept' | 'drop' | null;
   /** One or two sentences for people. */
   readonly text: string;
-  /** What to look at first where it is dropped. */
+  /** What to look at first where it is dropped or has to wait. */
   readonly advice: string | null;
   /** What it does to a flow; null: it was dropped before flows were asked. */
   readonly flow: 'none' | 'opens' | 'continues' | null;
@@ -108,19 +111,21 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
   const rules = isNew ? await matchingRules(from.database, asked) : [];
   const [row] = await readDevices(from.database, { ids: [device.id] });
   const staged = await stagedIn(from.database, found);
-  const text = reason === null ? `It passes. ${admissionOf(found)}` : wordsOf(reason);
+  const waitsFor = reason === null ? (found?.waitsFor ?? []) : [];
+  const text = reason === null ? passingWords(found, waitsFor) : wordsOf(reason);
   return {
     verdict: reason === null ? 'accept' : 'drop',
     reason,
+    waits_for: waitsFor,
     rule_id: ruleId,
     staged_rule_id: staged?.id ?? null,
     staged_verdict: staged?.action ?? null,
     text: staged === null ? text : `${text} A staged rule would ${staged.action} it.`,
-    advice: reason === null ? null : adviceOn(reason),
+    advice: reason === null ? adviceOnWait(waitsFor) : adviceOn(reason),
     flow: decision?.flow ?? null,
     opener_id: openerOf(from.gateway, found),
     latest_handshake: showTimeOrNull(row?.latest_handshake ?? null),
-    gates: gatesOf(reason, found),
+    gates: gatesOf(reason, found, waitsFor),
     shadowed: rules.filter((id) => id !== ruleId),
     host: reason === null ? await hostFindings(from, asked, found) : [],
     gateway_id: from.gateway.id,
@@ -161,11 +166,17 @@ function refusalIn({ reason }: Explanation): ExplainedReason | null {
 
 // ---- gates ---------------------------------------------------------------------------------
 
-function gatesOf(reason: ExplainedReason | null, found: Explanation | null): ShownGate[] {
+function gatesOf(
+  reason: ExplainedReason | null,
+  found: Explanation | null,
+  waitsFor: Answer['waits_for'],
+): ShownGate[] {
   const last = reason === null ? gateNames.length : gateNames.indexOf(gateOf(reason));
   return gateNames.map((code, at) => {
     if (at > last) return { code, outcome: 'not_reached', text: gates[code] };
     if (at === last && reason !== null) return { code, outcome: 'refused', text: wordsOf(reason) };
+    const waited = waitsFor.find((end) => waits[end].gate === code);
+    if (waited !== undefined) return { code, outcome: 'waits', text: waits[waited].text };
     const text = code === 'rules' ? admissionOf(found) : gates[code];
     return { code, outcome: 'passed', text };
   });
@@ -175,6 +186,17 @@ function gatesOf(reason: ExplainedReason | null, found: Explanation | null): Sho
 
 function wordsOf(reason: ExplainedReason): string {
   return isOwn(reason) ? ownReasons[reason] : reasonInWords(reason);
+}
+
+/** Of a packet that nothing refuses. */
+function passingWords(found: Explanation | null, waitsFor: Answer['waits_for']): string {
+  if (waitsFor.length === 0) return `It passes. ${admissionOf(found)}`;
+  const waited = waitsFor.map((end) => waits[end].text);
+  return ['Nothing refuses it.', admissionOf(found), ...waited].join(' ');
+}
+
+function adviceOnWait([first]: Answer['waits_for']): string | null {
+  return first === undefined ? null : waits[first].advice;
 }
 
 /** What let a packet pass the rules. */

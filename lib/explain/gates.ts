@@ -37,6 +37,21 @@ export const ownReasons = {
     'This gateway does not serve the device at the moment: its row cannot be obeyed, or the data plane has not got it yet.',
 } as const;
 
+/** The devices for which a packet may have to wait: at which gate, in words, and what to do. */
+export const waits = {
+  sender: {
+    gate: 'served',
+    text: 'The device that sends it has no session with this gateway: it must connect first.',
+    advice: 'Let the sender connect; if it cannot, its page and “postern diagnose” say why.',
+  },
+  receiver: {
+    gate: 'receiver',
+    text: 'The device that it is for has no session with this gateway: the packet waits for a handshake, and is dropped if none comes within 180 s.',
+    advice:
+      'If the device does not connect, its page and “postern diagnose” say why. Or it is offline.',
+  },
+} as const satisfies Readonly<Record<string, { gate: GateName; text: string; advice: string }>>;
+
 /** Why a gate refuses. */
 export type ExplainedReason = keyof typeof ownReasons | Exclude<ReasonName, 'none'>;
 

@@ -17,9 +17,18 @@ export const explanationFields = resource({
   reason: answered(
     text('Why it is dropped; null: it is not. The names are those of metrics.'),
   ).allow(null),
+  waits_for: mark(
+    joi
+      .array()
+      .items(joi.string().valid('sender', 'receiver'))
+      .description(
+        'The devices without a session with this gateway, for which the packet has to wait. Empty where it is dropped.',
+      ),
+    { readOnly: true },
+  ),
   rule_id: recordId('The rule that decided; null: none did, or it is not known.').allow(null),
   text: answered(text('The same in words.')),
-  advice: answered(text('What to look at first where it is dropped.')).allow(null),
+  advice: answered(text('What to look at first where it is dropped or has to wait.')).allow(null),
   flow: answered(
     choice(
       'What the packet does to a flow; null: it is dropped before.',
@@ -46,7 +55,13 @@ export const explanationFields = resource({
         resource({
           code: answered(choice('The gate.', ...gateNames)),
           outcome: answered(
-            choice('What became of the packet there.', 'passed', 'refused', 'not_reached'),
+            choice(
+              'What becomes of the packet there; `waits`: a device at its end has no session.',
+              'passed',
+              'waits',
+              'refused',
+              'not_reached',
+            ),
           ),
           text: answered(text('What the gate asks, or why it refuses.')),
         }),

@@ -140,6 +140,8 @@ async function answerView(database: Database, answer: Answer): Promise<object> {
   const staged = rules.find(({ id }) => id === answer.staged_rule_id);
   return {
     passes: verdict === 'accept',
+    title: titleOf(answer),
+    badge: badgeOf(answer),
     text,
     advice,
     reason,
@@ -150,7 +152,24 @@ async function answerView(database: Database, answer: Answer): Promise<object> {
     host: answer.host,
     gates: gates
       .filter(({ outcome }) => outcome !== 'not_reached')
-      .map((gate) => ({ text: gate.text, hasPassed: gate.outcome === 'passed' })),
+      .map((gate) => ({ text: gate.text, ...GATE_BADGES[gate.outcome] })),
     notReached: gates.filter(({ outcome }) => outcome === 'not_reached').length,
   };
+}
+
+const GATE_BADGES = {
+  passed: { badge: 'good', word: 'Passed' },
+  waits: { badge: 'warning', word: 'Waits' },
+  refused: { badge: 'bad', word: 'Refused' },
+  not_reached: { badge: '', word: '' },
+} as const;
+
+function titleOf({ verdict, waits_for: waitsFor }: Answer): string {
+  if (verdict === 'drop') return 'It does not pass';
+  return waitsFor.length === 0 ? 'It passes' : 'It has to wait';
+}
+
+function badgeOf({ verdict, waits_for: waitsFor }: Answer): string {
+  if (verdict === 'drop') return 'bad';
+  return waitsFor.length === 0 ? 'good' : 'warning';
 }

@@ -23,6 +23,8 @@ const WORKERS = [1, 2, 5];
 const COMPARED_EVERY = 60;
 /** A session is over after 180 s; nobody hears of the gateway meanwhile. */
 const SESSION_OVER_MS = 200_000;
+/** A packet of a device takes 5 ms to the gateway; a handshake with another one takes 10 more. */
+const AT_ONCE_MS = 9;
 const MTUS = [1_280, 1_300, 1_420];
 
 /** A packet, and who sends it: a device, or a host. */
@@ -116,6 +118,15 @@ function growth(
   return Object.fromEntries(grown.filter(([, n]) => n !== 0));
 }
 
+/** Whether the gateway sends a packet to a device without a handshake before. */
+function isSentAtOnce({ world, gateway, clients }: Scene, key: string, sinceMs: number): boolean {
+  const { endpoint } = clients.find((client) => client.key === key)!;
+  const data = world.sent(4, gateway).filter(({ to }) => to.port === endpoint.port);
+  return data.some(
+    ({ at, bytes }) => at >= sinceMs && at <= sinceMs + AT_ONCE_MS && bytes.length > 32,
+  );
+}
+
 function questionOf(scene: Scene, { from, bytes }: Asked): Question {
   return { from: from === 'tun' ? null : scene.clients[from]!.key, packet: bytes };
 }
@@ -130,6 +141,7 @@ async function judge(
   scene.arrivals();
   const before = scene.counts();
   const explanation = await scene.gateway.explain(questionOf(scene, { from, bytes }));
+  const sentMs = scene.world.now;
   if (from === 'tun') scene.gateway.send(bytes);
   else scene.clients[from]!.send(bytes);
   scene.world.run(100);
@@ -141,7 +153,7 @@ async function judge(
     t.deepEqual([hits, places], [[], []], where);
     return null;
   }
-  const { reason, decision, place, to } = explanation;
+  const { reason, decision, place, to, waitsFor } = explanation;
   t.deepEqual(drops, reason === 'none' ? {} : { [reason]: 1 }, where);
   // An answer of the gateway comes back to the sender, an error about a packet too.
   const isAnswered = place === 'sender' || reason === 'packet_too_big';
@@ -159,6 +171,8 @@ async function judge(
       where,
     );
   }
+  const isStaged = place === 'device' && !isSentAtOnce(scene, to!, sentMs);
+  t.deepEqual(waitsFor, isStaged ? ['receiver'] : [], where);
   // Where rules of both ends were asked, the one that decided is not known.
   if (decision === null || (decision.by === 'rule' && decision.rule === null)) return explanation;
   const wanted = decision.rule === null ? [] : [decision.rule];
@@ -209,11 +223,13 @@ test('in any world, what is explained is what becomes of the packet', async (t) 
     const explanation = await judge(t, scene, asked, where);
     const name = explanation === null ? 'not_served' : explanation.reason;
     met[name] = (met[name] ?? 0) + 1;
+    if (explanation?.waitsFor.length === 1) met['waits'] = (met['waits'] ?? 0) + 1;
     for (const { engine } of scene.gateway.workers) engine.close();
   }
   t.log(met);
   for (const reason of [
     'none',
+    'waits',
     'not_served',
     'rule_drop',
     'default_drop',

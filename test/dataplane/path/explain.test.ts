@@ -118,6 +118,7 @@ test('an explanation says who opened the flow, and which rule decided', async (t
     reason: 'none',
     place: 'tun',
     to: null,
+    waitsFor: [],
     decision: { by: 'rule', rule: '0', staged: null, flow: 'opens', opener: alice! },
     next: null,
   });
@@ -133,6 +134,7 @@ test('an explanation says who opened the flow, and which rule decided', async (t
     reason: 'none',
     place: 'device',
     to: alice!,
+    waitsFor: [],
     decision: { by: 'default', rule: null, staged: null, flow: 'continues', opener: alice! },
     next: null,
   });
@@ -141,11 +143,42 @@ test('an explanation says who opened the flow, and which rule decided', async (t
   t.is(await ask(alice!, forth('192.0.2.1')), null, 'a device that is not served');
 });
 
+for (const workers of [1, 2, 5])
+  test(`${workers} workers: a packet waits for an end that has no session`, async (t) => {
+    const scene = new Scene(workers, 1);
+    const [alice, bob] = scene.clients.map(({ key }) => key);
+    const [ofAlice, ofBob] = peerAddresses[4] as [string, string];
+    const waitsFor = async (from: string | null, source: string, destination: string) =>
+      (await scene.gateway.explain({ from, packet: udp({ source, destination }) }))?.waitsFor;
+    const table = async (): Promise<unknown[]> => [
+      await waitsFor(alice!, ofAlice, '192.0.2.1'),
+      await waitsFor(alice!, ofAlice, ofBob),
+      await waitsFor(bob!, ofBob, ofAlice),
+      await waitsFor(null, '192.0.2.1', ofAlice),
+    ];
+    t.deepEqual(await table(), [[], [], [], []]);
+    // Nobody hears of the gateway until the sessions are over; then bob connects again.
+    scene.world.loses = () => true;
+    scene.world.run(200_000);
+    t.deepEqual(await table(), [
+      ['sender'],
+      ['sender', 'receiver'],
+      ['sender', 'receiver'],
+      ['receiver'],
+    ]);
+    scene.world.loses = () => false;
+    scene.connect(1);
+    t.deepEqual(await table(), [['sender'], ['sender'], ['receiver'], ['receiver']]);
+    scene.take({ type: 'default', action: 'drop' });
+    t.deepEqual(await table(), [[], [], [], ['receiver']], 'what is dropped waits for nobody');
+  });
+
 test('of two workers, the decision is that of the one whose rules decided', async (t) => {
   const at = (fields: Partial<Explanation>): Explanation => ({
     reason: 'none',
     place: 'device',
     to: 'bob',
+    waitsFor: [],
     decision: null,
     next: null,
     ...fields,

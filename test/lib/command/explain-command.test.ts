@@ -3,7 +3,7 @@
 import test from 'ava';
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
-import { fakeExplaining } from '../../support/observe/fake-gateway.ts';
+import { fakeExplaining, passing } from '../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 
@@ -53,6 +53,17 @@ test('the first line says what was asked', async (t) => {
   ];
   for (const [words, line] of table)
     t.is((await run('explain', ...words))?.text.split('\n')[0], line);
+});
+
+test('a gate at which the packet waits is marked', async (t) => {
+  const { database, run } = await openLocally(t, {
+    explaining: fakeExplaining(async () => ({ ...passing, waitsFor: ['sender'] })),
+  });
+  const user = await addUser(database);
+  await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.9' });
+  const outcome = await run('explain', 'laptop', '192.0.2.1', 'tcp/443');
+  t.regex(String(outcome?.text), /^accept: Nothing refuses it\. .* it must connect first\. Let /m);
+  t.regex(String(outcome?.text), /^\.\. {2}served +The device that sends it has no session/m);
 });
 
 test('the size of the packet is asked with it', async (t) => {

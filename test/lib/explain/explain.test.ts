@@ -3,7 +3,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import type { Answer } from '../../../lib/explain/explain.ts';
-import { gateNames } from '../../../lib/explain/gates.ts';
+import { gateNames, waits } from '../../../lib/explain/gates.ts';
 import {
   type Asker,
   createGateway,
@@ -56,6 +56,7 @@ test('a packet that passes, and the rule that accepts it', async (t) => {
   t.deepEqual(answer, {
     verdict: 'accept',
     reason: null,
+    waits_for: [],
     rule_id: String(id),
     staged_rule_id: String(staged['id']),
     staged_verdict: 'drop',
@@ -157,6 +158,35 @@ test('a refusal of the packet path is at its gate, and what comes later is not r
   t.is(answer.reason, null);
   t.is(lettersOf(answer), 'p'.repeat(gateNames.length));
   t.is(String(await laptop.udp(phone.ipv4, 9, 'x')), 'x');
+});
+
+test('a packet waits for the device that it is for, and for one that sends it', async (t) => {
+  await using gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  const phone = await gateway.addDevice({ user: 'bob@example.com' });
+  gateway.host('10.0.0.5');
+  await laptop.ping('10.0.0.5');
+  await phone.ping('10.0.0.5');
+  t.like(await phone.explain(laptop.id, 'tcp/443'), { verdict: 'accept', waits_for: [] });
+  await until('the row says where the laptop is', async () => {
+    const { remote_ip } = await gateway.api.get(`/v0/devices/${laptop.id}`);
+    return remote_ip !== null;
+  });
+  // The gateway forgets its session, and knows where it is.
+  laptop.offline();
+  for (const enabled of [false, true])
+    await gateway.api.patch(`/v0/devices/${laptop.id}`, { device: { enabled } });
+  const answer = await phone.explain(laptop.id, 'tcp/443');
+  t.like(answer, { verdict: 'accept', reason: null, waits_for: ['receiver'] });
+  t.regex(answer.text, /^Nothing refuses it\. .* the packet waits for a handshake, and is dropped/);
+  t.is(answer.advice, waits.receiver.advice);
+  t.is(lettersOf(answer), 'pppppppppppppw');
+  const sent = await laptop.explain('10.0.0.5', 'tcp/443');
+  t.like(sent, { verdict: 'accept', waits_for: ['sender'], advice: waits.sender.advice });
+  t.regex(sent.text, /The device that sends it has no session .* it must connect first\.$/);
+  t.is(lettersOf(sent), 'ppppwppppppppp');
+  const dropped = await laptop.explain('127.0.0.1', 'tcp/443');
+  t.like(dropped, { verdict: 'drop', waits_for: [] });
 });
 
 test('a host behind a device is asked about as it then sends, and as it is sent to', async (t) => {

@@ -108,6 +108,7 @@ export const passing: Explanation = {
   reason: 'none',
   place: 'tun',
   to: null,
+  waitsFor: [],
   decision: { by: 'default', rule: null, staged: null, flow: 'opens', opener: null },
   next: null,
 };

@@ -114,6 +114,16 @@ for (const kind of firstKind()) {
     t.true(text.includes('does not come to the other gates: 4.'));
   });
 
+  test(`${kind}: a packet that has to wait is shown as such`, async (t) => {
+    const explaining = fakeExplaining(async () => ({ ...passing, waitsFor: ['receiver'] }));
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { explaining });
+    await addDevice(database, plainUser.id, { name: 'laptop' });
+    const query = { from: 'laptop', destination: '10.0.0.1', protocol: 'icmp' };
+    const { text } = await admin.get(ask(query));
+    t.regex(text, /<h2 id="answer">It has to wait<[^]*badge warning">accept</);
+    t.regex(text, /badge warning">Waits<\/span> <span>The device that it is for has no session/);
+  });
+
   test(`${kind}: what means nothing is said at its field, and text is never markup`, async (t) => {
     const { admin, database, plainUser, adminUser } = await openConsole(t, kind);
     await addDevice(database, plainUser.id, { name: NASTY, ipv4: '100.64.9.1', ipv6: null });
