@@ -25,6 +25,7 @@ import { showTimeOrNull } from '../records/shown.ts';
 import { isInside, rulesAt } from '../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
 import {
+  asked as whenAsked,
   type ExplainedReason,
   type GateName,
   gateNames,
@@ -142,8 +143,8 @@ async function stagedIn(database: Database, found: Explanation | null): Promise<
 
 /** The device that opened the flow of the packet, or opens it. */
 function openerOf(gateway: ExplainingGateway, found: Explanation | null): string | null {
-  const opener = found?.decision?.opener ?? null;
-  return opener === null ? null : gateway.deviceIdOf(opener);
+  const { opener, flow } = found?.decision ?? { opener: null, flow: 'none' };
+  return flow === 'none' || opener === null ? null : gateway.deviceIdOf(opener);
 }
 
 const OF_HOST = /^(tun|rights|nft|forwarding|router advertisements|foreign rules)/;
@@ -185,7 +186,8 @@ function gatesOf(
 // ---- words ---------------------------------------------------------------------------------
 
 function wordsOf(reason: ExplainedReason): string {
-  return isOwn(reason) ? ownReasons[reason] : reasonInWords(reason);
+  if (isOwn(reason)) return ownReasons[reason];
+  return whenAsked[reason] ?? reasonInWords(reason);
 }
 
 /** Of a packet that nothing refuses. */

@@ -55,6 +55,12 @@ export const waits = {
 /** Why a gate refuses. */
 export type ExplainedReason = keyof typeof ownReasons | Exclude<ReasonName, 'none'>;
 
+/** Reasons whose usual sentence says what a gateway has done; asking does nothing. */
+export const asked: Readonly<Partial<Record<ExplainedReason, string>>> = {
+  packet_too_big:
+    'The packet is too big for the tunnel of the device; its sender would get the right size.',
+};
+
 const OF_OWN_REASONS: Readonly<Record<keyof typeof ownReasons, GateName>> = {
   device_off: 'device_on',
   device_ended: 'device_current',

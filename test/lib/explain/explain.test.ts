@@ -33,6 +33,7 @@ test('a packet that passes, and the rule that accepts it', async (t) => {
   const packet = { device_id: laptop.id, destination: '10.0.0.5', protocol: 'tcp', port: 443 };
   const refused = await ask(t, gateway, packet);
   t.like(refused, { verdict: 'drop', reason: 'default_drop', rule_id: null });
+  t.like(refused, { flow: 'none', opener_id: null });
   t.is(refused.text, 'No rule matches it, and the default action is to drop.');
   t.is(refused.advice, 'Add a rule that accepts it, or change the default action.');
   await t.throwsAsync(laptop.connect('10.0.0.5', 443), { message: /default_drop: 1/ });
@@ -236,6 +237,7 @@ test('a packet that is too big for its device, and one that just fits', async (t
       const answer = await ask(t, gateway, question);
       t.is(answer.reason, isTooBig ? 'packet_too_big' : null, where);
       if (isTooBig) t.regex(lettersOf(answer), /^p{11}rnn$/, where);
+      if (isTooBig) t.regex(answer.text, /too big .*; its sender would get the right size/);
       const sent = sender.udp(phone.ipv4, 9, 'x'.repeat(size - headers));
       if (!isTooBig) t.is((await sent).length, size - headers);
       else {
