@@ -114,6 +114,20 @@ const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
   'database_away',
 ]);
 
+/** Why packets for a device are refused on their way to it. */
+const ON_THE_WAY: ReadonlySet<string> = new Set<ReasonName>([
+  'no_peer',
+  'peer_gone',
+  'peer_no_endpoint',
+  'peer_elsewhere',
+  'packet_own_datagram',
+  'packet_source_forged',
+  'staged_overflow',
+  'staged_expired',
+  'keypair_exhausted',
+  'oversized',
+]);
+
 /** The sentence of a reason; an unknown name is returned in words. */
 export function reasonInWords(name: string): string {
   return isKnown(name) ? sentences[name] : `${name.replaceAll('_', ' ')}.`;
@@ -125,6 +139,11 @@ export function reasonInWords(name: string): string {
  */
 export function isOfDevices(name: string): boolean {
   return FAMILIES_OF_DEVICES.test(name) || OF_DEVICES.has(name);
+}
+
+/** Whether a reason is about packets inside the tunnel, from devices or for devices. */
+export function isOfPackets(name: string): boolean {
+  return isOfDevices(name) || ON_THE_WAY.has(name);
 }
 
 function isKnown(name: string): name is keyof typeof sentences {

@@ -14,7 +14,7 @@ import type { Web } from '../kit/web.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ownersOfRules } from '../parts/owners.ts';
 import { serviceInWords } from '../parts/packet-words.ts';
-import { serviceFields } from '../parts/service-fields.ts';
+import { serviceFaults, serviceFields } from '../parts/service-fields.ts';
 import { ruleLink } from '../parts/rule-words.ts';
 
 const EXPLAIN = '/explain';
@@ -65,7 +65,11 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
   const answer = asked === null ? null : await askExplanation(web.services, web.recall, asked);
   const page = await web.pages.show(request, h, 'explain', {
     title: 'Would it pass?',
-    form: formView(questionForm, typed, { action: EXPLAIN, submit: 'Ask', faults }),
+    form: formView(questionForm, typed, {
+      action: EXPLAIN,
+      submit: 'Ask',
+      faults: serviceFaults(faults),
+    }),
     asked: asked === null ? null : askedView(asked),
     answer: answer === null ? null : await answerView(web.services.database, answer),
   });

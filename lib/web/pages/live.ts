@@ -17,7 +17,7 @@ import {
 } from '../../live/flows.ts';
 import { liveGateway } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
-import { isOfDevices } from '../../observe/reason-words.ts';
+import { isOfPackets } from '../../observe/reason-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -145,9 +145,9 @@ async function showRefusals(
   return isGood ? page : page.code(422);
 }
 
-/** Reasons that packets of devices are refused for; one that is chosen is offered in any case. */
+/** Reasons for which packets inside the tunnel are refused; a chosen one is offered in any case. */
 function reasonChoices(chosen: ReasonName | null): [string, string][] {
-  const offered = refusalReasons.filter((name) => isOfDevices(name) || name === chosen);
+  const offered = refusalReasons.filter((name) => isOfPackets(name) || name === chosen);
   return [
     ['', 'any'],
     ...offered.map((name): [string, string] => [name, name.replaceAll('_', ' ')]),
@@ -180,6 +180,7 @@ async function askedBy(database: Database, request: Request, isGoneKnown = false
   const id = device?.id ?? gone;
   if (device !== null && id === null)
     faults['device'] = [device.fault ?? `No device is called “${named}”`];
+  if (rule !== '' && !isUuid(rule)) faults['rule'] = [`There is no rule with the id “${rule}”`];
   const user = await userNamed(database, email, userId);
   if (typeof user === 'string') faults['user'] = [user];
   return {

@@ -24,7 +24,7 @@ import { adminPage } from '../kit/route.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
-import { serviceFields } from '../parts/service-fields.ts';
+import { serviceFaults, serviceFields } from '../parts/service-fields.ts';
 import { namedDevice } from '../parts/named-device.ts';
 import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 
@@ -195,7 +195,7 @@ async function showForm(
       submit: test === null ? 'Add the policy test' : 'Save',
       cancel: TESTS,
       ...(test === null ? {} : { seen: seenOf(await typedPresent(web, test)) }),
-      faults: ownerFaults(faults, (typed['user_id'] ?? '').trim()),
+      faults: ownerFaults(serviceFaults(faults), (typed['user_id'] ?? '').trim()),
       suggestions: { user_id: await suggestedOwners(web.services.database) },
     }),
   });

@@ -1,5 +1,7 @@
 // The service that a packet asks for, as questions of a form.
 
+import type { Faults } from '../../judge/judge.ts';
+import { messages } from '../../judge/messages.ts';
 import type { Asked } from '../kit/form.ts';
 
 /** The questions for the service that a packet asks for. */
@@ -16,3 +18,12 @@ export const serviceFields: readonly Asked[] = [
   },
   { name: 'port', label: 'Port', kind: 'number', help: 'With TCP or UDP: 443.' },
 ];
+
+/** Faults of a form with these questions: one of a port may come of ICMP, which has none. */
+export function serviceFaults(faults: Faults): Faults {
+  const { port } = faults;
+  if (port === undefined) return faults;
+  const words = (text: string): string =>
+    text === messages.notPresent ? 'ICMP has no ports. Please leave this empty' : text;
+  return { ...faults, port: (port as string[]).map(words) };
+}

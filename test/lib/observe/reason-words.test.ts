@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { reasonNames } from '../../../dataplane/index.ts';
-import { isOfDevices, reasonInWords } from '../../../lib/observe/reason-words.ts';
+import { isOfDevices, isOfPackets, reasonInWords } from '../../../lib/observe/reason-words.ts';
 
 /** A sentence begins with a capital, ends with a full stop, and holds no name of a counter. */
 const SENTENCE = /^[A-Z“](?!.*[a-z]_[a-z]).*[^.]\.$/s;
@@ -29,4 +29,11 @@ test('packets of strangers and of the host are distinguished from packets of dev
     t.true(isOfDevices(name), name);
   for (const name of ['no_peer', 'mac1_invalid', 'malformed_message', 'initiation_unknown_peer'])
     t.false(isOfDevices(name), name);
+});
+
+test('packets inside the tunnel are refused for reasons of both directions', (t) => {
+  for (const name of ['rule_drop', 'no_peer', 'peer_elsewhere', 'staged_expired', 'no_tun'])
+    t.true(isOfPackets(name), name);
+  for (const name of ['mac1_invalid', 'initiation_unknown_peer', 'tun_read_failed'])
+    t.false(isOfPackets(name), name);
 });

@@ -140,6 +140,7 @@ for (const kind of firstKind()) {
       [{ source: NASTY }, 'field-source-fault'],
       [{ from: '192.0.2.9', source: '192.0.2.8' }, 'Only a device has hosts behind it'],
       [{ port: '' }, 'field-port-fault'],
+      [{ protocol: 'icmp' }, 'ICMP has no ports. Please leave this empty'],
       [{ port: NASTY }, 'field-port-fault'],
       [{ protocol: NASTY }, 'field-protocol-fault'],
     ];

@@ -70,7 +70,10 @@ for (const kind of firstKind()) {
       destination: { network: new Uint8Array([10, 0, 0, 0]), prefixBits: 8 },
       rule: ABSENT,
     });
-    await admin.get('/refusals?reason=rule_drop');
+    const { text: refusals } = await admin.get('/refusals?reason=rule_drop');
+    for (const reason of ['peer_elsewhere', 'no_peer', 'peer_no_endpoint', 'staged_expired'])
+      t.true(refusals.includes(`value="${reason}"`), reason);
+    t.false(refusals.includes('value="mac1_invalid"'));
     t.like(asked.pop(), { reason: 'rule_drop' });
     t.is(asked.length, 0);
   });
@@ -186,6 +189,8 @@ for (const kind of firstKind()) {
       [`/refusals?${nasty('user')}`, 'No user has the e-mail'],
       [`/refusals?user_id=${ABSENT}`, 'No user has the e-mail'],
       ['/refusals?reason=none', 'There is no such reason'],
+      ['/flows?rule_id=abc', 'There is no rule with the id “abc”'],
+      ['/flows/ended?rule_id=abc', 'There is no rule with the id “abc”'],
       [`/refusals?${nasty('reason')}`, 'There is no such reason'],
     ];
     for (const [path, said] of table) {
