@@ -153,6 +153,8 @@ function sayRefusal(status: number, body: string, hints: Hints): string {
   }
   if (answer.errors !== undefined) return faultsInWords(answer.errors, hints);
   if (status === 404) return `there is nothing of that name; see: ${commandLine('help')}`;
+  if (answer.error === 'service_unavailable')
+    return `the database of the gateway does not answer or is too busy, and devices go on meanwhile; try again, or run: ${commandLine('doctor')}`;
   const word = (answer.error ?? '').replaceAll('_', ' ');
   return `the gateway refused with ${status} ${word}`.trimEnd();
 }

@@ -36,6 +36,10 @@ test('a refusal is a sentence', async (t) => {
   await t.throwsAsync(gateway.ask('POST', '/v0/explain', { explain: {} }), {
     message: /^destination: can't be blank; /,
   });
+  // As where the database is away.
+  await t.throwsAsync(gateway.ask('GET', '/v0/flows'), {
+    message: /^the database of the gateway does not answer .*, and devices go on .* doctor$/,
+  });
 });
 
 test('where no gateway runs, the sentence says where to type the command', async (t) => {
