@@ -57,6 +57,9 @@ export function newPrivateKey(network: MemoryNetwork): Uint8Array {
   return makePrivateKey(network.random);
 }
 
+/** A protocol, and the port of one that has ports. */
+const SERVICE = /^(tcp|udp|icmp)(\/\d+)?$/;
+
 /** A device and its client. */
 export class TestDevice extends MemoryDevice {
   readonly id: string;
@@ -99,6 +102,8 @@ export class TestDevice extends MemoryDevice {
   ): Promise<Answer> {
     refuseUnknownOptions('explain', options, ['size', 'source']);
     const { size, source } = options;
+    if (!SERVICE.test(service))
+      throw new TypeError(`explain: the service is tcp/443, udp/53 or icmp, not “${service}”`);
     const [protocol, port] = service.split('/');
     const explain = { device_id: this.id, source, destination, protocol, port, size };
     return this.#api.post('/v0/explain', { explain });
@@ -108,7 +113,9 @@ export class TestDevice extends MemoryDevice {
    * Begins to capture packets of this device, with the parameters of the API: `using capture =
    * await laptop.capture({ only: 'refused' })`, then `capture.packets()`.
    */
-  capture(wish: CaptureWish = {}): Promise<TestCapture> {
+  async capture(wish: CaptureWish = {}): Promise<TestCapture> {
+    // The API refuses where the device is deleted or the gateway is closed.
+    await this.#api.get(`/v0/devices/${this.id}`);
     const capture = (order: CaptureOrder) => this.#network.capture(order);
     return beginCapture({ capture }, this.publicKey, wish);
   }

@@ -35,6 +35,19 @@ test('packets are there as soon as they were sent, with what became of them', as
   t.is(capture.packets().length, 3);
 });
 
+test('a device that is deleted, and a gateway that is closed, have no capture', async (t) => {
+  const gateway = await createGateway();
+  const [laptop, phone] = [await gateway.addDevice(), await gateway.addDevice()];
+  await gateway.api.delete(`/v0/devices/${laptop.id}`);
+  for (let i = 0; i < 3; i++)
+    await t.throwsAsync(laptop.capture(), { message: /404/ }, 'it keeps no place');
+  using one = await phone.capture();
+  using two = await phone.capture();
+  t.deepEqual([one.packets(), two.packets()], [[], []]);
+  await gateway.close();
+  await t.throwsAsync(phone.capture(), { message: 'the gateway is closed' });
+});
+
 test('only what is asked for, and as much of it', async (t) => {
   await using gateway = await createGateway();
   const laptop = await gateway.addDevice();

@@ -34,4 +34,9 @@ test('a device explains what becomes of its packets', async (t) => {
   await t.throwsAsync(laptop.explain('10.0.0.6', 'tcp'), {
     message: /"port":\["can't be blank"\]/,
   });
+  for (const service of ['tcp/443/x', 'tcp/', 'tcp/x', '', undefined])
+    await t.throwsAsync(laptop.explain('10.0.0.6', service as string), {
+      instanceOf: TypeError,
+      message: /^explain: the service is tcp\/443, udp\/53 or icmp, not /,
+    });
 });
