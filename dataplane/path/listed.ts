@@ -4,7 +4,7 @@
 import type { Tracker } from '../filter/tracker.ts';
 import { formatAddress } from '../wire/address.ts';
 import { PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
-import type { Tunnel } from '../wireguard/tunnel.ts';
+import { isOwn, type Tunnel } from '../wireguard/tunnel.ts';
 
 /** Which devices are asked for; null does not matter. */
 export interface DeviceQuery {
@@ -55,9 +55,10 @@ export class ListedDevices {
     return slot < 0 ? null : (this.#tunnel.atSlot(slot)?.id ?? null);
   }
 
-  /** Whether a device belongs to this worker. */
+  /** Whether a device belongs to this worker, and its latest handshake was with this gateway. */
   isHere(slot: number): boolean {
-    return slot >= 0 && this.#tunnel.atSlot(slot)?.isHere === true;
+    const peer = slot < 0 ? null : this.#tunnel.atSlot(slot);
+    return peer !== null && isOwn(peer) && !peer.isElsewhere;
   }
 }
 

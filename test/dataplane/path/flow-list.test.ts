@@ -13,7 +13,7 @@ import { Scene } from '../../support/filter/scene.ts';
 import type { Side } from '../../support/filter/slow-filter.ts';
 import { Bench, SYN } from '../../support/filter/tracking.ts';
 import { address, tcp, udp, viewOf } from '../../support/dataplane/packets.ts';
-import { SEEDED } from '../../support/dataplane/simulation.ts';
+import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
 
 const EVERYTHING: FlowQuery = { device: null, scope: null, destination: null, rule: null };
 const KEYS = ['zero', 'one', 'two'];
@@ -307,4 +307,41 @@ for (const workers of [1, 2])
     });
     t.true(flow!.latestMs >= flow!.openedMs + 200);
     t.is(flow!.latestMs, scene.world.wallMs - 100 + scene.world.link.delayMs);
+  });
+
+for (const workers of [1, 2, 5])
+  test(`workers: ${workers}: flows of a device that went to another gateway are not listed`, async (t) => {
+    const scene = new Scene(workers, 1);
+    const [alice, bob] = scene.clients.map(({ key }) => key);
+    const addresses = peerAddresses[4];
+    for (const [i, client] of scene.clients.entries())
+      client.send(udp({ source: addresses[i]!, destination: '192.0.2.1', destinationPort: 53 }));
+    scene.gateway.send(
+      udp({ source: '192.0.2.2', destination: addresses[0]!, destinationPort: 40 }),
+    );
+    scene.world.run(100);
+    const openers = async (): Promise<string[]> =>
+      (await listed(scene, 10)).map(({ opener }) => opener ?? 'a host').toSorted();
+    const ended = async (): Promise<readonly string[]> => {
+      const dropAll = [rule('x', 'drop', '0.0.0.0/0')];
+      const amendment = { peers: new Map(), rules: new Map([['', new Map([['x', dropAll]])]]) };
+      const { count, devices } = (await scene.gateway.effectOf(amendment, 10)).ended;
+      t.is(count, devices.length);
+      return devices.toSorted();
+    };
+    const everyone = scene.clients.map(({ key }) => key).toSorted();
+    t.deepEqual(await openers(), [...everyone, 'a host'].toSorted());
+    t.deepEqual(await ended(), everyone);
+
+    scene.gateway.release(new Map([[alice!, scene.world.wallMs + 1]]));
+    const others = everyone.filter((key) => key !== alice);
+    t.deepEqual(await openers(), others);
+    t.deepEqual(await ended(), others);
+    t.is((await scene.gateway.flows({ ...EVERYTHING, device: bob! }, 10, null)).flows.length, 1);
+
+    // It comes back, and its flows go on.
+    scene.world.run(10_000);
+    scene.connect(0);
+    t.deepEqual(await openers(), [...everyone, 'a host'].toSorted());
+    t.deepEqual(await ended(), everyone);
   });

@@ -16,6 +16,7 @@ import { address } from '../../support/dataplane/packets.ts';
 const peers = [
   { id: 'a', slot: 0, isHere: true },
   { id: 'b', slot: 1, isHere: false },
+  { id: 'c', slot: 2, isHere: true, isElsewhere: true },
 ] as unknown as KnownPeer[];
 const devices = new ListedDevices({
   tracker: { scopeOf: (slot: number) => ['alice', 'bob'][slot] ?? null } as ListedFrom['tracker'],
@@ -37,12 +38,12 @@ test('a device is asked for by its key, by its scope, or by both', (t) => {
     [false, true, false],
   );
   t.deepEqual(
-    [-1, 0, 1, 2].map((slot) => devices.keyOf(slot)),
-    [null, 'a', 'b', null],
+    [-1, 0, 1, 2, 3].map((slot) => devices.keyOf(slot)),
+    [null, 'a', 'b', 'c', null],
   );
   t.deepEqual(
-    [-1, 0, 1, 2].map((slot) => devices.isHere(slot)),
-    [false, true, false, false],
+    [-1, 0, 1, 2, 3].map((slot) => devices.isHere(slot)),
+    [false, true, false, false, false],
   );
 });
 
