@@ -46,6 +46,7 @@ export function askedGateway(
     explaining: {
       id,
       explain: (question) => inTime(gateway.explain(question), ANSWER_MS),
+      trace: (publicKey) => inTime(gateway.diagnose(publicKey), ANSWER_MS),
       deviceIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.id ?? null,
     },
     diagnosing: {

@@ -11,10 +11,11 @@ import type {
 import { type Database, type Device, readUsers, type UserRow } from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
+import { readLastSeen } from '../observe/whereabouts.ts';
 import { readQuotaState } from '../reconcile/quota-state.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { showTime, showTimeOrNull } from '../records/shown.ts';
-import { findingOf, type Found, latelyUnknown, type LastSeen, type Stranger } from './finding.ts';
+import { findingOf, type Found, latelyUnknown, type Stranger } from './finding.ts';
 import { advice, type FindingCode, textOf, timeOf } from './words.ts';
 
 /** What the gateway of this process remembers. */
@@ -137,14 +138,14 @@ export async function diagnose(
             nowMs,
             gatewayId: gateway.id,
             trace,
-            seen: await lastSeenOf(database, device.id),
+            seen: await readLastSeen(database, device.id, nowMs),
             strangers: nobodys,
             isOverQuota: await isOverQuota(from, owner, nowMs),
           });
   const connectedForMs = gateway.connectedForMs(device.public_key);
   return {
     code: found.code,
-    text: textOf(found, await nameOfGateway(database, found)),
+    text: textOf(found),
     advice: advice[found.code],
     connected_since: connectedForMs === null ? null : showTime(new Date(nowMs - connectedForMs)),
     attempts: trace === null ? [] : trace.attempts.map(showAttempt).toReversed(),
@@ -178,24 +179,6 @@ async function isOverQuota(
 ): Promise<boolean> {
   if (owner === undefined) return false;
   return (await readQuotaState(database, owner, configuration, nowMs)).isUsedUp;
-}
-
-async function lastSeenOf(database: Database, deviceId: string): Promise<LastSeen | null> {
-  const status = await database.models.DeviceStatus.findByPk(deviceId);
-  if (status === null || status.latest_handshake === null) return null;
-  const handshakeMs = status.latest_handshake.getTime();
-  return {
-    gatewayId: status.gateway_id,
-    handshakeMs,
-    sinceMs: status.arrived_at?.getTime() ?? handshakeMs,
-    address: status.remote_ip,
-  };
-}
-
-async function nameOfGateway(database: Database, found: Found): Promise<string | null> {
-  if (found.code !== 'elsewhere' || found.gatewayId === null) return null;
-  const gateway = await database.models.Gateway.findByPk(found.gatewayId);
-  return gateway?.name ?? null;
 }
 
 // ---- what is shown -------------------------------------------------------------------------

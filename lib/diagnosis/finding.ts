@@ -12,16 +12,7 @@ import type {
 } from '../../dataplane/index.ts';
 import type { Bar } from '../devices/bars.ts';
 import { ONLINE_MS } from '../observe/presence.ts';
-
-/** Where a device was seen last, as the rows say. */
-export interface LastSeen {
-  readonly gatewayId: string;
-  readonly handshakeMs: number;
-  /** Since when it is there. */
-  readonly sinceMs: number;
-  /** Null: not known. */
-  readonly address: string | null;
-}
+import { type Elsewhere, elsewhereOf, type LastSeen } from '../observe/whereabouts.ts';
 
 /** What a finding is made of. */
 export interface Facts {
@@ -41,7 +32,7 @@ export type Stranger = UnknownSender | UnknownKey;
 /** What was found, with what it rests on. */
 export type Found =
   | { readonly code: Bar }
-  | { readonly code: 'elsewhere'; readonly gatewayId: string | null; readonly sinceMs: number }
+  | ({ readonly code: 'elsewhere' } & Elsewhere)
   | { readonly code: 'key_used_twice'; readonly attempts: readonly Attempt[] }
   | { readonly code: 'connected' | 'nothing_inside' | 'quota_exceeded' }
   | { readonly code: 'wrong_inner_address'; readonly wrong: Wrong }
@@ -87,13 +78,9 @@ export function latelyUnknown({ keys, otherGateway }: UnknownSenders, sinceMs: n
 
 // ---- elsewhere, twice ----------------------------------------------------------------------
 
-function elsewhereIn({ nowMs, gatewayId, trace, seen }: Facts): Found | null {
-  const isOthers = seen !== null && seen.gatewayId !== gatewayId;
-  const atMs = Math.max(trace.elsewhereAtMs ?? 0, isOthers ? seen.handshakeMs : 0);
-  if (nowMs - atMs >= ONLINE_MS || atMs <= (trace.latestHandshakeMs ?? 0)) return null;
-  return isOthers
-    ? { code: 'elsewhere', gatewayId: seen.gatewayId, sinceMs: seen.sinceMs }
-    : { code: 'elsewhere', gatewayId: null, sinceMs: atMs };
+function elsewhereIn(facts: Facts): Found | null {
+  const elsewhere = elsewhereOf(facts);
+  return elsewhere === null ? null : { code: 'elsewhere', ...elsewhere };
 }
 
 /** Two devices with one key take the session from each other, again and again. */

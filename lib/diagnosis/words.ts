@@ -118,8 +118,8 @@ export const advice: Readonly<Record<FindingCode, string>> = {
     'Look at the problems on the dashboard: its row cannot be obeyed, or the data plane has not got it yet.',
 };
 
-/** What the administrator reads. `gatewayName`: of the gateway where it is, if it is known. */
-export function textOf(found: Found, gatewayName: string | null): string {
+/** What the administrator reads. */
+export function textOf(found: Found): string {
   switch (found.code) {
     case 'connected':
       return 'It is connected, and its packets pass.';
@@ -140,7 +140,7 @@ export function textOf(found: Found, gatewayName: string | null): string {
     case 'key_used_twice':
       return `Two devices use its key: handshakes came in turn from ${placesOf(found.attempts)}.`;
     case 'elsewhere':
-      return `It is connected to ${gatewayName ?? 'another gateway'} since ${when(found.sinceMs)}.`;
+      return `It is connected to ${found.gatewayName ?? 'another gateway'} since ${when(found.sinceMs)}.`;
     case 'key_not_registered':
     case 'other_gateway_key':
       return strangerText(found.stranger);

@@ -9,6 +9,7 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   owner_disabled: 'Enable the owner.',
   session_ended: 'Let the owner sign in to this gateway, or lengthen the VPN session.',
   not_served: 'Look at the problems on the dashboard and in the log of this gateway.',
+  elsewhere: 'Ask that gateway.',
   database_away: 'Bring the database back. Then devices go on by themselves.',
   inner_source_reserved: 'Look at the network settings of the device.',
   inner_source_not_allowed:

@@ -21,9 +21,11 @@ import {
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
+import type { Elsewhere } from '../observe/whereabouts.ts';
 import { showTimeOrNull } from '../records/shown.ts';
 import { isInside, rulesAt } from '../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
+import { receiverElsewhere, senderElsewhere, type TracingGateway } from './elsewhere.ts';
 import {
   asked as whenAsked,
   type ExplainedReason,
@@ -38,12 +40,8 @@ import {
 import type { AskedPacket } from './question.ts';
 
 /** Asks the gateway of this process; null: it does not serve the device. */
-export interface ExplainingGateway {
-  /** The id of the gateway. */
-  readonly id: string;
+export interface ExplainingGateway extends TracingGateway {
   readonly explain: (question: Question) => Promise<Explanation | null>;
-  /** The id of the device with a public key; null: it serves none. */
-  readonly deviceIdOf: (publicKey: string) => string | null;
 }
 
 /** What an explanation is read from. */
@@ -94,6 +92,8 @@ export interface Answer {
   readonly host: readonly Finding[];
   /** Rules that match the packet and did not decide. */
   readonly shadowed: readonly string[];
+  /** The other gateway to which a device is connected, where that is why it is dropped. */
+  readonly connected_gateway_id: string | null;
   /** The gateway that answers. */
   readonly gateway_id: string;
 }
@@ -103,9 +103,12 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
   const { device, isSent, packet } = asked;
   const [owner] = await readUsers(from.database, { ids: [device.user_id] });
   const own = barOf(from, device, owner);
+  const sender = own === null ? await senderElsewhere(from, asked) : null;
+  const barred = own ?? (sender === null ? null : 'elsewhere');
   const question = { from: isSent ? device.public_key : null, packet };
-  const found = own === null ? await from.gateway.explain(question) : null;
-  const reason = own ?? (found === null ? 'not_served' : refusalIn(found));
+  const found = barred === null ? await from.gateway.explain(question) : null;
+  const reason = barred ?? (found === null ? 'not_served' : refusalIn(found));
+  const elsewhere = sender ?? (found === null ? null : await receiverElsewhere(from, found));
   const decision = found?.decision ?? null;
   const ruleId = decision?.rule ?? null;
   const isNew = decision !== null && decision.flow !== 'continues' && isSent;
@@ -113,7 +116,8 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
   const [row] = await readDevices(from.database, { ids: [device.id] });
   const staged = await stagedIn(from.database, found);
   const waitsFor = reason === null ? (found?.waitsFor ?? []) : [];
-  const text = reason === null ? passingWords(found, waitsFor) : wordsOf(reason);
+  const text =
+    reason === null ? passingWords(found, waitsFor) : wordsOf(reason) + nameOf(elsewhere);
   return {
     verdict: reason === null ? 'accept' : 'drop',
     reason,
@@ -129,6 +133,7 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
     gates: gatesOf(reason, found, waitsFor),
     shadowed: rules.filter((id) => id !== ruleId),
     host: reason === null ? await hostFindings(from, asked, found) : [],
+    connected_gateway_id: elsewhere?.gatewayId ?? null,
     gateway_id: from.gateway.id,
   };
 }
@@ -199,6 +204,11 @@ function passingWords(found: Explanation | null, waitsFor: Answer['waits_for']):
 
 function adviceOnWait([first]: Answer['waits_for']): string | null {
   return first === undefined ? null : waits[first].advice;
+}
+
+function nameOf(elsewhere: Elsewhere | null): string {
+  const name = elsewhere?.gatewayName ?? null;
+  return name === null ? '' : ` That gateway is ${name}.`;
 }
 
 /** What let a packet pass the rules. */

@@ -27,7 +27,7 @@ export type GateName = keyof typeof gates;
 
 export const gateNames = Object.keys(gates) as readonly GateName[];
 
-/** Why the first gates refuse: reasons that the packet path does not know. */
+/** Why the first gates refuse: reasons that the packet path does not give. */
 export const ownReasons = {
   device_off: 'The device is switched off.',
   device_ended: 'The device has ended: it was to be used until a time that has passed.',
@@ -35,6 +35,7 @@ export const ownReasons = {
   session_ended: 'The VPN session of the owner has ended: the owner must sign in again.',
   not_served:
     'This gateway does not serve the device at the moment: its row cannot be obeyed, or the data plane has not got it yet.',
+  elsewhere: 'The device is connected to another gateway, so its packets do not come here.',
 } as const;
 
 /** The devices for which a packet may have to wait: at which gate, in words, and what to do. */
@@ -67,6 +68,7 @@ const OF_OWN_REASONS: Readonly<Record<keyof typeof ownReasons, GateName>> = {
   owner_disabled: 'owner_enabled',
   session_ended: 'vpn_session',
   not_served: 'served',
+  elsewhere: 'served',
 };
 
 /** The gates of the packet path, by the reasons with which they refuse. */

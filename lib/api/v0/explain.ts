@@ -96,6 +96,9 @@ export const explanationFields = resource({
       ),
     { readOnly: true },
   ),
+  connected_gateway_id: recordId(
+    'The other gateway to which a device of the question is connected, where it is dropped for that; null: none, or it is not known.',
+  ).allow(null),
   gateway_id: recordId('The gateway that answers.'),
 });
 

@@ -3,12 +3,8 @@
 
 import test from 'ava';
 import type { Attempt, InsideSeen, Trace, UnknownSenders } from '../../../dataplane/index.ts';
-import {
-  type Facts,
-  findingOf,
-  type LastSeen,
-  latelyUnknown,
-} from '../../../lib/diagnosis/finding.ts';
+import { type Facts, findingOf, latelyUnknown } from '../../../lib/diagnosis/finding.ts';
+import type { LastSeen } from '../../../lib/observe/whereabouts.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const HERE = 'here';
@@ -81,6 +77,8 @@ function find({
 
 const seenAt = (gatewayId: string, agoMs: number): LastSeen => ({
   gatewayId,
+  gatewayName: 'berlin',
+  isRunning: true,
   handshakeMs: NOW - agoMs,
   sinceMs: NOW - agoMs - 5 * MINUTE,
   address: home.address,
@@ -281,11 +279,13 @@ test('a device at another gateway', (t) => {
   t.deepEqual(find({ seen, handshakeAgoMs: 2 * MINUTE }), {
     code: 'elsewhere',
     gatewayId: 'there',
+    gatewayName: 'berlin',
     sinceMs: seen.sinceMs,
   });
   t.deepEqual(find({ elsewhereAgoMs: MINUTE }), {
     code: 'elsewhere',
     gatewayId: null,
+    gatewayName: null,
     sinceMs: NOW - MINUTE,
   });
   const back = { seen, handshakeAgoMs: 30_000, inside: { passedAtMs: NOW } };

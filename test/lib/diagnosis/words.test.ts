@@ -42,7 +42,7 @@ const texts: readonly [Found, string][] = [
     'Two devices use its key: handshakes came in turn from [2001:db8::7]:9 and 192.0.2.1:5.',
   ],
   [
-    { code: 'elsewhere', gatewayId: 'g', sinceMs: AT },
+    { code: 'elsewhere', gatewayId: 'g', gatewayName: null, sinceMs: AT },
     'It is connected to another gateway since 2026-01-01 12:00:00 UTC.',
   ],
   [
@@ -92,9 +92,14 @@ const texts: readonly [Found, string][] = [
 ];
 
 test('each finding says what it rests on', (t) => {
-  for (const [found, text] of texts) t.is(textOf(found, null), text, found.code);
-  const elsewhere = { code: 'elsewhere', gatewayId: 'g', sinceMs: AT } as const;
-  t.regex(textOf(elsewhere, 'berlin'), /connected to berlin since/);
+  for (const [found, text] of texts) t.is(textOf(found), text, found.code);
+  const elsewhere = {
+    code: 'elsewhere',
+    gatewayId: 'g',
+    gatewayName: 'berlin',
+    sinceMs: AT,
+  } as const;
+  t.regex(textOf(elsewhere), /connected to berlin since/);
 });
 
 test('each finding has words for both readers, which end as sentences do', (t) => {

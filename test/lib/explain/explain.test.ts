@@ -67,6 +67,7 @@ test('a packet that passes, and the rule that accepts it', async (t) => {
     opener_id: laptop.id,
     host: [],
     shadowed: [String(dropped['id'])],
+    connected_gateway_id: null,
   });
   t.regex(gateway_id, /^[0-9a-f-]{36}$/);
   t.deepEqual(

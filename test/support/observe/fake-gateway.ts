@@ -117,7 +117,12 @@ export const passing: Explanation = {
 export function fakeExplaining(
   explain: ExplainingGateway['explain'] = async () => passing,
 ): ExplainingGateway {
-  return { id: '01900000-0000-7000-8000-00000000cafe', explain, deviceIdOf: () => null };
+  return {
+    id: '01900000-0000-7000-8000-00000000cafe',
+    explain,
+    trace: async () => silentTrace,
+    deviceIdOf: () => null,
+  };
 }
 
 /** A flow that the device with that key opened to a host. */

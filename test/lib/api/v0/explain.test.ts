@@ -3,13 +3,14 @@
 
 import test from 'ava';
 import type { Explanation, Question } from '../../../../dataplane/index.ts';
-import { writeTransaction } from '../../../../models/index.ts';
+import { registerGateway, writeTransaction } from '../../../../models/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addDevice, addUser } from '../../../support/database/records.ts';
 import { openServer } from '../../../support/api/server.ts';
 import { fakeExplaining, passing } from '../../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
+const OTHER = '01900000-0000-7000-8000-00000000beef';
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
 const HOUR_MS = 3_600_000;
 
@@ -60,6 +61,51 @@ for (const kind of databaseKinds()) {
     await changeDevice({ disabled_at: new Date() });
     t.deepEqual(await ask(), ['device_off', 'device_on']);
     t.is(asked.length, 2, 'the packet path was not asked again');
+  });
+
+  test(`${kind}: a device at another gateway is refused here, by the name of that`, async (t) => {
+    let explanation: Explanation = passing;
+    let trace = { latestHandshakeMs: null as number | null, elsewhereAtMs: null };
+    const explaining = { ...fakeExplaining(async () => explanation), trace: async () => trace };
+    const { send, database } = await openServer(t, kind, {}, { explaining });
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    await registerGateway(database, { id: OTHER, name: 'berlin', startedAt: new Date() });
+    const at = new Date(Date.now() - 60_000);
+    const seen = { gateway_id: OTHER, latest_handshake: at, arrived_at: at, updated: at };
+    await database.models.DeviceStatus.create({ device_id: device.id, ...seen });
+    const sent = { device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' };
+    const ask = async (explain: object) => {
+      const { body } = await send('POST', '/v0/explain', { body: { explain } });
+      const gates = body.data.gates as { code: string; outcome: string }[];
+      return { ...body.data, gate: gates.find(({ outcome }) => outcome === 'refused')?.code };
+    };
+    t.like(await ask(sent), {
+      verdict: 'drop',
+      reason: 'elsewhere',
+      gate: 'served',
+      text: 'The device is connected to another gateway, so its packets do not come here. That gateway is berlin.',
+      advice: 'Ask that gateway.',
+      flow: null,
+      connected_gateway_id: OTHER,
+      gateway_id: GATEWAY,
+    });
+    // A device that a host sends to: the packet path says it.
+    explaining.deviceIdOf = () => device.id;
+    explanation = { ...passing, reason: 'peer_elsewhere', place: 'nowhere', to: device.public_key };
+    const received = { source: '192.0.2.1', destination: device.id, protocol: 'icmp' };
+    const refused = await ask(received);
+    t.like(refused, { reason: 'peer_elsewhere', gate: 'receiver', connected_gateway_id: OTHER });
+    t.regex(refused.text, / That gateway is berlin\.$/);
+    // It came back, and rows are about a second old.
+    explanation = passing;
+    trace = { ...trace, latestHandshakeMs: Date.now() };
+    t.like(await ask(sent), { verdict: 'accept', connected_gateway_id: null });
+    // That gateway was killed.
+    trace = { ...trace, latestHandshakeMs: null };
+    const silent = { seen_at: new Date(Date.now() - HOUR_MS) };
+    await database.models.Gateway.update(silent, { where: { id: OTHER } });
+    t.like(await ask(sent), { verdict: 'accept', connected_gateway_id: null });
   });
 
   test(`${kind}: every gate has a text, also where no rule was asked`, async (t) => {
