@@ -8,7 +8,13 @@ import type {
   UnknownSender,
   UnknownSenders,
 } from '../../dataplane/index.ts';
-import { type Database, type Device, readUsers, type UserRow } from '../../models/index.ts';
+import {
+  type Database,
+  type Device,
+  readConnections,
+  readUsers,
+  type UserRow,
+} from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { readLastSeen } from '../observe/whereabouts.ts';
@@ -139,6 +145,7 @@ export async function diagnose(
             gatewayId: gateway.id,
             trace,
             seen: await readLastSeen(database, device.id, nowMs),
+            connections: await readConnections(database, device.id, 3),
             strangers: nobodys,
             isOverQuota: await isOverQuota(from, owner, nowMs),
           });

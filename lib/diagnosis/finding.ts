@@ -10,6 +10,7 @@ import type {
   UnknownSender,
   UnknownSenders,
 } from '../../dataplane/index.ts';
+import type { Connection } from '../../models/index.ts';
 import type { Bar } from '../devices/bars.ts';
 import { ONLINE_MS } from '../observe/presence.ts';
 import { type Elsewhere, elsewhereOf, type LastSeen } from '../observe/whereabouts.ts';
@@ -21,10 +22,15 @@ export interface Facts {
   readonly trace: Trace;
   /** Null: no gateway saw it. */
   readonly seen: LastSeen | null;
+  /** Its last three connections to any gateway, the latest first. */
+  readonly connections: readonly SeenConnection[];
   readonly strangers: UnknownSenders;
   /** Whether its owner has used up the quota, so that nothing passes. */
   readonly isOverQuota: boolean;
 }
+
+/** A connection to any gateway, as the rows say. */
+export type SeenConnection = Pick<Connection, 'connectedAt' | 'reason' | 'remoteIp' | 'remotePort'>;
 
 /** Somebody unknown who sent from the address of the device, or shortly ago. */
 export type Stranger = UnknownSender | UnknownKey;
@@ -33,7 +39,7 @@ export type Stranger = UnknownSender | UnknownKey;
 export type Found =
   | { readonly code: Bar }
   | ({ readonly code: 'elsewhere' } & Elsewhere)
-  | { readonly code: 'key_used_twice'; readonly attempts: readonly Attempt[] }
+  | { readonly code: 'key_used_twice'; readonly attempts: readonly Pick<Attempt, 'endpoint'>[] }
   | { readonly code: 'connected' | 'nothing_inside' | 'quota_exceeded' }
   | { readonly code: 'wrong_inner_address'; readonly wrong: Wrong }
   | { readonly code: 'inner_packets_too_big'; readonly tooBig: TooBig }
@@ -66,7 +72,13 @@ const NOISE = ['inner_destination_reserved', 'inner_source_reserved'];
 
 /** What is wrong with a device that is served, or that all is well. */
 export function findingOf(facts: Facts): Found {
-  return elsewhereIn(facts) ?? usedTwice(facts) ?? onlineFinding(facts) ?? offlineFinding(facts);
+  return (
+    usedAtSeveral(facts) ??
+    elsewhereIn(facts) ??
+    usedTwice(facts) ??
+    onlineFinding(facts) ??
+    offlineFinding(facts)
+  );
 }
 
 /** Strangers that sent within the last so many milliseconds, the latest first. */
@@ -92,16 +104,39 @@ function usedTwice({ nowMs, trace }: Facts): Found | null {
   const [a, b, c] = last;
   if (a === undefined || b === undefined || c === undefined) return null;
   const isSoon = c.lastAtMs - a.lastAtMs < ALTERNATING_MS && nowMs - c.lastAtMs < ONLINE_MS;
-  const failed = lastFailure(trace, nowMs);
-  // What failed since then is another trouble.
-  if (failed !== null && failed.code !== 'under_way' && failed.attempt.lastAtMs > c.lastAtMs)
-    return null;
-  const alternates = placeOf(a) === placeOf(c) && placeOf(a) !== placeOf(b);
-  return isSoon && alternates ? { code: 'key_used_twice', attempts: last } : null;
+  const isLast = isSoon && !hasFailedSince(c.lastAtMs, trace, nowMs);
+  return isLast && alternates(last) ? { code: 'key_used_twice', attempts: last } : null;
 }
 
-function placeOf({ endpoint }: Attempt): string {
-  return endpoint === null ? '' : `${endpoint.address} ${endpoint.port}`;
+/**
+ * Two devices with one key at several gateways: each takes the connection from the other one. No
+ * gateway sees the handshakes of both, but the connections of all are in the rows.
+ */
+function usedAtSeveral({ nowMs, trace, connections }: Facts): Found | null {
+  const [c, b, a] = connections;
+  if (a === undefined || b === undefined || c === undefined) return null;
+  if (a.reason !== 'elsewhere' || b.reason !== 'elsewhere') return null;
+  const isSoon =
+    c.connectedAt - a.connectedAt < ALTERNATING_MS && nowMs - c.connectedAt < ONLINE_MS;
+  const attempts = [a, b, c].map(({ remoteIp: address, remotePort: port }) => ({
+    endpoint: address === null || port === null ? null : { address, port },
+  }));
+  const isLast = isSoon && !hasFailedSince(c.connectedAt, trace, nowMs);
+  return isLast && alternates(attempts) ? { code: 'key_used_twice', attempts } : null;
+}
+
+/** Whether a handshake failed after that: then that is the trouble of now. */
+function hasFailedSince(atMs: number, trace: Trace, nowMs: number): boolean {
+  const failed = lastFailure(trace, nowMs);
+  return failed !== null && failed.code !== 'under_way' && failed.attempt.lastAtMs > atMs;
+}
+
+/** Whether three came from two known places in turn. */
+function alternates(three: readonly Pick<Attempt, 'endpoint'>[]): boolean {
+  const [a, b, c] = three.map(({ endpoint }) =>
+    endpoint === null ? null : `${endpoint.address} ${endpoint.port}`,
+  );
+  return a !== null && b !== null && a === c && a !== b;
 }
 
 // ---- connected -----------------------------------------------------------------------------

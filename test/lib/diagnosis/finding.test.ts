@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import type { Attempt, InsideSeen, Trace, UnknownSenders } from '../../../dataplane/index.ts';
-import { type Facts, findingOf, latelyUnknown } from '../../../lib/diagnosis/finding.ts';
+import { findingOf, latelyUnknown, type SeenConnection } from '../../../lib/diagnosis/finding.ts';
 import type { LastSeen } from '../../../lib/observe/whereabouts.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
@@ -51,6 +51,7 @@ interface Given {
   inside?: Partial<InsideSeen>;
   elsewhereAgoMs?: number;
   seen?: LastSeen | null;
+  connections?: SeenConnection[];
   strangers?: UnknownSenders;
   isOverQuota?: boolean;
 }
@@ -59,6 +60,7 @@ function find({
   attempts = [],
   inside,
   seen = null,
+  connections = [],
   isOverQuota = false,
   ...given
 }: Given): ReturnType<typeof findingOf> {
@@ -71,8 +73,8 @@ function find({
     inside: { ...quiet, ...inside },
   };
   const strangers = given.strangers ?? { keys: [], otherGateway: [] };
-  const facts: Facts = { nowMs: NOW, gatewayId: HERE, trace, seen, strangers, isOverQuota };
-  return findingOf(facts);
+  const rows = { seen, connections };
+  return findingOf({ nowMs: NOW, gatewayId: HERE, trace, ...rows, strangers, isOverQuota });
 }
 
 const seenAt = (gatewayId: string, agoMs: number): LastSeen => ({
@@ -270,6 +272,37 @@ test('one key in two places', (t) => {
   );
   const over = [at(5 * MINUTE), at(4.5 * MINUTE, away), at(4 * MINUTE)];
   t.is(find({ attempts: over }).code, 'nothing_arrived', 'that is over');
+});
+
+test('one key in two places, at two gateways', (t) => {
+  const at = (agoMs: number, { address, port } = home): SeenConnection => ({
+    connectedAt: NOW - agoMs,
+    reason: 'elsewhere',
+    remoteIp: address,
+    remotePort: port,
+  });
+  const last = (agoMs: number, place = home): SeenConnection => ({
+    ...at(agoMs, place),
+    reason: null,
+  });
+  const connections = [last(1_000), at(15_000, away), at(30_000)];
+  const here = { handshakeAgoMs: 1_000, inside: { passedAtMs: NOW } };
+  for (const given of [here, { seen: seenAt('there', 1_000) }, { elsewhereAgoMs: 1_000 }])
+    t.deepEqual(find({ ...given, connections }), {
+      code: 'key_used_twice',
+      attempts: [{ endpoint: home }, { endpoint: away }, { endpoint: home }],
+    });
+  const nowhere = { remoteIp: null, remotePort: null };
+  const well: readonly SeenConnection[][] = [
+    connections.slice(0, 2),
+    [last(1_000), at(15_000), at(30_000)],
+    [last(1_000), at(15_000, away), at(301_000)],
+    [last(1_000), at(15_000, away), { ...at(30_000), reason: 'silent' }],
+    [last(1_000), { ...at(15_000, away), ...nowhere }, at(30_000)],
+    [last(180_000), at(190_000, away), at(200_000)],
+  ];
+  for (const some of well)
+    t.is(find({ ...here, connections: some }).code, 'connected', JSON.stringify(some));
 });
 
 // ---- elsewhere -------------------------------------------------------------------------------

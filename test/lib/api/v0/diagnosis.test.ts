@@ -4,7 +4,12 @@
 import test from 'ava';
 import type { Trace } from '../../../../dataplane/index.ts';
 import type { DiagnosingGateway } from '../../../../lib/diagnosis/diagnose.ts';
-import { registerGateway, writeTransaction } from '../../../../models/index.ts';
+import {
+  newId,
+  recordConnections,
+  registerGateway,
+  writeTransaction,
+} from '../../../../models/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addDevice, addUser } from '../../../support/database/records.ts';
 import { openServer } from '../../../support/api/server.ts';
@@ -82,6 +87,30 @@ for (const kind of databaseKinds()) {
     await database.models.Gateway.destroy({ where: { id: OTHER } });
     const unnamed = await send('GET', `/v0/devices/${device.id}/diagnosis`);
     t.regex(unnamed.body.data.text, /^It is connected to another gateway since /);
+  });
+
+  test(`${kind}: a key that two devices use at two gateways`, async (t) => {
+    const diagnosing = fakeDiagnosing(GATEWAY);
+    const { send, database } = await openServer(t, kind, {}, { diagnosing });
+    const device = await addDevice(database, (await addUser(database)).id);
+    const begunAt = Date.now() - 60_000;
+    const connections = [0, 1, 2, 3].map((i) => ({
+      id: newId(),
+      deviceId: device.id,
+      gatewayId: i % 2 === 0 ? GATEWAY : OTHER,
+      connectedAt: begunAt + i * 15_000,
+      disconnectedAt: i === 3 ? null : begunAt + (i + 1) * 15_000,
+      remoteIp: i % 2 === 0 ? '192.0.2.7' : '203.0.113.9',
+      remotePort: 51_820,
+      reason: i === 3 ? null : ('elsewhere' as const),
+    }));
+    await recordConnections(database, connections);
+    const { body } = await send('GET', `/v0/devices/${device.id}/diagnosis`);
+    t.is(body.data.code, 'key_used_twice');
+    t.is(
+      body.data.text,
+      'Two devices use its key: handshakes came in turn from 203.0.113.9:51820 and 192.0.2.7:51820.',
+    );
   });
 
   test(`${kind}: who may ask, and for what`, async (t) => {
