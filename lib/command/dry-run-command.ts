@@ -2,6 +2,7 @@
 // gateway that runs.
 
 import type { DryRunAnswer } from '../dry-run/dry-run.ts';
+import { othersInWords } from '../dry-run/other-gateways.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
@@ -87,10 +88,13 @@ async function textOf(gateway: LocalGateway, answer: DryRunAnswer): Promise<stri
   const tests = answer.failing_policy_tests;
   const people = counted(answer.ended_flow_user_count, 'person', 'people');
   const ended = counted(answer.ended_flow_count, 'flow', 'flows');
+  const others = othersInWords(answer.other_gateways);
+  const here = others === null ? '' : ' at this gateway';
   const parts = [
     flows.length === 0
-      ? 'It would end no flow.'
-      : `It would end ${ended} of ${people}:\n${flowTable(flows, names)}`,
+      ? `It would end no flow${here}.`
+      : `It would end ${ended} of ${people}${here}:\n${flowTable(flows, names)}`,
+    ...(others === null ? [] : [others]),
     ...(refusals.length === 0
       ? []
       : [

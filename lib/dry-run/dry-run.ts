@@ -23,6 +23,7 @@ import type { RecordContext } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';
 import { UndoneWrites } from '../records/undone-writes.ts';
 import { showRule } from '../rules/rules.ts';
+import { type OtherGateway, readOthers } from './other-gateways.ts';
 
 /** How many of each list are answered; all are counted. */
 export const LISTED_MAX = 100;
@@ -47,6 +48,8 @@ export interface Effect {
   /** Policy tests that pass and would fail. */
   readonly failing_policy_test_count: number;
   readonly failing_policy_tests: readonly { readonly id: string; readonly name: string }[];
+  /** The other gateways that run: nothing is known here of flows that would end there. */
+  readonly other_gateways: readonly OtherGateway[];
   readonly gateway_id: string;
 }
 
@@ -155,8 +158,10 @@ async function effectOf(
 ): Promise<Effect> {
   const rows = together(all.map((seen) => seen.rows));
   const used = new Map(all.flatMap((seen) => [...seen.used]));
-  const { ended, passed } = await live.effectOf(live.tried(rows, used), LISTED_MAX);
-  const [shadowed, failing] = await Promise.all([
+  const amendment = live.tried(rows, used);
+  const { ended, passed } = await live.effectOf(amendment, LISTED_MAX);
+  const [others, shadowed, failing] = await Promise.all([
+    readOthers(database, live, amendment),
     newlyShadowed(
       database,
       all.flatMap((seen) => seen.shadowed),
@@ -175,6 +180,7 @@ async function effectOf(
     shadowed_rules: shown.map(showRule),
     failing_policy_test_count: failing.length,
     failing_policy_tests: failing.slice(0, LISTED_MAX).map(({ id, name }) => ({ id, name })),
+    other_gateways: others,
     gateway_id: live.id,
   };
 }

@@ -51,6 +51,21 @@ export const dryRunFields = resource({
       name: mark(text('Its name.'), { readOnly: true }),
     }),
   ),
+  other_gateways: mark(
+    joi
+      .array()
+      .items(
+        resource({
+          id: recordId('The gateway.'),
+          name: mark(text('Its name.'), { readOnly: true }),
+          cut_off_device_count: count(
+            'How many devices are connected to it that would not be served any more.',
+          ),
+        }),
+      )
+      .description('The other gateways that run; flows that would end there are not counted.'),
+    { readOnly: true },
+  ),
   gateway_id: recordId('The gateway that answers.'),
 });
 

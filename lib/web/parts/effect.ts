@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { type Effect, tryTogether } from '../../dry-run/dry-run.ts';
+import { cutsOffElsewhere, othersInWords } from '../../dry-run/other-gateways.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inTime } from '../../http/in-time.ts';
 import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
@@ -32,7 +33,10 @@ export function isBack(request: Request): boolean {
   return textOf(request, ANSWER) === 'back';
 }
 
-/** Asks before a write that would end flows; null: nothing is to be asked. */
+/**
+ * Asks before a write that would end flows, or cut off devices at other gateways; null: nothing is
+ * to be asked.
+ */
 export async function askFirst(
   web: Web,
   request: Request,
@@ -54,24 +58,29 @@ export async function askFirst(
 
 /** What writes would end, as the partial `effect` shows it. */
 export interface EffectView {
-  /** `14 flows of 3 people`. */
+  /** `14 flows of 3 people`, with `at this gateway` where there are others. */
   readonly flows: string;
+  /** What is said of other gateways; null: none runs. */
+  readonly others: string | null;
   readonly list: readonly Cell[][];
   /** How many flows are not listed. */
   readonly more: number;
 }
 
-/** What some writes would end together; null: no flow, or nobody can say it in time. */
+/** What some writes would end together; null: nothing, or nobody can say it in time. */
 export async function effectView(
   web: Web,
   writes: readonly TriedWrite[],
 ): Promise<EffectView | null> {
   const effect = await effectOf(web, writes);
-  if (effect === null || effect.ended_flow_count === 0) return null;
+  if (effect === null) return null;
   const { ended_flow_count: count, ended_flow_user_count: people, ended_flows: shown } = effect;
+  if (count === 0 && !cutsOffElsewhere(effect.other_gateways)) return null;
+  const others = othersInWords(effect.other_gateways);
   const names = await namesOf(web.services.database, shown);
   return {
-    flows: `${counted(count, 'flow', 'flows')} of ${counted(people, 'person', 'people')}`,
+    flows: flowsInWords(count, people) + (others === null ? '' : ' at this gateway'),
+    others,
     list: shown.map((flow) => flowRow(flow, names)),
     more: count - shown.length,
   };
@@ -92,6 +101,11 @@ function hiddenOf(request: Request): [name: string, value: string][] {
   return Object.keys(request.payload as object)
     .filter((name) => name !== TOKEN_FIELD && name !== ANSWER)
     .flatMap((name) => textsOf(request, name).map((value): [string, string] => [name, value]));
+}
+
+function flowsInWords(count: number, people: number): string {
+  if (count === 0) return 'no flow';
+  return `${counted(count, 'flow', 'flows')} of ${counted(people, 'person', 'people')}`;
 }
 
 function counted(count: number, one: string, several: string): string {

@@ -1,7 +1,13 @@
 // `--dry-run`: which operation a command comes to, and what people read of the answer.
 
 import test from 'ava';
-import { readGroups, readMembers, writeTransaction } from '../../../models/index.ts';
+import {
+  newId,
+  readGroups,
+  readMembers,
+  registerGateway,
+  writeTransaction,
+} from '../../../models/index.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
 import { fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
@@ -51,6 +57,16 @@ test('what a command would do is said, and it does nothing', async (t) => {
   t.deepEqual(await readMembers(database, group.id, {}), []);
   t.like((await Device.findByPk(device.id))?.get(), { disabled_at: null, expires_at: null });
   t.is(await run('rule', 'delete', '--id', rule.id), null, 'without it, another command');
+});
+
+test('where other gateways run, it is said that only this one was asked', async (t) => {
+  const { database, run } = await openLocally(t, { live: fakeLive(GATEWAY) });
+  await registerGateway(database, { id: newId(), name: 'berlin', startedAt: new Date() });
+  const outcome = await run('rule', 'create', '--destination', '10.0.0.6', '--dry-run');
+  t.is(
+    outcome?.text,
+    'It would end no flow at this gateway.\n\nOnly flows at this gateway are counted. berlin runs too: ask it what ends there.\n\nNothing is changed.',
+  );
 });
 
 test('the rule that is typed is the one that is tried', async (t) => {

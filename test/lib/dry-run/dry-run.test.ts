@@ -18,6 +18,7 @@ interface Tried {
   readonly shadowed_rules: readonly { id: string }[];
   readonly failing_policy_test_count: number;
   readonly failing_policy_tests: readonly { id: string; name: string }[];
+  readonly other_gateways: readonly { id: string }[];
 }
 
 /** Tries an operation over the API; the answer must be as the OpenAPI document says. */
@@ -49,6 +50,7 @@ const NOTHING = {
   shadowed_rules: [],
   failing_policy_test_count: 0,
   failing_policy_tests: [],
+  other_gateways: [],
 };
 
 const ruleTo = (action: string, destination: string, more: object = {}) => ({

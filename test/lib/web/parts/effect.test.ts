@@ -4,6 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChangeEffect } from '../../../../dataplane/index.ts';
 import type { RowChanges } from '../../../../lib/reconcile/read.ts';
+import { newId, registerGateway } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice, addRule } from '../../../support/database/records.ts';
 import { fakeLive, flowOf } from '../../../support/observe/fake-gateway.ts';
@@ -29,7 +30,11 @@ const DEVICE = {
 
 interface Scene extends Console {
   /** What the gateway says; tests change it. */
-  readonly gateway: { effect: () => Promise<ChangeEffect>; readonly asked: RowChanges[] };
+  readonly gateway: {
+    effect: () => Promise<ChangeEffect>;
+    readonly asked: RowChanges[];
+    peers: ReadonlyMap<string, null>;
+  };
   readonly laptop: string;
   /** The public key of the laptop. */
   readonly key: string;
@@ -43,11 +48,12 @@ async function openScene(t: ExecutionContext, kind: 'sqlite' | 'mariadb'): Promi
   const gateway = {
     effect: async (): Promise<ChangeEffect> => ({ ...NOTHING, ended }),
     asked: [] as RowChanges[],
+    peers: new Map<string, null>() as ReadonlyMap<string, null>,
   };
   const live = fakeLive(GATEWAY, {
     tried: (rows) => {
       gateway.asked.push(rows);
-      return { peers: new Map(), rules: new Map() };
+      return { peers: gateway.peers, rules: new Map() };
     },
     effectOf: () => gateway.effect(),
     userIdOf: (key) => key,
@@ -155,6 +161,30 @@ for (const kind of firstKind()) {
     gateway.effect = async () => NOTHING;
     t.is((await admin.post('/rules/new', newRule)).status, 303);
     t.is(gateway.asked.length, 1);
+  });
+
+  test(`${kind}: the question names other gateways, and devices that are cut off there`, async (t) => {
+    const scene = await openScene(t, kind);
+    const { admin, database, gateway, laptop, key } = scene;
+    const berlin = newId();
+    await registerGateway(database, { id: berlin, name: 'berlin', startedAt: new Date() });
+    const first = await admin.post('/rules/new', newRule);
+    t.true(first.text.includes('This ends 1,014 flows of 3 people at this gateway'));
+    t.true(first.text.includes('berlin runs too: ask it what ends there.'));
+    gateway.effect = async () => NOTHING;
+    const off = { do: 'off' };
+    const at = new Date();
+    const seen = { gateway_id: berlin, latest_handshake: at, updated: at };
+    await database.models.DeviceStatus.create({ device_id: laptop, ...seen });
+    gateway.peers = new Map([[key, null]]);
+    const { status, text } = await admin.post(`/devices/${laptop}/switches`, off);
+    t.is(status, 200);
+    t.true(text.includes('This ends no flow at this gateway'));
+    t.true(text.includes('It cuts off 1 device that is connected to berlin.'));
+    t.false(text.includes('Flows that would end'));
+    gateway.peers = new Map();
+    const rule = { ...newRule, destination: '10.0.0.6' };
+    t.is((await admin.post('/rules/new', rule)).status, 303, 'it ends nothing that is known');
   });
 
   test(`${kind}: a gateway that does not answer holds nobody up`, async (t) => {
