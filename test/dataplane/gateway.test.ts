@@ -318,7 +318,14 @@ for (const engine of engines) {
     const [two, three] = [configOf(2).publicKey, configOf(3).publicKey];
     const by = { by: 'rule', rule: 'no', staged: null } as const;
     const decision = { ...by, flow: 'none', opener: two } as const;
-    const refused = { reason: 'rule_drop', place: 'nowhere', to: null, decision, next: null };
+    const refused = {
+      reason: 'rule_drop',
+      place: 'nowhere',
+      to: null,
+      waitsFor: [],
+      decision,
+      next: null,
+    };
     t.deepEqual<unknown, unknown>(await ask(2, '10.0.0.3'), refused);
     t.like(await ask(3, '10.0.0.2'), { reason: 'peer_no_endpoint', to: two, place: 'nowhere' });
     t.like(await ask(3, '127.0.0.1'), { reason: 'inner_destination_reserved', decision: null });

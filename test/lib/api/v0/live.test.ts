@@ -56,6 +56,7 @@ for (const kind of databaseKinds()) {
       t.is(status, 200);
       t.deepEqual(body.data, [], nobody);
     }
+    t.is((await send('GET', '/v0/flows?user_id=')).status, 422);
     t.is(asked.length, 3, 'nobody has such ids, so nobody is asked');
   });
 
