@@ -11,7 +11,9 @@ import type {
 import {
   type Database,
   type Device,
+  GATEWAY_ALIVE_MS,
   readConnections,
+  readOtherGateways,
   readUsers,
   type UserRow,
 } from '../../models/index.ts';
@@ -103,6 +105,8 @@ export interface Diagnosis {
   readonly inside: ShownInside | null;
   /** Unknown senders of the last minutes, while the device is not connected. */
   readonly unknown_senders: readonly ShownSender[];
+  /** The other gateway to which it is connected; null: none, or it is not known. */
+  readonly connected_gateway_id: string | null;
   readonly gateway_id: string;
 }
 
@@ -146,6 +150,7 @@ export async function diagnose(
             trace,
             seen: await readLastSeen(database, device.id, nowMs),
             connections: await readConnections(database, device.id, 3),
+            hasOthers: await hasOtherGateways(database, gateway.id, nowMs),
             strangers: nobodys,
             isOverQuota: await isOverQuota(from, owner, nowMs),
           });
@@ -162,6 +167,7 @@ export async function diagnose(
           .slice(0, STRANGERS)
           .map((one) => showSender(one, owners))
       : [],
+    connected_gateway_id: found.code === 'elsewhere' ? found.gatewayId : null,
     gateway_id: gateway.id,
   };
 }
@@ -177,6 +183,15 @@ export async function devicesOfKeys(
     where: { public_key: keys.map(({ publicKey }) => publicKey) },
   });
   return new Map(rows.map(({ id, public_key }) => [public_key, id]));
+}
+
+async function hasOtherGateways(
+  database: Database,
+  gatewayId: string,
+  nowMs: number,
+): Promise<boolean> {
+  const since = new Date(nowMs - GATEWAY_ALIVE_MS);
+  return (await readOtherGateways(database, gatewayId, since)).length > 0;
 }
 
 async function isOverQuota(

@@ -24,6 +24,8 @@ export interface Facts {
   readonly seen: LastSeen | null;
   /** Its last three connections to any gateway, the latest first. */
   readonly connections: readonly SeenConnection[];
+  /** Whether other gateways run. */
+  readonly hasOthers: boolean;
   readonly strangers: UnknownSenders;
   /** Whether its owner has used up the quota, so that nothing passes. */
   readonly isOverQuota: boolean;
@@ -52,7 +54,17 @@ export type Found =
       readonly lastMs: number | null;
       /** The gateway begins handshakes with it, and it does not answer. */
       readonly initiated: Attempt | null;
+      /** Null: there is no other gateway. */
+      readonly away: Away | null;
     };
+
+/** What is known of a device at other gateways, where nothing arrives here. */
+export interface Away {
+  /** The other gateway with which it made its latest handshake; null: there is none. */
+  readonly last: Pick<LastSeen, 'gatewayName' | 'isRunning'> | null;
+  /** Whether other gateways run. */
+  readonly hasOthers: boolean;
+}
 
 type Wrong = NonNullable<InsideSeen['wrongSource']>;
 type TooBig = NonNullable<InsideSeen['tooBig']>;
@@ -189,7 +201,13 @@ function offlineFinding(facts: Facts): Found {
     };
   if (failed !== null && failed.attempt.lastAtMs >= (lastMs ?? 0)) return failed;
   const initiated = trace.attempts.findLast(isUnanswered) ?? null;
-  return { code: 'nothing_arrived', lastMs, initiated };
+  return { code: 'nothing_arrived', lastMs, initiated, away: awayIn(facts, lastMs) };
+}
+
+function awayIn({ gatewayId, seen, hasOthers }: Facts, lastMs: number | null): Away | null {
+  const isLast = seen !== null && seen.gatewayId !== gatewayId && seen.handshakeMs === lastMs;
+  const last = isLast ? { gatewayName: seen.gatewayName, isRunning: seen.isRunning } : null;
+  return last === null && !hasOthers ? null : { last, hasOthers };
 }
 
 function lastHeard({ trace, seen }: Facts): number | null {

@@ -3,7 +3,7 @@
 
 import type { Endpoint } from '../../dataplane/index.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
-import type { Found, Stranger } from './finding.ts';
+import type { Away, Found, Stranger } from './finding.ts';
 import { placeOf } from './place.ts';
 
 /** The name of a finding, as programs know it. */
@@ -69,7 +69,7 @@ export const ownerWords: Readonly<Record<FindingCode, OwnerWords>> = {
     advice: 'Import the present file of this device again.',
   },
   nothing_arrived: {
-    text: 'The gateway hears nothing from this device.',
+    text: 'This gateway hears nothing from this device.',
     advice:
       'Switch the VPN on at the device. If it is on, this network may block it: try another one.',
   },
@@ -195,13 +195,26 @@ function strangerText(stranger: Stranger): string {
     : `Handshakes for the key of another gateway come ${came}.`;
 }
 
-function nothingText({ lastMs, initiated }: Extract<Found, { code: 'nothing_arrived' }>): string {
-  const since = lastMs === null ? '' : ` since its handshake of ${when(lastMs)}`;
+function nothingText({
+  lastMs,
+  initiated,
+  away,
+}: Extract<Found, { code: 'nothing_arrived' }>): string {
   const own =
     initiated === null
       ? ''
       : ` The gateway began a handshake with it at ${placeOf(initiated.endpoint)} without an answer: ${times(initiated.count)}, ${lastly(initiated)}.`;
-  return `Nothing has arrived from it${since}.${own}`;
+  const since = lastMs === null ? '' : ` since its handshake of ${when(lastMs)}`;
+  if (away === null) return `Nothing has arrived from it${since}.${own}`;
+  if (away.last === null)
+    return `Nothing has arrived from it at this gateway${since}.${own}${othersText(away)}`;
+  const { gatewayName: name, isRunning } = away.last;
+  const stopped = isRunning ? '' : ', which does not run any more';
+  return `Nothing has arrived from it at this gateway. Its latest handshake was with ${name ?? 'another gateway'}${stopped}, at ${when(lastMs)}.${own}${othersText(away)}`;
+}
+
+function othersText({ hasOthers }: Away): string {
+  return hasOthers ? ' Other gateways run too: ask each of them.' : '';
 }
 
 function placesOf(attempts: readonly { readonly endpoint: Endpoint | null }[]): string {

@@ -97,6 +97,9 @@ export const diagnosisFields = resource({
     senderFields,
     'Where the device is not heard: unknown senders of the last ten minutes, at most five.',
   ),
+  connected_gateway_id: recordId(
+    'The other gateway to which the device is connected; null: none, or it is not known.',
+  ).allow(null),
   gateway_id: recordId('The gateway that answers.'),
 });
 

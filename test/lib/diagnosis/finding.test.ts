@@ -52,6 +52,7 @@ interface Given {
   elsewhereAgoMs?: number;
   seen?: LastSeen | null;
   connections?: SeenConnection[];
+  hasOthers?: boolean;
   strangers?: UnknownSenders;
   isOverQuota?: boolean;
 }
@@ -61,6 +62,7 @@ function find({
   inside,
   seen = null,
   connections = [],
+  hasOthers = false,
   isOverQuota = false,
   ...given
 }: Given): ReturnType<typeof findingOf> {
@@ -73,7 +75,7 @@ function find({
     inside: { ...quiet, ...inside },
   };
   const strangers = given.strangers ?? { keys: [], otherGateway: [] };
-  const rows = { seen, connections };
+  const rows = { seen, connections, hasOthers };
   return findingOf({ nowMs: NOW, gatewayId: HERE, trace, ...rows, strangers, isOverQuota });
 }
 
@@ -96,12 +98,17 @@ const sender = (agoMs: number, endpoint = home): UnknownSenders['otherGateway'][
 // ---- not connected ---------------------------------------------------------------------------
 
 test('a device of which nothing is known', (t) => {
-  t.deepEqual(find({}), { code: 'nothing_arrived', lastMs: null, initiated: null });
+  t.deepEqual(find({}), { code: 'nothing_arrived', lastMs: null, initiated: null, away: null });
 });
 
 test('a device that was connected and is silent since', (t) => {
   const found = find({ attempts: [confirmed(10 * MINUTE)], handshakeAgoMs: 10 * MINUTE });
-  t.deepEqual(found, { code: 'nothing_arrived', lastMs: NOW - 10 * MINUTE, initiated: null });
+  t.like(found, {
+    code: 'nothing_arrived',
+    lastMs: NOW - 10 * MINUTE,
+    initiated: null,
+    away: null,
+  });
   t.like(find({ seen: seenAt(HERE, 20 * MINUTE) }), { lastMs: NOW - 20 * MINUTE });
   t.is(find({ handshakeAgoMs: 179_999, inside: { passedAtMs: NOW } }).code, 'connected');
   t.is(find({ handshakeAgoMs: 180_000, inside: { passedAtMs: NOW } }).code, 'nothing_arrived');
@@ -325,4 +332,22 @@ test('a device at another gateway', (t) => {
   t.is(find(back).code, 'connected', 'it came back');
   t.is(find({ seen: seenAt('there', 3 * MINUTE) }).code, 'nothing_arrived', 'it is not there');
   t.is(find({ seen: seenAt(HERE, MINUTE) }).code, 'nothing_arrived');
+});
+
+test('a device that is not heard, where there are other gateways', (t) => {
+  const awayIn = (given: Given): unknown => {
+    const found = find(given);
+    return found.code === 'nothing_arrived' ? found.away : found.code;
+  };
+  t.is(awayIn({}), null);
+  t.deepEqual(awayIn({ hasOthers: true }), { last: null, hasOthers: true });
+  const silent = seenAt('there', 3 * MINUTE);
+  const left = { gatewayName: 'berlin', isRunning: true };
+  t.deepEqual(awayIn({ seen: silent }), { last: left, hasOthers: false });
+  t.deepEqual(
+    awayIn({ seen: { ...seenAt('there', MINUTE), isRunning: false }, elsewhereAgoMs: MINUTE }),
+    { last: { ...left, isRunning: false }, hasOthers: false },
+    'nobody is connected to a gateway that was killed',
+  );
+  t.is(awayIn({ seen: silent, handshakeAgoMs: 180_000 - 1 }), 'nothing_inside');
 });

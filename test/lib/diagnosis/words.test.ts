@@ -80,10 +80,31 @@ const texts: readonly [Found, string][] = [
     { code: 'other_gateway_key', stranger: { endpoint, count: 2, firstAtMs: AT, lastAtMs: AT } },
     'Handshakes for the key of another gateway come from [2001:db8::7]:9, where the device was last: 2 times, last at 2026-01-01 12:00:00 UTC.',
   ],
-  [{ code: 'nothing_arrived', lastMs: null, initiated: null }, 'Nothing has arrived from it.'],
   [
-    { code: 'nothing_arrived', lastMs: AT, initiated: attempt },
+    { code: 'nothing_arrived', lastMs: null, initiated: null, away: null },
+    'Nothing has arrived from it.',
+  ],
+  [
+    { code: 'nothing_arrived', lastMs: AT, initiated: attempt, away: null },
     'Nothing has arrived from it since its handshake of 2026-01-01 12:00:00 UTC. The gateway began a handshake with it at [2001:db8::7]:9 without an answer: 3 times, last at 2026-01-01 12:00:05 UTC.',
+  ],
+  [
+    {
+      code: 'nothing_arrived',
+      lastMs: AT,
+      initiated: null,
+      away: { last: null, hasOthers: true },
+    },
+    'Nothing has arrived from it at this gateway since its handshake of 2026-01-01 12:00:00 UTC. Other gateways run too: ask each of them.',
+  ],
+  [
+    {
+      code: 'nothing_arrived',
+      lastMs: AT,
+      initiated: null,
+      away: { last: { gatewayName: 'berlin', isRunning: false }, hasOthers: false },
+    },
+    'Nothing has arrived from it at this gateway. Its latest handshake was with berlin, which does not run any more, at 2026-01-01 12:00:00 UTC.',
   ],
   [
     { code: 'session_ended' },

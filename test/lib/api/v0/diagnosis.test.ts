@@ -82,8 +82,13 @@ for (const kind of databaseKinds()) {
       updated: at,
     });
     const { body } = await send('GET', `/v0/devices/${device.id.toUpperCase()}/diagnosis`);
-    t.is(body.data.code, 'elsewhere');
+    t.like(body.data, { code: 'elsewhere', connected_gateway_id: OTHER });
     t.regex(body.data.text, /^It is connected to berlin since /);
+    const beat = { seen_at: new Date(Date.now() - 60_001) };
+    await database.models.Gateway.update(beat, { where: { id: OTHER } });
+    const killed = await send('GET', `/v0/devices/${device.id}/diagnosis`);
+    t.like(killed.body.data, { code: 'nothing_arrived', connected_gateway_id: null });
+    t.regex(killed.body.data.text, /was with berlin, which does not run any more/);
     await database.models.Gateway.destroy({ where: { id: OTHER } });
     const unnamed = await send('GET', `/v0/devices/${device.id}/diagnosis`);
     t.regex(unnamed.body.data.text, /^It is connected to another gateway since /);

@@ -72,7 +72,7 @@ for (const kind of firstKind()) {
     const { text } = await admin.get(`/devices/${device.id}`);
     t.regex(text, /Unknown senders of the last minutes[^]*for the key of another gateway[^]*KEY0=/);
     const own = await user.get(`/user_devices/${device.id}`);
-    t.regex(own.text, /The gateway hears nothing from this device\./);
+    t.regex(own.text, /This gateway hears nothing from this device\./);
     t.false(own.text.includes('KEY0='));
   });
 
