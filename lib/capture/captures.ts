@@ -40,6 +40,11 @@ export interface CapturesContext extends Pick<Shared, 'database' | 'log'> {
   readonly capturing?: CapturingGateway;
 }
 
+/** What the audit trail says of the place of a capture. */
+interface AtGateway {
+  readonly gateway_id: string;
+}
+
 /** The captures of one server. */
 export class Captures {
   readonly #context: CapturesContext;
@@ -66,7 +71,7 @@ export class Captures {
     const capture = await gateway.capture(order);
     if (capture === null) throw new ApiError('too_many_captures');
     try {
-      await this.#noteBegin(request, device, wishes);
+      await this.#noteBegin(request, device, { ...wishes, gateway_id: gateway.id });
     } catch (error) {
       capture.end();
       throw error;
@@ -92,7 +97,7 @@ export class Captures {
       ended: (result) => {
         clearInterval(watch);
         this.#running.delete(stream);
-        const noted = this.#noteEnd(origin, id, result);
+        const noted = this.#noteEnd(origin, id, { ...result, gateway_id: gateway.id });
         this.#notes.add(noted);
         void noted.then(() => this.#notes.delete(noted));
       },
@@ -109,9 +114,9 @@ export class Captures {
   }
 
   /** Whoever asks is asked about again, with locks: nobody captures who may not write. */
-  async #noteBegin(request: Request, { id }: Device, wishes: Wishes): Promise<void> {
+  async #noteBegin(request: Request, { id }: Device, said: Wishes & AtGateway): Promise<void> {
     const { database } = this.#context;
-    const changes = Object.fromEntries(Object.entries(wishes).map(([name, to]) => [name, { to }]));
+    const changes = Object.fromEntries(Object.entries(said).map(([name, to]) => [name, { to }]));
     await writeTransaction(database, async (transaction) => {
       const refusal = await this.#refusalOf(request, transaction);
       if (refusal !== null) throw refusal;
@@ -136,7 +141,11 @@ export class Captures {
     if (refusal !== null) stream.finish('access');
   }
 
-  async #noteEnd(origin: Origin, recordId: string, result: CaptureResult): Promise<void> {
+  async #noteEnd(
+    origin: Origin,
+    recordId: string,
+    result: CaptureResult & AtGateway,
+  ): Promise<void> {
     const { database, log } = this.#context;
     const changes = Object.fromEntries(Object.entries(result).map(([name, to]) => [name, { to }]));
     try {

@@ -3,7 +3,7 @@
 // docs/state.md#several-gateways.
 
 import type { Trace } from '../../dataplane/index.ts';
-import { type Database, GATEWAY_ALIVE_MS } from '../../models/index.ts';
+import { type Database, GATEWAY_ALIVE_MS, readGateways } from '../../models/index.ts';
 import { ONLINE_MS } from './presence.ts';
 
 /** Where a device was seen last, as the rows say. */
@@ -70,4 +70,27 @@ export async function readLastSeen(
     sinceMs: status.arrived_at?.getTime() ?? handshakeMs,
     address: status.remote_ip,
   };
+}
+
+/**
+ * Reads which of some devices are connected to another gateway that runs: by id of the device, the
+ * name of that gateway. Rows alone say it, which are about a second old.
+ */
+export async function readElsewhere(
+  database: Database,
+  gatewayId: string,
+  deviceIds: readonly string[],
+  nowMs: number = Date.now(),
+): Promise<ReadonlyMap<string, string>> {
+  const running = await readGateways(database, new Date(nowMs - GATEWAY_ALIVE_MS));
+  const others = new Map(running.map(({ id, name }) => [id, name]));
+  others.delete(gatewayId);
+  if (others.size === 0 || deviceIds.length === 0) return new Map();
+  const rows = await database.models.DeviceStatus.findAll({
+    where: { device_id: [...deviceIds], gateway_id: [...others.keys()] },
+  });
+  const online = rows.filter(
+    ({ latest_handshake: at }) => at !== null && nowMs - at.getTime() < ONLINE_MS,
+  );
+  return new Map(online.map((row) => [row.device_id, others.get(row.gateway_id) ?? '']));
 }

@@ -8,6 +8,7 @@ import { judgeWish } from '../../capture/wishes.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { readElsewhere } from '../../observe/whereabouts.ts';
 import { formView, inputOf, type Section, type Typed, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
@@ -87,7 +88,7 @@ async function deviceOf({ services }: Web, request: Request): Promise<Device> {
   return device;
 }
 
-function showPage(
+async function showPage(
   web: Web,
   { id, name }: Device,
   typed: Typed,
@@ -97,9 +98,13 @@ function showPage(
 ): Promise<ResponseObject> {
   const action = `/devices/${id}/capture`;
   const options = { action, submit: 'Capture', cancel: `/devices/${id}`, faults };
+  const { capturing, database } = web.services;
+  const elsewhere =
+    capturing === undefined ? null : await readElsewhere(database, capturing.id, [id]);
   return web.pages.show(request, h, 'capture', {
     title: 'Capture packets',
     device: { id, name },
+    elsewhere: elsewhere?.get(id) ?? null,
     form: formView(captureForm, typed, options),
   });
 }

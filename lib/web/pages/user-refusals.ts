@@ -5,6 +5,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { actorId } from '../../auth/index.ts';
 import { liveGateway } from '../../live/gateway.ts';
 import { listRefusals, type ShownRefusal } from '../../live/refusals.ts';
+import { readElsewhere } from '../../observe/whereabouts.ts';
 import { ownDevices } from '../parts/own-devices.ts';
 import { addressCell, serviceInWords } from '../parts/packet-words.ts';
 import { page } from '../kit/route.ts';
@@ -22,14 +23,17 @@ export function userRefusalPages(web: Web): ServerRoute[] {
 
 async function showOwn(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const asked = { deviceId: null, userId: actorId(request), reason: null };
-  const refusals = await listRefusals(liveGateway(web.services), asked, READ_MAX);
+  const live = liveGateway(web.services);
+  const refusals = await listRefusals(live, asked, READ_MAX);
   // The list is in memory; whose a device is by now, the rows say.
   const own = new Map((await ownDevices(web, request)).map(({ row }) => [row.id, row.name]));
   const list = refusals
     .filter(({ direction, device_id: id }) => direction === 'from_device' && own.has(id ?? ''))
     .slice(0, SHOWN_MAX);
+  const elsewhere = await readElsewhere(web.services.database, live.id, [...own.keys()]);
   return web.pages.show(request, h, 'user-refusals', {
     title: 'What was blocked',
+    elsewhere: [...elsewhere.keys()].map((id) => own.get(id) ?? ''),
     list: list.map((one) => [
       { time: one.last_at },
       {

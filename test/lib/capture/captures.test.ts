@@ -73,9 +73,15 @@ for (const kind of databaseKinds()) {
       payload: { to: false },
       duration: { to: 1 },
       bytes: { to: 1_073_741_824 },
+      gateway_id: { to: GATEWAY },
     });
     t.like(end, { ...shared, action: 'end capture', user_id: adminId });
-    t.like(end!.changes, { end: { to: 'duration' }, packets: { to: 0 }, lost: { to: 0 } });
+    t.like(end!.changes, {
+      gateway_id: { to: GATEWAY },
+      end: { to: 'duration' },
+      packets: { to: 0 },
+      lost: { to: 0 },
+    });
   });
 
   test(`${kind}: without a line in the audit trail nothing is captured`, async (t) => {

@@ -1,7 +1,12 @@
 // Where a device is, of what the gateway of this process remembers and of what the rows say.
 
 import test from 'ava';
-import { elsewhereOf, type LastSeen, readLastSeen } from '../../../lib/observe/whereabouts.ts';
+import {
+  elsewhereOf,
+  type LastSeen,
+  readElsewhere,
+  readLastSeen,
+} from '../../../lib/observe/whereabouts.ts';
 import { registerGateway } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
@@ -66,4 +71,9 @@ for (const kind of databaseKinds())
     await database.models.Gateway.update(beat, { where: { id: 'g' } });
     t.deepEqual(await readLastSeen(database, device.id, NOW), { ...wanted, gatewayName: 'berlin' });
     t.false((await readLastSeen(database, device.id, NOW + 1))!.isRunning);
+    const ids = [device.id];
+    t.deepEqual([...(await readElsewhere(database, 'here', ids, NOW))], [[device.id, 'berlin']]);
+    t.is((await readElsewhere(database, 'g', ids, NOW)).size, 0);
+    t.is((await readElsewhere(database, 'here', [], NOW)).size, 0);
+    t.is((await readElsewhere(database, 'here', ids, NOW + 2)).size, 0, 'it was killed');
   });

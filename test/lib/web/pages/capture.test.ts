@@ -4,7 +4,7 @@
 import test from 'ava';
 import { RunningCaptures } from '../../../../dataplane/captures.ts';
 import type { CaptureOrder } from '../../../../dataplane/index.ts';
-import { readAuditEntries } from '../../../../models/index.ts';
+import { readAuditEntries, registerGateway } from '../../../../models/index.ts';
 import { untilHolds } from '../../../support/api/running-capture.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice } from '../../../support/database/records.ts';
@@ -45,7 +45,13 @@ for (const kind of firstKind()) {
     const { admin, adminUser, database, plainUser } = await openConsole(t, kind, {}, { capturing });
     const device = await addDevice(database, plainUser.id, { name: 'Ann’s laptop' });
     const path = `/devices/${device.id}/capture`;
-    t.true((await admin.get(path)).text.includes('What Ann’s laptop really sends'));
+    const form = await admin.get(path);
+    t.true(form.text.includes('What Ann’s laptop really sends'));
+    t.false(form.text.includes('Capture them there.'));
+    await registerGateway(database, { id: 'there', name: 'berlin', startedAt: new Date() });
+    const seen = { gateway_id: 'there', latest_handshake: new Date(), updated: new Date() };
+    await database.models.DeviceStatus.create({ device_id: device.id, ...seen });
+    t.regex((await admin.get(path)).text, /connected to the gateway berlin, .* Capture them there/);
     const typed = { duration: '1', only: 'refused', destination: '10.0.0.0/8', protocol: 'udp' };
     const { status, headers } = await admin.post(path, { ...typed, port: '53', payload: 'true' });
     t.is(status, 200);

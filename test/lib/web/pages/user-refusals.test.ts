@@ -3,6 +3,7 @@
 
 import test from 'ava';
 import type { RefusalQuery } from '../../../../dataplane/index.ts';
+import { registerGateway } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice } from '../../../support/database/records.ts';
 import { fakeLive, refusalOf } from '../../../support/observe/fake-gateway.ts';
@@ -34,11 +35,15 @@ for (const kind of firstKind())
     const own = await addDevice(database, plainUser.id, { name: 'laptop' });
     ids.set('own', own.id);
     ids.set('other', (await addDevice(database, adminUser.id, { name: 'server' })).id);
+    await registerGateway(database, { id: 'there', name: 'berlin', startedAt: new Date() });
+    const seen = { gateway_id: 'there', latest_handshake: new Date(), updated: new Date() };
+    await database.models.DeviceStatus.create({ device_id: own.id, ...seen });
     t.true((await user.get('/user_devices')).text.includes('href="/user_refusals"'));
     const { status, text } = await user.get('/user_refusals');
     t.is(status, 200);
     t.deepEqual(asked, [{ device: null, scope: plainUser.id, reason: null }]);
     for (const shown of [
+      'Connected to another gateway: laptop.',
       `/user_devices/${own.id}">laptop`,
       '10.0.0.6',
       'TCP 22',
