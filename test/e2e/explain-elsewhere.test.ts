@@ -65,6 +65,10 @@ test.serial('a device at another gateway is not reached here, and is there', asy
     return answer.reason === 'peer_elsewhere';
   });
   await judge(here, 'peer_elsewhere');
+  const sent = await explainPing(here.postern, { device_id: mover.device.id, destination: LAN });
+  t.like(sent, { verdict: 'drop', reason: 'elsewhere' });
+  const asked = await explainPing(there.postern, { device_id: mover.device.id, destination: LAN });
+  t.like(asked, { verdict: 'accept', gateway_id: sent.connected_gateway_id });
 
   await stayer.client.moveTo(`${there.address}:51820`);
   await until('the other serves both', () => canPing(bob!, LAN, 1), SERVED_MS);
