@@ -1,17 +1,17 @@
 // Makes the packet that somebody asks about, of what people say of it.
 
-import { echoRequest, flagsOf, tcp, udp } from './packets.ts';
+import { echoRequest, flagsOf, ip, tcp, udp } from './packets.ts';
 
 /** A packet in words. */
 export interface AskedPacket {
   /** Addresses of one family. */
   readonly source: string;
   readonly destination: string;
-  /** `icmp`: an echo request. */
-  readonly protocol: 'tcp' | 'udp' | 'icmp';
-  /** For `icmp` this is the identifier of the echo request. */
+  /** `icmp`: an echo request. A number is that of another protocol (IANA). */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | number;
+  /** For `icmp` this is the identifier of the echo request; other protocols have none. */
   readonly sourcePort: number;
-  /** No meaning for `icmp`. */
+  /** No meaning but for TCP and UDP. */
   readonly destinationPort: number;
   /** Whether a TCP packet begins a connection; else it comes in the middle of one. */
   readonly begins: boolean;
@@ -21,6 +21,8 @@ export interface AskedPacket {
 
 const IP_BYTES = { 4: 20, 6: 40 } as const;
 const UPPER_BYTES = { tcp: 20, udp: 8, icmp: 8 } as const;
+/** What a packet of a protocol by number carries: zeros. */
+const OTHER_BYTES = 8;
 
 /**
  * The packet, from its IP header on. It may not be fragmented (RFC 791, DF). Where its headers take
@@ -28,7 +30,12 @@ const UPPER_BYTES = { tcp: 20, udp: 8, icmp: 8 } as const;
  */
 export function askedPacket({ protocol, begins, size, ...fields }: AskedPacket): Uint8Array {
   const { source, destination, sourcePort } = fields;
-  const headers = IP_BYTES[source.includes(':') ? 6 : 4] + UPPER_BYTES[protocol];
+  const ipBytes = IP_BYTES[source.includes(':') ? 6 : 4];
+  if (typeof protocol === 'number') {
+    const length = size === undefined ? OTHER_BYTES : Math.max(0, size - ipBytes);
+    return ip({ source, destination, protocol, payload: new Uint8Array(length) });
+  }
+  const headers = ipBytes + UPPER_BYTES[protocol];
   const bytes = size === undefined ? undefined : Math.max(0, size - headers);
   if (protocol === 'icmp') return echoRequest(source, destination, 1, sourcePort, bytes);
   const data = new Uint8Array(bytes ?? 0);

@@ -9,7 +9,7 @@ import type { Command, Outcome } from './run.ts';
 const HINTS: Hints = {
   source: 'the address of a host behind the gateway or, with --source, behind the device',
   destination: 'an address, or the id or the name of a device',
-  protocol: 'tcp/443, udp/53 or icmp',
+  protocol: 'tcp/443, udp/53, icmp, or the number of another protocol, such as 47',
   port: 'tcp/443 or udp/53',
   size: 'bytes of the packet with its headers, up to 65535',
 };

@@ -404,7 +404,7 @@ export const commands = {
     takes: ['json'],
   },
   explain: {
-    usage: 'DEVICE DESTINATION [tcp/443|udp/53|icmp] [--source A] [--size N]',
+    usage: 'DEVICE DESTINATION [tcp/443|udp/53|icmp|47] [--source A] [--size N]',
     sentence:
       'Asks the gateway that runs here what becomes of a packet, and why: each gate, and the rule that decides. A device is named by its id, its address or its name. The sender may also be the address of a host behind the gateway; then the destination is a device. With --source, a host in a network behind the device sends it. With --size, the packet has so many bytes with its headers, and may not be fragmented.',
     takes: ['source', 'size', 'json'],

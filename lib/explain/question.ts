@@ -5,10 +5,11 @@ import { randomInt } from 'node:crypto';
 import { askedPacket } from '../../dataplane/index.ts';
 import { type Database, type Device, readRoutedDevices } from '../../models/index.ts';
 import { deviceBefore } from '../devices/routes.ts';
-import { choice, flag, integer, isUuid, reference, resource, trimmed } from '../judge/fields.ts';
+import { flag, integer, isUuid, reference, resource, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { type Address, readAddress } from '../judge/network.ts';
+import { type AskedProtocol, askedProtocol, numberedProtocol } from './protocol.ts';
 
 const PORT_MAX = 65_535;
 /** Bytes of a packet: an IPv4 header alone, and the most that it can say. */
@@ -29,7 +30,9 @@ export const questionFields = resource({
   destination: trimmed('Where the packet goes: an address, or the id of a device.')
     .atMost(64)
     .required(),
-  protocol: choice('The protocol; `icmp` is an echo request.', 'tcp', 'udp', 'icmp').required(),
+  protocol: askedProtocol(
+    'The protocol: `tcp`, `udp`, `icmp` (an echo request), or the number of another one.',
+  ).required(),
   port: integer('The port of the destination; required for `tcp` and `udp`.', 1, PORT_MAX).allow(
     null,
   ),
@@ -53,7 +56,7 @@ export interface QuestionValues {
   readonly device_id?: string | null;
   readonly source?: string | null;
   readonly destination: string;
-  readonly protocol: 'tcp' | 'udp' | 'icmp';
+  readonly protocol: AskedProtocol;
   readonly port?: number | null;
   readonly source_port?: number | null;
   readonly begins?: boolean;
@@ -101,10 +104,11 @@ function judgeTogether(values: QuestionValues, faults: Faults): void {
   const { device_id: id = null, source = null, protocol, port = null } = values;
   if (id === null && source === null && faults['device_id'] === undefined)
     addFault(faults, 'device_id', messages.blank);
-  if (protocol === 'icmp') {
+  if (faults['protocol'] !== undefined) return;
+  if (protocol !== 'tcp' && protocol !== 'udp') {
     if (port !== null) addFault(faults, 'port', messages.notPresent);
     if ((values.source_port ?? null) !== null) addFault(faults, 'source_port', messages.notPresent);
-  } else if (port === null && faults['port'] === undefined && faults['protocol'] === undefined)
+  } else if (port === null && faults['port'] === undefined)
     addFault(faults, 'port', messages.blank);
 }
 
@@ -191,7 +195,11 @@ function packetOf(
 ): Pick<AskedPacket, 'protocol' | 'port' | 'packet'> {
   const [first, last] = DYNAMIC_PORTS;
   const sourcePort = sent ?? randomInt(first, last + 1);
-  const fields = { source, destination, protocol, sourcePort, destinationPort: port ?? 0, begins };
-  const packet = askedPacket({ ...fields, ...(size === null ? {} : { size }) });
+  const fields = { source, destination, sourcePort, destinationPort: port ?? 0, begins };
+  const packet = askedPacket({
+    ...fields,
+    protocol: numberedProtocol(protocol),
+    ...(size === null ? {} : { size }),
+  });
   return { protocol, port, packet };
 }

@@ -58,7 +58,7 @@ export function newPrivateKey(network: MemoryNetwork): Uint8Array {
 }
 
 /** A protocol, and the port of one that has ports. */
-const SERVICE = /^(tcp|udp|icmp)(\/\d+)?$/;
+const SERVICE = /^((tcp|udp|icmp)(\/\d+)?|\d+)$/;
 
 /** A device and its client. */
 export class TestDevice extends MemoryDevice {

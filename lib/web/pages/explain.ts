@@ -13,7 +13,7 @@ import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ownersOfRules } from '../parts/owners.ts';
-import { serviceInWords } from '../parts/packet-words.ts';
+import { protocolInWords, serviceInWords } from '../parts/packet-words.ts';
 import { serviceFaults, serviceFields } from '../parts/service-fields.ts';
 import { ruleLink } from '../parts/rule-words.ts';
 
@@ -65,7 +65,7 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
   const answer = asked === null ? null : await askExplanation(web.services, web.recall, asked);
   const page = await web.pages.show(request, h, 'explain', {
     title: 'Would it pass?',
-    form: formView(questionForm, typed, {
+    form: formView(formFor(typed), typed, {
       action: EXPLAIN,
       submit: 'Ask',
       faults: serviceFaults(faults),
@@ -74,6 +74,19 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
     answer: answer === null ? null : await answerView(web.services.database, answer),
   });
   return Object.keys(faults).length > 0 ? page.code(422) : page;
+}
+
+/** The form; a protocol by number comes from a link and can be chosen then. */
+function formFor({ protocol = '' }: Typed): readonly Section[] {
+  if (!/^\d+$/.test(protocol)) return questionForm;
+  return questionForm.map(({ fields, ...section }) => ({
+    ...section,
+    fields: fields.map((field) =>
+      field.name === 'protocol'
+        ? { ...field, choices: [...(field.choices ?? []), [protocol, protocolInWords(protocol)]] }
+        : field,
+    ),
+  }));
 }
 
 /** What is in the fields: what was typed, or what a link of another page says. */

@@ -3,9 +3,6 @@
 import { endpointText } from '../../judge/texts.ts';
 import type { ShownRefusal } from '../../live/refusals.ts';
 
-/** Protocols that the page “Would it pass?” can be asked about. */
-const EXPLAINED = ['tcp', 'udp', 'icmp'];
-
 /** An address and its port: `10.0.0.5:443`, `[fd00::5]:443`. */
 export function placeInWords(address: string, port: number | null): string {
   return port === null ? address : endpointText(address, port);
@@ -31,11 +28,14 @@ export function serviceInWords({
   return [port === null ? protocolInWords(protocol) : `${protocolInWords(protocol)} ${port}`];
 }
 
-/** The page that explains what becomes of such a packet; null where it cannot be asked. */
+/**
+ * The page that explains what becomes of such a packet; null where it cannot be asked: what could
+ * not be read, and later fragments, which have no ports.
+ */
 export function explainHref(refusal: ShownRefusal): string | null {
   const { device_id: device, direction, source, destination, protocol, port } = refusal;
   if (device === null || source === null || destination === null || protocol === null) return null;
-  if (!EXPLAINED.includes(protocol) || (protocol !== 'icmp' && port === null)) return null;
+  if (port === null && (protocol === 'tcp' || protocol === 'udp')) return null;
   const query = new URLSearchParams({
     ...(direction === 'from_device' ? { device_id: device } : {}),
     source,

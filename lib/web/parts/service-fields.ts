@@ -19,11 +19,11 @@ export const serviceFields: readonly Asked[] = [
   { name: 'port', label: 'Port', kind: 'number', help: 'With TCP or UDP: 443.' },
 ];
 
-/** Faults of a form with these questions: one of a port may come of ICMP, which has none. */
+/** Faults of a form with these questions: one of a port may come of a protocol that has none. */
 export function serviceFaults(faults: Faults): Faults {
   const { port } = faults;
   if (port === undefined) return faults;
   const words = (text: string): string =>
-    text === messages.notPresent ? 'ICMP has no ports. Please leave this empty' : text;
+    text === messages.notPresent ? 'This protocol has no ports. Please leave this empty' : text;
   return { ...faults, port: (port as string[]).map(words) };
 }

@@ -27,13 +27,15 @@ test('a packet of the size that is asked for, which may not be fragmented', (t) 
       ['tcp', 20],
       ['udp', 8],
       ['icmp', 8],
+      [47, 0],
+      [132, 0],
     ] as const) {
       const headers = (family === ends ? 20 : 40) + upper;
       const make = (size: number): Uint8Array =>
         askedPacket({ ...family, ...ports, protocol, begins: true, size });
       for (const size of [headers, headers + 1, 1_400, 65_535]) {
         const packet = make(size);
-        t.is(packet.length, size, protocol);
+        t.is(packet.length, size, `${protocol}`);
         const inner = new InnerPacket();
         t.is(parseInner(viewOf(packet), 0, packet.length, inner), 0);
         t.is(inner.length, size);
@@ -41,4 +43,14 @@ test('a packet of the size that is asked for, which may not be fragmented', (t) 
       }
       t.is(make(20).length, headers, 'there is no smaller one');
     }
+});
+
+test('a packet of a protocol by number carries some bytes', (t) => {
+  for (const family of [ends, { source: 'fd00::2', destination: '2001:db8::1' }]) {
+    const packet = askedPacket({ ...family, ...ports, protocol: 47, begins: true });
+    const inner = new InnerPacket();
+    t.is(parseInner(viewOf(packet), 0, packet.length, inner), 0);
+    t.is(inner.protocol, 47);
+    t.is(packet.length, (family === ends ? 20 : 40) + 8);
+  }
 });

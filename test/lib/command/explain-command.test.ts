@@ -115,7 +115,10 @@ test('what the gateway refuses is said in its words, with what can be typed', as
   const user = await addUser(database);
   await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.1' });
   const table: [words: string[], fault: RegExp][] = [
-    [['laptop', '192.0.2.1', 'gre'], /^protocol: is invalid; give tcp\/443, udp\/53 or icmp$/],
+    [
+      ['laptop', '192.0.2.1', 'gre'],
+      /^protocol: is invalid; give tcp\/443, udp\/53, icmp, or the number of another protocol, such as 47$/,
+    ],
     [['laptop', '192.0.2.1', 'tcp'], /^port: can't be blank; give tcp\/443 or udp\/53$/],
     [['laptop', '192.0.2.1', 'tcp/x'], /^port: is invalid; give tcp\/443 or udp\/53$/],
     [['laptop', '192.0.2.1', 'icmp/7'], /^port: must not be present/],

@@ -73,6 +73,7 @@ for (const kind of databaseKinds())
     };
     t.like(await packetOf({}), { protocol: PROTOCOL_TCP, destinationPort: 443, flags: TCP_SYN });
     t.like(await packetOf({ begins: false }), { flags: TCP_ACK });
+    t.like(await packetOf({ protocol: '47', port: null }), { protocol: 47 });
     t.like(await packetOf({ protocol: 'udp', source_port: 7 }), {
       protocol: PROTOCOL_UDP,
       sourcePort: 7,

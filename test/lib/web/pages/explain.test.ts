@@ -140,9 +140,11 @@ for (const kind of firstKind()) {
       [{ source: NASTY }, 'field-source-fault'],
       [{ from: '192.0.2.9', source: '192.0.2.8' }, 'Only a device has hosts behind it'],
       [{ port: '' }, 'field-port-fault'],
-      [{ protocol: 'icmp' }, 'ICMP has no ports. Please leave this empty'],
+      [{ protocol: 'icmp' }, 'This protocol has no ports. Please leave this empty'],
       [{ port: NASTY }, 'field-port-fault'],
       [{ protocol: NASTY }, 'field-protocol-fault'],
+      [{ protocol: '47' }, '<option value="47" selected>IP protocol 47</option>'],
+      [{ protocol: '256', port: '' }, 'field-protocol-fault'],
     ];
     for (const [changes, said] of table) {
       const shown = await admin.get(ask({ ...good, ...changes }));
@@ -151,5 +153,6 @@ for (const kind of firstKind()) {
       judgeText(t, shown, JSON.stringify(changes));
     }
     t.is((await admin.get(ask(good))).status, 503, 'no data plane');
+    t.is((await admin.get(ask({ ...good, protocol: '47', port: '' }))).status, 503);
   });
 }

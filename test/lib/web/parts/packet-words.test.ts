@@ -50,9 +50,13 @@ test('a packet can be explained whose ends, protocol and port are known', (t) =>
     href({ direction: 'to_device', protocol: 'icmp', port: null }),
     '/explain?source=100.64.0.2&destination=fd00%3A%3A5&protocol=icmp',
   );
+  t.is(
+    href({ protocol: '47', port: null }),
+    '/explain?device_id=d&source=100.64.0.2&destination=fd00%3A%3A5&protocol=47',
+  );
   for (const fields of [
     { port: null },
-    { protocol: '47' },
+    { protocol: 'tcp', port: null },
     { protocol: null },
     { device_id: null },
   ])
