@@ -2,7 +2,7 @@
 // gateway that runs.
 
 import type { DryRunAnswer } from '../dry-run/dry-run.ts';
-import { othersInWords } from '../dry-run/other-gateways.ts';
+import { othersInWords } from '../dry-run/other-gateways-in-words.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';

@@ -23,7 +23,8 @@ import type { RecordContext } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';
 import { UndoneWrites } from '../records/undone-writes.ts';
 import { showRule } from '../rules/rules.ts';
-import { type OtherGateway, readOthers } from './other-gateways.ts';
+import { readOthers } from './other-gateways.ts';
+import type { OtherGateway } from './other-gateways-in-words.ts';
 
 /** How many of each list are answered; all are counted. */
 export const LISTED_MAX = 100;

@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { type Effect, tryTogether } from '../../dry-run/dry-run.ts';
-import { cutsOffElsewhere, othersInWords } from '../../dry-run/other-gateways.ts';
+import { cutsOffElsewhere, othersInWords } from '../../dry-run/other-gateways-in-words.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inTime } from '../../http/in-time.ts';
 import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
