@@ -13,6 +13,8 @@ export const alone = [
   'test/dataplane/worker-link.test.ts',
   // The time of a start.
   'test/e2e/first-start.test.ts',
+  // A client is served again within 1.5 s.
+  'test/e2e/graceful-restart.test.ts',
   // A worker that died serves again within a second.
   'test/e2e/restart.test.ts',
   // Workers that end are back within 1.5 s.
