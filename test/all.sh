@@ -47,7 +47,6 @@ several() { # KIND WORKERS
   case $1 in
     dataplane) phase "dataplane-$WORKERS" npx ava --tap --config test/workers.config.js ;;
     e2e) phase "e2e-$WORKERS" $apart --config test/e2e/ava.config.js ;;
-    limits) ALONE= phase "limits-$WORKERS" $limits ;;
     alone) ALONE=only phase "alone-$WORKERS" npx ava --tap --config test/workers.config.js ;;
   esac
   unset WORKERS
@@ -78,7 +77,6 @@ else
   # other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
-  limits="$apart --config test/e2e/ava.config.js test/e2e/limits.test.ts"
   {
     phase unit npx ava --tap --config test/shared.config.js
     several dataplane 2
@@ -97,15 +95,11 @@ else
     phase browser $apart --config test/browser/shared.config.js
   } &
   wait
-  # Each of the two leaves half of the machine idle, and has a network of its own.
-  several limits 2 &
-  ALONE= phase limits $limits
-  wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.
   phase alone npx ava --config test/alone.config.js --tap
   several alone 2
   if [ -n "${MANY_WORKERS:-}" ]; then
-    for kind in dataplane e2e limits alone; do several $kind 5; done
+    for kind in dataplane e2e alone; do several $kind 5; done
   fi
 fi
 node test/support/suite/summary.ts

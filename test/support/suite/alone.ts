@@ -1,7 +1,7 @@
 // Test files that judge how soon something happens, and so want the machine for themselves: when
 // test/all.sh runs phases at the same time, it leaves them to the end, and runs them one by one. Test
 // files that reach the world outside have a phase of their own. With ALONE=later a configuration of AVA
-// leaves all of them out; otherwise they are files like all others.
+// leaves both out; otherwise they are files like all others.
 import process from 'node:process';
 
 /** Paths from the root of the repository. */
@@ -15,6 +15,8 @@ export const alone = [
   'test/e2e/first-start.test.ts',
   // A client is served again within 1.5 s.
   'test/e2e/graceful-restart.test.ts',
+  // TCP comes to its limit.
+  'test/e2e/limits.test.ts',
   // A worker that died serves again within a second.
   'test/e2e/restart.test.ts',
   // Workers that end are back within 1.5 s.
@@ -30,12 +32,6 @@ export const alone = [
   'test/lib/reconcile/reconciler.test.ts',
 ];
 
-/**
- * Paths from the root of the repository: a course with one worker and one with two share the machine,
- * because each leaves half of it idle. TCP comes to its limit.
- */
-export const inPairs = ['test/e2e/limits.test.ts'];
-
 /** Paths from the root of the repository. */
 export const fetching = [
   // Fetches a package of Debian.
@@ -44,6 +40,4 @@ export const fetching = [
 
 /** What `files` of a configuration names besides its own. */
 export const withoutAlone =
-  process.env['ALONE'] === 'later'
-    ? [...alone, ...inPairs, ...fetching].map((file) => `!${file}`)
-    : [];
+  process.env['ALONE'] === 'later' ? [...alone, ...fetching].map((file) => `!${file}`) : [];
