@@ -127,11 +127,13 @@ export function openUdpSockets(
   const { addon } = loadAddon();
   addon?.defaultSignals();
   if (addon === null || options.engine === 'typescript') return [];
+  const { listenPort: port } = options;
   const workers = workersOf(options);
-  const sockets = Array.from({ length: workers }, () =>
-    openPair(addon, options.listenPort, workers),
-  );
-  const fds = sockets.flatMap(({ udp4, udp6 }) => [udp4, udp6]);
+  const isShared = workers > 1;
+  const fds = Array.from({ length: workers }, () => [
+    addon.openUdp(false, port, isShared),
+    openUdp6(addon, port, isShared),
+  ]).flat();
   for (const fd of fds) if (fd >= 0) addon.keepOnExec(fd);
   return fds;
 }
@@ -278,7 +280,7 @@ function openSockets(
   }
 }
 
-/** Sockets that are open already. Those of workers that there are not would take datagrams. */
+/** Takes sockets that are open already. It closes those that no worker reads. */
 function takeSockets(addon: Addon, udpSockets: readonly number[], workers: number): Sockets {
   if (udpSockets.length < 2 * workers)
     throw new Error(`${udpSockets.length} UDP sockets are open for ${workers} workers`);
@@ -320,11 +322,6 @@ function openAll(addon: Addon, port: number, workers: number): Sockets {
 function steer(addon: Addon, sockets: Sockets['sockets']): void {
   const { udp4, udp6 } = sockets[0]!;
   for (const fd of [udp4, udp6]) if (fd >= 0) addon.steerUdp(fd, sockets.length);
-}
-
-function openPair(addon: Addon, port: number, workers: number): Omit<Queue, 'tun' | 'wake'> {
-  const isShared = workers > 1;
-  return { udp4: addon.openUdp(false, port, isShared), udp6: openUdp6(addon, port, isShared) };
 }
 
 /** A host without IPv6 gets one socket. */

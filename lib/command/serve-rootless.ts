@@ -34,8 +34,8 @@ export interface RootlessHost {
 /** The program that this process becomes. */
 const LAUNCHER = fileURLToPath(new URL('../rootless', import.meta.url));
 
-/** Opens the UDP sockets and becomes the gateway; returns where that fails. */
-export async function becomeRootless(config: Config): Promise<number> {
+/** Opens the UDP sockets and becomes the gateway; rejects where that fails. */
+export async function becomeRootless(config: Config): Promise<never> {
   const { dataplaneEngine: engine, dataplaneWorkers: workers, wireguardPort: listenPort } = config;
   const sockets = await openUdpSockets({ engine, workers, listenPort });
   // Node says that `execve` may change still.

@@ -11,15 +11,13 @@ import type {
 import {
   type Database,
   type Device,
-  GATEWAY_ALIVE_MS,
   readConnections,
-  readOtherGateways,
   readUsers,
   type UserRow,
 } from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
-import { readLastSeen } from '../observe/whereabouts.ts';
+import { readLastSeen, readOthersRunning } from '../observe/whereabouts.ts';
 import { readQuotaState } from '../reconcile/quota-state.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { showTime, showTimeOrNull } from '../records/shown.ts';
@@ -150,7 +148,7 @@ export async function diagnose(
             trace,
             seen: await readLastSeen(database, device.id, nowMs),
             connections: await readConnections(database, device.id, 3),
-            hasOthers: await hasOtherGateways(database, gateway.id, nowMs),
+            hasOthers: (await readOthersRunning(database, gateway.id, nowMs)).length > 0,
             strangers: nobodys,
             isOverQuota: await isOverQuota(from, owner, nowMs),
           });
@@ -183,15 +181,6 @@ export async function devicesOfKeys(
     where: { public_key: keys.map(({ publicKey }) => publicKey) },
   });
   return new Map(rows.map(({ id, public_key }) => [public_key, id]));
-}
-
-async function hasOtherGateways(
-  database: Database,
-  gatewayId: string,
-  nowMs: number,
-): Promise<boolean> {
-  const since = new Date(nowMs - GATEWAY_ALIVE_MS);
-  return (await readOtherGateways(database, gatewayId, since)).length > 0;
 }
 
 async function isOverQuota(

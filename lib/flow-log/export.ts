@@ -85,7 +85,7 @@ export class FlowLogExport {
     return taken === RECORDS_PER_LOOK;
   }
 
-  /** Reports what the data plane writes while it closes, all flows end then, and ends. */
+  /** Reports what the data plane writes while it closes, which ends all flows; then it ends. */
   async stop(closing: Promise<void>): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);

@@ -3,7 +3,7 @@
 // docs/state.md#several-gateways.
 
 import type { Trace } from '../../dataplane/index.ts';
-import { type Database, GATEWAY_ALIVE_MS, readGateways } from '../../models/index.ts';
+import { type Database, type Gateway, GATEWAY_ALIVE_MS, readGateways } from '../../models/index.ts';
 import { ONLINE_MS } from './presence.ts';
 
 /** Where a device was seen last, as the rows say. */
@@ -19,6 +19,9 @@ export interface LastSeen {
   /** Null: not known. */
   readonly address: string | null;
 }
+
+/** A gateway that runs. */
+export type RunningGateway = Pick<Gateway, 'id' | 'name'>;
 
 /** Another gateway, to which a device is connected. */
 export interface Elsewhere {
@@ -72,9 +75,43 @@ export async function readLastSeen(
   };
 }
 
+/** Reads the other gateways that run. */
+export async function readOthersRunning(
+  database: Database,
+  gatewayId: string,
+  nowMs: number = Date.now(),
+): Promise<RunningGateway[]> {
+  const running = await readGateways(database, new Date(nowMs - GATEWAY_ALIVE_MS));
+  return running.filter(({ id }) => id !== gatewayId);
+}
+
+/**
+ * Reads which of some devices are connected to one of these gateways: the gateway by id of the
+ * device. The rows are about a second old.
+ */
+export async function readConnectedTo(
+  database: Database,
+  gateways: readonly RunningGateway[],
+  deviceIds: readonly string[],
+  nowMs: number = Date.now(),
+): Promise<ReadonlyMap<string, RunningGateway>> {
+  if (gateways.length === 0 || deviceIds.length === 0) return new Map();
+  const byId = new Map(gateways.map((gateway) => [gateway.id, gateway]));
+  const rows = await database.models.DeviceStatus.findAll({
+    where: { device_id: [...deviceIds], gateway_id: [...byId.keys()] },
+  });
+  const connected = new Map<string, RunningGateway>();
+  for (const { device_id: id, gateway_id, latest_handshake: at } of rows) {
+    const gateway = byId.get(gateway_id);
+    if (gateway !== undefined && at !== null && nowMs - at.getTime() < ONLINE_MS)
+      connected.set(id, gateway);
+  }
+  return connected;
+}
+
 /**
  * Reads which of some devices are connected to another gateway that runs: by id of the device, the
- * name of that gateway. Rows alone say it, which are about a second old.
+ * name of that gateway.
  */
 export async function readElsewhere(
   database: Database,
@@ -82,15 +119,7 @@ export async function readElsewhere(
   deviceIds: readonly string[],
   nowMs: number = Date.now(),
 ): Promise<ReadonlyMap<string, string>> {
-  const running = await readGateways(database, new Date(nowMs - GATEWAY_ALIVE_MS));
-  const others = new Map(running.map(({ id, name }) => [id, name]));
-  others.delete(gatewayId);
-  if (others.size === 0 || deviceIds.length === 0) return new Map();
-  const rows = await database.models.DeviceStatus.findAll({
-    where: { device_id: [...deviceIds], gateway_id: [...others.keys()] },
-  });
-  const online = rows.filter(
-    ({ latest_handshake: at }) => at !== null && nowMs - at.getTime() < ONLINE_MS,
-  );
-  return new Map(online.map((row) => [row.device_id, others.get(row.gateway_id) ?? '']));
+  const others = await readOthersRunning(database, gatewayId, nowMs);
+  const connected = await readConnectedTo(database, others, deviceIds, nowMs);
+  return new Map([...connected].map(([id, { name }]) => [id, name]));
 }

@@ -78,12 +78,13 @@ export function policyTestPages(web: Web): ServerRoute[] {
     adminPage('GET', TESTS, (request, h) => showTests(web, tests, request, h)),
     adminPage('GET', `${TESTS}/new`, (request, h) => {
       const typed = typedFrom({ protocol: 'tcp', expect: 'accept' }, testForm);
-      return showForm(web, request, h, { test: null, typed });
+      return showForm(web, request, h, { test: null, shown: null, typed });
     }),
     adminPage('POST', `${TESTS}/new`, (request, h) => save(web, tests, null, request, h)),
     adminPage('GET', `${TESTS}/{id}`, async (request, h) => {
       const test = await tests.show(idOf(request));
-      return showForm(web, request, h, { test, typed: await typedPresent(web, test) });
+      const shown = await typedPresent(web, test);
+      return showForm(web, request, h, { test, shown, typed: shown });
     }),
     adminPage('POST', `${TESTS}/{id}`, async (request, h) =>
       save(web, tests, await tests.show(idOf(request)), request, h),
@@ -167,6 +168,8 @@ function testCells(test: Shown, { emails, devices }: Senders): unknown[] {
 interface Form {
   /** Null for a new one. */
   readonly test: Shown | null;
+  /** That test as its form shows it now. */
+  readonly shown: Typed | null;
   readonly typed: Typed;
   readonly faults?: Faults;
 }
@@ -175,7 +178,7 @@ async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { test, typed, faults = {} }: Form,
+  { test, shown, typed, faults = {} }: Form,
 ): Promise<ResponseObject> {
   const path = test === null ? `${TESTS}/new` : `${TESTS}/${String(test['id'])}`;
   const ruleId = test?.['rule_id'] ?? null;
@@ -194,7 +197,7 @@ async function showForm(
       action: path,
       submit: test === null ? 'Add the policy test' : 'Save',
       cancel: TESTS,
-      ...(test === null ? {} : { seen: seenOf(await typedPresent(web, test)) }),
+      ...(shown === null ? {} : { seen: seenOf(shown) }),
       faults: ownerFaults(serviceFaults(faults), (typed['user_id'] ?? '').trim()),
       suggestions: { user_id: await suggestedOwners(web.services.database) },
     }),
@@ -211,12 +214,11 @@ async function save(
   const typed = typedIn(request, testForm);
   const id = present === null ? null : String(present['id']);
   const input = await judgeTyped(web, tests, typed, id);
+  const shown = present === null ? null : await typedPresent(web, present);
   const again = async (faults: Faults): Promise<ResponseObject> =>
-    (await showForm(web, request, h, { test: present, typed, faults })).code(422);
+    (await showForm(web, request, h, { test: present, shown, typed, faults })).code(422);
   const meanwhile =
-    present === null
-      ? null
-      : changedMeanwhile(request, { typed, present: await typedPresent(web, present) }, testForm);
+    shown === null ? null : changedMeanwhile(request, { typed, present: shown }, testForm);
   if (meanwhile !== null) return again(meanwhile);
   const saved = await attempt(() =>
     id === null ? tests.create(request, input) : tests.update(request, id, input),

@@ -50,7 +50,7 @@ export function providerPages(web: Web): ServerRoute[] {
         adminPage('GET', `${base}/new`, (request, h) => {
           refuseFixedList(web, form);
           const typed = typedEntry(form, form.fresh);
-          return showForm(web, form, request, h, { present: null, typed });
+          return showForm(web, form, request, h, { present: null, shown: null, typed });
         }),
         adminPage(
           'POST',
@@ -60,8 +60,8 @@ export function providerPages(web: Web): ServerRoute[] {
         ),
         adminPage('GET', `${base}/{id}`, async (request, h) => {
           const { present } = await findEntry(web, form, request);
-          const typed = await typedPresent(web, form, present);
-          return showForm(web, form, request, h, { present, typed });
+          const shown = await typedPresent(web, form, present);
+          return showForm(web, form, request, h, { present, shown, typed: shown });
         }),
         adminPage(
           'POST',
@@ -106,6 +106,8 @@ async function showProviders(
 interface Filled {
   /** Null for a new one. */
   readonly present: ProviderEntry | null;
+  /** That entry as its form shows it now. */
+  readonly shown: Typed | null;
   readonly typed: Typed;
   readonly faults?: Faults;
   /** What trying it found. */
@@ -117,7 +119,7 @@ async function showForm(
   form: ProviderForm,
   request: Request,
   h: ResponseToolkit,
-  { present, typed, faults = {}, findings = [] }: Filled,
+  { present, shown, typed, faults = {}, findings = [] }: Filled,
 ): Promise<ResponseObject> {
   const here = `${PROVIDERS}/${form.kind}/${present === null ? 'new' : encodeURIComponent(present.id)}`;
   const fixed = fixedSentence(web, form.list);
@@ -143,7 +145,7 @@ async function showForm(
       action: here,
       submit: present === null ? 'Add the provider' : 'Save',
       cancel: PROVIDERS,
-      ...(present === null ? {} : { seen: seenOf(await typedPresent(web, form, present)) }),
+      ...(shown === null ? {} : { seen: seenOf(shown) }),
       faults,
       locked: lockOf,
     }),
@@ -187,20 +189,23 @@ async function save(
   // Fields that are locked were not sent, and show what serves.
   const typed = withLocked(form, sent, present, isFixed);
   const entry = isFixed && present !== null ? { ...present } : entryOf(form, typed, present);
-  const meanwhile = await changedEntry(web, form, request, { present, typed });
+  const shown = present === null ? null : await typedPresent(web, form, present);
+  const filled = { present, shown, typed };
+  const meanwhile =
+    shown === null ? null : changedMeanwhile(request, { typed, present: shown }, form.sections);
   if (meanwhile !== null)
-    return (await showForm(web, form, request, h, { present, typed, faults: meanwhile })).code(422);
+    return (await showForm(web, form, request, h, { ...filled, faults: meanwhile })).code(422);
   if (textOf(request, 'do') === 'try') {
     const tried = await tryTyped(web, form, entry);
-    return showForm(web, form, request, h, { present, typed, ...tried });
+    return showForm(web, form, request, h, { ...filled, ...tried });
   }
   const place =
     present === null ? entries.length : entries.findIndex(({ id }) => id === present.id);
   const next = entries.toSpliced(place, present === null ? 0 : 1, entry as never);
   const faults = isFixed ? null : await saveList(web, request, form, entries, next);
   if (faults !== null) {
-    const shown = { present, typed, faults: entryFaults(faults, form.list, place) };
-    return (await showForm(web, form, request, h, shown)).code(422);
+    const placed = entryFaults(faults, form.list, place);
+    return (await showForm(web, form, request, h, { ...filled, faults: placed })).code(422);
   }
   await saveTrust(web, request, form, String(entry['id']).trim(), typed[TRUSTED] === 'true');
   web.pages.flash(h, 'done', `${String(entry['label']).trim()} is saved, and serves.`);
@@ -259,18 +264,6 @@ async function saveTrust(
 /** An entry as its form shows it, with the mark of trust. */
 async function typedPresent(web: Web, form: ProviderForm, entry: ProviderEntry): Promise<Typed> {
   return typedEntry(form, { ...entry, [TRUSTED]: await hasTrust(web, entry) });
-}
-
-/** What somebody else changed since the form was shown; null: nothing. */
-async function changedEntry(
-  web: Web,
-  form: ProviderForm,
-  request: Request,
-  { present, typed }: Filled,
-): Promise<Faults | null> {
-  if (present === null) return null;
-  const now = await typedPresent(web, form, present);
-  return changedMeanwhile(request, { typed, present: now }, form.sections);
 }
 
 /** Whether the entry is trusted as it is now. */
