@@ -24,20 +24,12 @@ import { systemClock } from './io/clock.ts';
 import { choosePrimitives, systemRandom } from './io/crypto.ts';
 import { HeapKeeper } from './io/heap.ts';
 import { TwinEngine } from './io/twin.ts';
-import {
-  EVENT_HANDED,
-  EVENT_TUN,
-  EVENT_TUN_GONE,
-  EVENT_UDP,
-  EVENT_WAKE,
-  loadAddon,
-  NativeEngine,
-} from './native/index.ts';
+import { EVENT_TUN_GONE, EVENT_WAKE, loadAddon, NativeEngine } from './native/index.ts';
 import type { Identity } from './noise/handshake.ts';
 import type { Primitives } from './noise/primitives.ts';
 import type { CaptureOrder } from './path/capture.ts';
 import { Pipeline } from './pipeline.ts';
-import { reasons } from './reasons.ts';
+import { type TurnEngine, Turns } from './turns.ts';
 import { warmUp } from './warm-up.ts';
 import { createEndpointTable } from './wire/address.ts';
 import { endpointLayout } from './wireguard/tunnel.ts';
@@ -99,11 +91,7 @@ export type Report =
   | { readonly type: 'tunGone' };
 
 /** An engine that can wait. The native one waits in `poll`, the twin in `rest`. */
-interface WorkerEngine extends PacketEngine {
-  poll(timeoutMs: number): number;
-  receive(): void;
-  readTun(): void;
-  flush(): void;
+interface WorkerEngine extends PacketEngine, TurnEngine {
   /** Lets the event loop run once; the twin waits for packets there. */
   rest(timeoutMs: number): Promise<void>;
   /** Whether `poll` waits, so that the loop need not wait in `rest`. */
@@ -112,19 +100,12 @@ interface WorkerEngine extends PacketEngine {
   close(): void;
 }
 
-/** The longest wait: after it, wall time and deadlines are read again. */
-const WAIT_MS_MAX = 1_000;
 /** How long the event loop waits for its turn; one turn of it costs more than a packet. */
 const YIELD_MS = 50;
 /** How long no packet comes before an event loop that has waited gets its turn. */
 const QUIET_MS = 1;
 /** How long the event loop waits for its turn while packets come. */
 const YIELD_MS_MAX = 100;
-/**
- * Deadlines within this time share one wake-up. Deadlines are seconds away, so the difference does
- * not matter.
- */
-const TIMER_GRAIN_MS = 64;
 const FAULT_LOG_MS = 1_000;
 /** A socket or TUN that fails stays readable. The loop pauses for so long, or it would spin. */
 const FAULT_PAUSE_MS = 10;
@@ -133,6 +114,10 @@ const BEGIN_PAUSE_MS = 1;
 /** How long a worker that stops waits for the reader of the flow log, and how often it looks. */
 const LOG_MS = 500;
 const LOG_PAUSE_MS = 1;
+
+const { addon } = loadAddon();
+/** The warm-up has the same clock, because V8 compiles for the functions in it. */
+const clock = systemClock(addon?.bootTime ?? null);
 
 class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
   readonly waitsInPoll = true;
@@ -150,7 +135,7 @@ class Loop {
   readonly #port: MessagePort;
   readonly #engine: WorkerEngine;
   readonly #pipeline: Pipeline;
-  readonly #clock;
+  readonly #turns: Turns;
   readonly #heap = new HeapKeeper();
   #hasBegun = false;
   #stopping = false;
@@ -158,10 +143,9 @@ class Loop {
   #mayHaveCommands = false;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: WorkerOptions, engine: WorkerEngine, clock: ReturnType<typeof systemClock>) {
+  constructor(options: WorkerOptions, engine: WorkerEngine) {
     this.#port = options.port;
     this.#engine = engine;
-    this.#clock = clock;
     this.#pipeline = new Pipeline({
       engine,
       team: options.team,
@@ -177,13 +161,16 @@ class Loop {
       hasTun: options.tun >= 0,
       flowLog: options.flowLog,
     });
+    this.#turns = new Turns(engine, this.#pipeline, clock, (error, now) => {
+      this.#reportFault(error, now);
+    });
   }
 
   /** Runs until the command `stop`, or until a command fails; then wipes all keys. */
   async run(): Promise<void> {
     try {
       await this.#untilBegin();
-      if (!this.#stopping) await this.#turns();
+      if (!this.#stopping) await this.#untilStop();
       await this.#stopLogging();
     } finally {
       this.#engine.close();
@@ -203,40 +190,43 @@ class Loop {
 
   /** Writes the ends of all flows to the flow log, as fast as they are read. */
   async #stopLogging(): Promise<void> {
-    const endAt = this.#clock.now() + LOG_MS;
+    const endAt = clock.now() + LOG_MS;
     for (;;) {
-      const now = this.#clock.now();
-      if (this.#pipeline.stopLogging(now >= endAt, now, this.#clock.wall())) return;
+      const now = clock.now();
+      if (this.#pipeline.stopLogging(now >= endAt, now, clock.wall())) return;
       await pause(LOG_PAUSE_MS);
     }
   }
 
-  async #turns(): Promise<void> {
-    // Each turn reads the clock once, because a turn may be for one packet.
-    let now = this.#clock.now();
-    let yieldedAt = now;
+  async #untilStop(): Promise<void> {
+    const turns = this.#turns;
+    turns.readClock();
+    let yieldedAt = turns.now;
     for (;;) {
-      const isDue = now - yieldedAt >= YIELD_MS;
-      const timeout = Math.min(this.#timeout(now), isDue ? QUIET_MS : Number.POSITIVE_INFINITY);
+      const isDue = turns.now - yieldedAt >= YIELD_MS;
+      const longest = this.#mayHaveCommands ? 0 : isDue ? QUIET_MS : Number.POSITIVE_INFINITY;
+      const timeout = Math.min(turns.freeMs, longest);
       const faults = this.#readFaults;
-      const events = this.#engine.poll(timeout);
-      now = this.#clock.now();
-      const hasMoved = this.#turn(events, now);
-      const isWoken = (events & EVENT_WAKE) !== 0;
-      const isIdle = !hasMoved && !isWoken;
+      turns.wait(timeout);
+      turns.move(turns.events);
+      const isWoken = (turns.events & EVENT_WAKE) !== 0;
+      const isIdle = !turns.hasMoved && !isWoken;
+      if ((turns.events & EVENT_TUN_GONE) !== 0) this.#report({ type: 'tunGone' });
       if (isWoken || this.#mayHaveCommands || !this.#engine.waitsInPoll) {
         this.#takeCommand();
         if (this.#stopping) return;
-        now = this.#clock.now();
+        turns.readClock();
       }
-      if (!hasMoved) this.#heap.look(now);
-      if (!hasMoved && this.#readFaults > faults) await pause(FAULT_PAUSE_MS);
+      if (!turns.hasMoved) this.#heap.look(turns.now);
+      if (!turns.hasMoved && this.#readFaults > faults) await pause(FAULT_PAUSE_MS);
       // An answer to a packet comes soon after it; the event loop waits until both have passed.
-      const mayRest = isIdle ? isDue || !this.#engine.waitsInPoll : now - yieldedAt >= YIELD_MS_MAX;
+      const mayRest = isIdle
+        ? isDue || !this.#engine.waitsInPoll
+        : turns.now - yieldedAt >= YIELD_MS_MAX;
       if (mayRest) {
         await this.#engine.rest(isIdle && !this.#mayHaveCommands ? timeout : 0);
-        now = this.#clock.now();
-        yieldedAt = now;
+        turns.readClock();
+        yieldedAt = turns.now;
       }
     }
   }
@@ -245,45 +235,6 @@ class Loop {
   get #readFaults(): number {
     const { faults } = this.#engine;
     return faults[FAULT_UDP_RECEIVE]! + faults[FAULT_TUN_READ]!;
-  }
-
-  /** How long to wait for packets. */
-  #timeout(now: number): number {
-    const next = this.#pipeline.nextTimeout(now);
-    if (next <= now || this.#mayHaveCommands) return 0;
-    return Math.min(WAIT_MS_MAX, Math.ceil(next / TIMER_GRAIN_MS) * TIMER_GRAIN_MS - now);
-  }
-
-  /** One turn: datagrams in, packets out, timers. Returns whether any packet moved. */
-  #turn(events: number, now: number): boolean {
-    const engine = this.#engine;
-    const wallMs = this.#clock.wall();
-    let moved = false;
-    try {
-      if ((events & EVENT_UDP) !== 0) {
-        engine.receive();
-        moved = engine.datagrams.count > 0;
-        this.#pipeline.inbound(now, wallMs);
-      }
-      if ((events & EVENT_TUN) !== 0) {
-        engine.readTun();
-        moved ||= engine.packets.count > 0;
-        this.#pipeline.outbound(now, wallMs);
-      }
-      if ((events & EVENT_HANDED) !== 0) {
-        moved = true;
-        this.#pipeline.handed(now, wallMs);
-      }
-      this.#pipeline.expire(now, wallMs);
-    } catch (error) {
-      this.#pipeline.drop(reasons.internal_error);
-      this.#reportFault(error, now);
-    }
-    engine.datagrams.count = 0;
-    engine.packets.count = 0;
-    engine.flush();
-    if ((events & EVENT_TUN_GONE) !== 0) this.#report({ type: 'tunGone' });
-    return moved;
   }
 
   /** Takes one command, so that many commands do not delay packets. */
@@ -296,7 +247,7 @@ class Loop {
   #obey(command: Command): void {
     switch (command.type) {
       case 'apply':
-        this.#pipeline.apply(command.change, this.#clock.now(), this.#clock.wall());
+        this.#pipeline.apply(command.change, clock.now(), clock.wall());
         wipeKeys(command.change);
         return this.#report({ type: 'applied', id: command.id });
       case 'sample':
@@ -313,11 +264,7 @@ class Loop {
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);
       case 'release':
-        return this.#pipeline.release(
-          command.heardElsewhere,
-          this.#clock.now(),
-          this.#clock.wall(),
-        );
+        return this.#pipeline.release(command.heardElsewhere, clock.now(), clock.wall());
       case 'begin':
         this.#hasBegun = true;
         return;
@@ -332,7 +279,7 @@ class Loop {
       case 'pastFlows':
       case 'endedFlows':
       case 'passedRefusals':
-        return this.#report(answer(this.#pipeline, command, this.#clock.now(), this.#clock.wall()));
+        return this.#report(answer(this.#pipeline, command, clock.now(), clock.wall()));
     }
   }
 
@@ -357,23 +304,21 @@ function wipeKeys({ added, updated }: Change): void {
 async function openEngine(
   options: WorkerOptions,
   chosen: Primitives | null,
-): Promise<{ engine: WorkerEngine; clock: ReturnType<typeof systemClock>; listenPort: number }> {
-  const loaded = loadAddon();
-  loaded.addon?.useShortSlices();
+): Promise<{ engine: WorkerEngine; listenPort: number }> {
+  addon?.useShortSlices();
   const endpoints = createEndpointTable(endpointLayout.total);
-  const clock = systemClock(loaded.addon === null ? null : loaded.addon.bootTime);
-  if (options.engine === 'typescript' || loaded.addon === null) {
+  if (options.engine === 'typescript' || addon === null) {
     const primitives = choosePrimitives(null, options.x25519);
     const engine = await TwinEngine.open(primitives, endpoints, {
       port: options.listenPort,
       tun: options.tun,
       mtu: options.mtu,
     });
-    return { engine, clock, listenPort: engine.port };
+    return { engine, listenPort: engine.port };
   }
-  const primitives = chosen ?? choosePrimitives(loaded.addon, options.x25519);
+  const primitives = chosen ?? choosePrimitives(addon, options.x25519);
   const engine = new NativeWorkerEngine(
-    loaded.addon,
+    addon,
     primitives,
     endpoints,
     endpointLayout.total,
@@ -381,7 +326,7 @@ async function openEngine(
     options.team,
     endpointLayout.handed,
   );
-  return { engine, clock, listenPort: options.listenPort };
+  return { engine, listenPort: options.listenPort };
 }
 
 /**
@@ -389,19 +334,25 @@ async function openEngine(
  * that it chose, because comparing them takes 20 ms; null where it chose none.
  */
 function warmUpHere(): Primitives | null {
-  const { addon } = loadAddon();
   if (addon === null) return null;
   let primitives: Primitives | null = null;
   try {
     primitives = choosePrimitives(addon, 'openssl');
-    const clock = systemClock(addon.bootTime);
-    warmUp({ addon, Engine: NativeWorkerEngine, primitives, random: systemRandom, clock });
+    warmUp({
+      addon,
+      Engine: NativeWorkerEngine,
+      primitives,
+      random: systemRandom,
+      clock,
+      isAwaited: () => takeOptions() !== null,
+    });
   } catch {
     // For example where loopback is down. A difference of the primitives is found again, and stops
     // the start, when the worker has its options.
   }
-  // The tables of the warm-up are garbage now, many megabytes of it.
+  // Most of what the warm-up made is garbage now.
   globalThis.gc?.();
+  addon.releaseMemory();
   return primitives;
 }
 
@@ -409,10 +360,10 @@ function warmUpHere(): Primitives | null {
 async function main(options: WorkerOptions, chosen: Primitives | null): Promise<void> {
   const { port } = options;
   try {
-    const { engine, clock, listenPort } = await openEngine(options, chosen);
+    const { engine, listenPort } = await openEngine(options, chosen);
     parentPort?.on('message', () => engine.wake());
     port.postMessage({ type: 'ready', listenPort } satisfies Report);
-    await new Loop({ ...options, listenPort }, engine, clock).run();
+    await new Loop({ ...options, listenPort }, engine).run();
   } catch (error) {
     port.postMessage({ type: 'failed', message: messageOf(error) } satisfies Report);
   } finally {
@@ -427,5 +378,17 @@ export interface WorkerStart {
   readonly warmsUp: boolean;
 }
 
+let options: WorkerOptions | null = null;
+
+/** The options, null before they come. */
+function takeOptions(): WorkerOptions | null {
+  if (options === null && parentPort !== null)
+    options = receiveMessageOnPort(parentPort)?.message ?? null;
+  return options;
+}
+
 const chosen = (workerData as WorkerStart | null)?.warmsUp === true ? warmUpHere() : null;
-parentPort?.once('message', (options: WorkerOptions) => void main(options, chosen));
+const early = takeOptions();
+if (early === null)
+  parentPort?.once('message', (message: WorkerOptions) => void main(message, chosen));
+else void main(early, chosen);

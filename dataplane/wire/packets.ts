@@ -190,10 +190,27 @@ export function echoRequest(
   identifier = 77,
   dataBytes = 8,
 ): Uint8Array {
+  const type = source.includes(':') ? 128 : 8;
+  return echo(type, source, destination, sequence, identifier, dataBytes);
+}
+
+/** The reply to an echo request that the other host made by `echoRequest`. */
+export function echoReply(source: string, destination: string, sequence = 1): Uint8Array {
+  return echo(source.includes(':') ? 129 : 0, source, destination, sequence, 77, 8);
+}
+
+function echo(
+  type: number,
+  source: string,
+  destination: string,
+  sequence: number,
+  identifier: number,
+  dataBytes: number,
+): Uint8Array {
   const isIpv6 = source.includes(':');
   const payload = new Uint8Array(8 + dataBytes);
   const view = new DataView(payload.buffer);
-  payload[0] = isIpv6 ? 128 : 8;
+  payload[0] = type;
   view.setUint16(4, identifier);
   view.setUint16(6, sequence);
   const sum = isIpv6

@@ -130,7 +130,9 @@ export class Tunnel {
     this.engine = options.engine;
     this.identity = options.identity;
     this.random = options.random;
-    this.team = options.team ?? ALONE;
+    // A copy, because V8 compiles for one shape: a team that comes in a message has another one.
+    const { self, size } = options.team ?? ALONE;
+    this.team = { self, size };
     this.handOver = new HandOver(options.engine, options.drop);
     this.drop = options.drop;
     const { lost } = options;

@@ -1,16 +1,17 @@
-// The packet path is compiled before the first packet, and nothing of that is left.
+// The packet path is compiled before the first packet, and stays compiled.
 
 import { readdirSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { runInThisContext } from 'node:vm';
+import { runInNewContext, runInThisContext } from 'node:vm';
 import { Judge } from '../../dataplane/filter/judge.ts';
 import { systemClock } from '../../dataplane/io/clock.ts';
 import { choosePrimitives, systemRandom } from '../../dataplane/io/crypto.ts';
 import { type Addon, NativeEngine } from '../../dataplane/native/index.ts';
 import { PacketPath } from '../../dataplane/path/path.ts';
 import { Pipeline } from '../../dataplane/pipeline.ts';
+import { Turns } from '../../dataplane/turns.ts';
 import { warmUp, type WarmUpOptions } from '../../dataplane/warm-up.ts';
 import { Receiver } from '../../dataplane/wireguard/receive.ts';
 import { nativeTest } from '../support/dataplane/native-test.ts';
@@ -22,6 +23,7 @@ const optionsOf = (addon: Addon): WarmUpOptions => ({
   random: systemRandom,
   // Its time runs only while this thread has a core, so other work on this machine costs no round.
   clock: { ...systemClock(addon.bootTime), now: () => coreMs() },
+  isAwaited: () => false,
 });
 
 /** How long this thread has had a core, in ms. */
@@ -35,6 +37,7 @@ const openFiles = (): number => readdirSync('/proc/self/fd').length;
 type Method = readonly [{ readonly prototype: object }, name: string];
 
 const methods: readonly Method[] = [
+  [Turns, 'move'],
   [PacketPath, 'inward'],
   [PacketPath, 'outward'],
   [Pipeline, 'inbound'],
@@ -63,4 +66,7 @@ nativeTest('it compiles the packet path, and closes what it opened', async (t, n
   await sleep(100);
   warmUp(optionsOf(native));
   for (const method of methods) t.true(isOptimized(method), method[1]);
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  for (const method of methods) t.true(isOptimized(method), `${method[1]} after a collection`);
 });
