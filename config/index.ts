@@ -15,7 +15,7 @@ import { unknownNames } from './misspelt.ts';
 import { networkFaults } from './networks.ts';
 import { fieldOf, type Setting, settings } from './schema.ts';
 import { parseSupervisor, type Supervisor } from './supervisor.ts';
-import { parseUdpSockets, UDP_SOCKETS_VARIABLE } from './udp-sockets.ts';
+import { parseRootless, type Rootless, rootlessVariables } from './rootless.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 export type { Config } from './config.ts';
@@ -51,15 +51,14 @@ export function readSupervisor(): Supervisor {
   return parseSupervisor(process.env, process.pid);
 }
 
-/** Reads which UDP sockets this process inherited. */
-export function readUdpSockets(): number[] {
-  return parseUdpSockets(process.env);
+/** Reads what a gateway without root is to do otherwise. */
+export function readRootless(): Rootless {
+  return parseRootless(process.env);
 }
 
-/** The environment of the gateway that this process becomes, which inherits these UDP sockets. */
-export function environmentWith(udpSockets: readonly number[]): Environment {
-  const named = udpSockets.length === 0 ? {} : { [UDP_SOCKETS_VARIABLE]: udpSockets.join() };
-  return { ...process.env, ...named };
+/** The environment of the gateway without root that this process becomes. */
+export function rootlessEnvironment(udpSockets: readonly number[]): Environment {
+  return { ...process.env, ...rootlessVariables(udpSockets) };
 }
 
 /** Parses settings from texts. Never throws: all faults are listed. */

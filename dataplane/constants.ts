@@ -266,6 +266,8 @@ export const HANDED_PER_TURN = 256;
 
 /** Captures of packets that run at once. */
 export const MAX_CAPTURES = 2;
+/** TCP connections that a gateway without root relays at once; each takes two descriptors. */
+export const MAX_RELAYED = 8_192;
 /**
  * Bytes of the ring in which a worker keeps the packets of one capture for the main thread: whole
  * packets of 200 Mbit/s for 0.15 s.

@@ -24,6 +24,8 @@ export interface GatewayOptions {
    * the host has none); left out or empty: they are opened.
    */
   readonly udpSockets?: readonly number[];
+  /** Whether TCP connections of devices are relayed, as without root; no where left out. */
+  readonly relaysTcp?: boolean;
   readonly interfaceName: string;
   readonly mtu: number;
   readonly tun: 'auto' | 'required' | 'off';

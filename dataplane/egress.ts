@@ -9,20 +9,28 @@ import {
   removeMasquerade,
 } from './io/masquerade.ts';
 import { enableForwarding } from './io/system.ts';
+import { TcpRelay } from './tcp-relay.ts';
 import type { NetworkRange } from './wire/network.ts';
 
 /** The egress of one gateway. */
 export class Egress {
   readonly #options: GatewayOptions;
+  readonly #relay: TcpRelay | null;
   #isMasqueraded = false;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
+    this.#relay = options.relaysTcp === true ? new TcpRelay(options) : null;
   }
 
   /** Whether what leaves is masqueraded. */
   get isMasqueraded(): boolean {
     return this.#isMasqueraded;
+  }
+
+  /** How many TCP connections the relay had no room for. */
+  get unrelayed(): number {
+    return this.#relay?.refused ?? 0;
   }
 
   async open(): Promise<void> {
@@ -31,6 +39,7 @@ export class Egress {
       const faults = enableForwarding({ ipv4: ipv4 !== null, ipv6: ipv6 !== null });
       for (const fault of faults) log('warn', fault);
     }
+    await this.#relay?.open();
     const masquerade = this.#masquerade();
     if (masquerade.networks.length === 0) return;
     const loaded = await loadMasquerade(masquerade);
@@ -44,6 +53,7 @@ export class Egress {
   }
 
   async close(): Promise<void> {
+    await this.#relay?.close();
     if (this.#isMasqueraded) await removeMasquerade(this.#options.interfaceName);
   }
 

@@ -162,6 +162,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     this.#kernelCounts = new KernelCounts({
       listenPort: () => this.#listenPort,
       losses: () => (this.#isClosing ? 0 : socketLosses(this.#system)),
+      unrelayed: () => this.#egress.unrelayed,
       masqueraded: () => (this.#egress.isMasqueraded ? options.interfaceName : null),
     });
   }

@@ -108,6 +108,8 @@ const names = [
   'kernel_untranslatable',
   // Connections of a device that already has its share of the kernel's table.
   'kernel_too_many_flows',
+  // TCP connections that the relay of a gateway without root cannot carry.
+  'relay_full',
   // An exception in the packet path: a fault of Postern.
   'internal_error',
 ] as const;

@@ -2,7 +2,7 @@
 // reverse order, also if a later step of the start fails.
 
 import type { Server } from '@hapi/hapi';
-import { type Config, openSettings, readUdpSockets } from '../config/index.ts';
+import { type Config, openSettings, readRootless } from '../config/index.ts';
 import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
 import {
   type Database,
@@ -213,7 +213,7 @@ function gatewayOptions(
 ): Omit<Parameters<typeof createGateway>[0], 'privateKey' | 'timestampFloorMs'> {
   return {
     listenPort: config.wireguardPort,
-    udpSockets: readUdpSockets(),
+    ...readRootless(),
     interfaceName: config.wireguardInterface,
     mtu: config.wireguardMtu,
     tun: config.wireguardTun,

@@ -19,6 +19,8 @@ export interface KernelCountsOptions {
   readonly listenPort: () => number;
   /** How many datagrams the sockets have lost; null where their worker alone has them. */
   readonly losses: () => number | null;
+  /** How many TCP connections the relay had no room for. */
+  readonly unrelayed: () => number;
   /** The TUN whose nft table is loaded; null where none is. */
   readonly masqueraded: () => string | null;
 }
@@ -68,6 +70,7 @@ export class KernelCounts {
       [reasons.udp_socket_full, lost],
       [reasons.kernel_untranslatable, counts?.untranslatable ?? 0],
       [reasons.kernel_too_many_flows, counts?.tooManyFlows ?? 0],
+      [reasons.relay_full, this.#options.unrelayed()],
     ] as const;
     this.#drops = Object.fromEntries(
       totals

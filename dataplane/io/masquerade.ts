@@ -5,7 +5,7 @@
 
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
 import { formatNetwork, type NetworkRange } from '../wire/network.ts';
-import { fixOfNft, runNft } from './nft.ts';
+import { fixOfNft, nft, runNft, tableName } from './nft.ts';
 
 /** Which networks are masqueraded, and on which interface. */
 export interface Masquerade {
@@ -187,18 +187,4 @@ ${rules.join('\n')}
     type filter hook prerouting priority filter; policy accept;
     iifname "${interfaceName}" ct state new ct status & confirmed == 0 goto opened
   }`;
-}
-
-/**
- * The name of the table. Names of nft have only letters, digits and underscores; names of
- * interfaces can have more.
- */
-function tableName(interfaceName: string): string {
-  return `postern_${interfaceName.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
-}
-
-/** Runs one transaction; resolves to a fault or null. */
-async function nft(script: string): Promise<string | null> {
-  const answer = await runNft(['-f', '-'], script);
-  return 'fault' in answer ? answer.fault : null;
 }

@@ -40,3 +40,17 @@ export async function runNft(args: readonly string[], script = ''): Promise<NftA
   const [said = ''] = complaint.trim().split('\n');
   return { fault: said === '' ? fault : said };
 }
+
+/** Runs one transaction; resolves to a fault or null. */
+export async function nft(script: string): Promise<string | null> {
+  const answer = await runNft(['-f', '-'], script);
+  return 'fault' in answer ? answer.fault : null;
+}
+
+/**
+ * The name of a table for an interface. Names of nft have only letters, digits and underscores;
+ * names of interfaces can have more.
+ */
+export function tableName(interfaceName: string, prefix = 'postern'): string {
+  return `${prefix}_${interfaceName.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
+}

@@ -1,6 +1,7 @@
 // Offers the operating system to JavaScript: interfaces, sockets, descriptors, the clock. index.ts
 // describes each function.
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <malloc.h>
@@ -198,6 +199,51 @@ napi_value on_socket_losses(napi_env env, napi_callback_info info) {
   return make_number(env, memory[SK_MEMINFO_DROPS]);
 }
 
+// Finds where a connection was bound for before the kernel redirected it to this socket. Where it
+// was not redirected, the kernel knows nothing, or names the socket itself.
+bool original_destination(int fd, sockaddr_storage& name) {
+  sockaddr_storage own = {};
+  socklen_t length = sizeof own;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) < 0) return false;
+  const bool is_ipv6 = own.ss_family == AF_INET6;
+  socklen_t found = is_ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  // SO_ORIGINAL_DST of linux/netfilter_ipv4.h, and IP6T_SO_ORIGINAL_DST.
+  if (getsockopt(fd, is_ipv6 ? SOL_IPV6 : SOL_IP, 80, &name, &found) < 0) return false;
+  if (!is_ipv6) {
+    const auto& to = reinterpret_cast<const sockaddr_in&>(name);
+    const auto& at = reinterpret_cast<const sockaddr_in&>(own);
+    return to.sin_port != at.sin_port || to.sin_addr.s_addr != at.sin_addr.s_addr;
+  }
+  const auto& to = reinterpret_cast<const sockaddr_in6&>(name);
+  const auto& at = reinterpret_cast<const sockaddr_in6&>(own);
+  return to.sin6_port != at.sin6_port ||
+         memcmp(&to.sin6_addr, &at.sin6_addr, sizeof to.sin6_addr) != 0;
+}
+
+napi_value on_original_destination(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  if (call.failed) return nullptr;
+  sockaddr_storage name = {};
+  napi_value result = nullptr;
+  if (!original_destination(fd, name)) {
+    napi_get_null(env, &result);
+    return result;
+  }
+  char text[INET6_ADDRSTRLEN] = {};
+  const bool is_ipv6 = name.ss_family == AF_INET6;
+  const auto& in6 = reinterpret_cast<const sockaddr_in6&>(name);
+  const auto& in4 = reinterpret_cast<const sockaddr_in&>(name);
+  const void* bytes = is_ipv6 ? static_cast<const void*>(&in6.sin6_addr) : &in4.sin_addr;
+  inet_ntop(name.ss_family, bytes, text, sizeof text);
+  napi_value address = nullptr;
+  napi_create_object(env, &result);
+  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &address);
+  set(env, result, "address", address);
+  set(env, result, "port", make_integer(env, ntohs(is_ipv6 ? in6.sin6_port : in4.sin_port)));
+  return result;
+}
+
 napi_value on_boot_time(napi_env env, napi_callback_info) {
   timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -302,6 +348,7 @@ void define_system(napi_env env, napi_value exports) {
   define(env, exports, "keepOnExec", on_keep_on_exec, nullptr);
   define(env, exports, "defaultSignals", on_default_signals, nullptr);
   define(env, exports, "socketLosses", on_socket_losses, nullptr);
+  define(env, exports, "originalDestination", on_original_destination, nullptr);
   define(env, exports, "bootTime", on_boot_time, nullptr);
   define(env, exports, "useShortSlices", on_use_short_slices, nullptr);
   define(env, exports, "notify", on_notify, nullptr);

@@ -76,6 +76,11 @@ export interface Addon extends Primitives {
   defaultSignals(): void;
   /** How many datagrams a socket has lost since it was opened, because it had no room. */
   socketLosses(fd: number): number;
+  /**
+   * Where a TCP connection was bound for before the kernel redirected it to this socket
+   * (SO_ORIGINAL_DST); null where it was not redirected.
+   */
+  originalDestination(fd: number): { readonly address: string; readonly port: number } | null;
   /** CLOCK_BOOTTIME in milliseconds; it counts the time in which the machine sleeps. */
   bootTime: () => number;
   /**

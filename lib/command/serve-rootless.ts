@@ -9,7 +9,7 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { type Config, environmentWith, isLoopback } from '../../config/index.ts';
+import { type Config, rootlessEnvironment, isLoopback } from '../../config/index.ts';
 import { openUdpSockets } from '../../dataplane/index.ts';
 
 /** What the host says of itself; tests give other answers. */
@@ -41,7 +41,7 @@ export async function becomeRootless(config: Config): Promise<never> {
   // Node says that `execve` may change still.
   process.removeAllListeners('warning');
   const options = pastaOptions(config, sockets.length > 0);
-  process.execve?.('/bin/sh', ['sh', LAUNCHER, ...options], environmentWith(sockets));
+  process.execve?.('/bin/sh', ['sh', LAUNCHER, ...options], rootlessEnvironment(sockets));
   throw new Error('this Node cannot become another program');
 }
 

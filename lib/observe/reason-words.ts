@@ -99,10 +99,11 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   kernel_untranslatable:
     'The system could not give the packet the gateway’s address (NAT): it belongs to no connection.',
   kernel_too_many_flows: 'A device had as many connections open as one device may.',
+  relay_full: 'A gateway without root carried as many TCP connections as it can.',
   internal_error: 'The gateway made a mistake; the log has it. Please report it.',
 };
 
-const FAMILIES_OF_DEVICES = /^(inner|flows|kernel)_/;
+const FAMILIES_OF_DEVICES = /^(inner|flows|kernel|relay)_/;
 const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
   'rule_drop',
   'default_drop',

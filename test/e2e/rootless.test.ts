@@ -86,6 +86,15 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
     t.is(received['sha256'], sent['sha256']);
   }
 
+  for (const [from, address] of [
+    [alice.client.host, LAN4],
+    [bob.client.host, LAN6],
+  ] as const)
+    t.true(
+      await from.succeeds('bash', '-c', `exec 3<>/dev/tcp/${address}/8082`),
+      `the gateway itself takes a connection to ${address}, and then asks the host`,
+    );
+  t.notRegex(postern.output, /not relayed/);
   const accept = await new Traffic(lan, 'accept', 8080).ready();
   t.true(await canReach(alice.client.host, LAN4, 8080));
   const rule = await postern.create('rule', { action: 'drop', destination: LAN4 });

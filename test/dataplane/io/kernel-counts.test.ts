@@ -36,6 +36,7 @@ test('a loss of a socket is seen at the next look, and kept until the one after'
   const counts = new KernelCounts({
     listenPort: () => port,
     losses: () => null,
+    unrelayed: () => 0,
     masqueraded: () => null,
   });
   await counts.look();
@@ -64,6 +65,7 @@ test('what the sockets say of their losses counts where they are known', async (
   const counts = new KernelCounts({
     listenPort: () => 0,
     losses: () => lost,
+    unrelayed: () => 0,
     masqueraded: () => null,
   });
   await counts.look();

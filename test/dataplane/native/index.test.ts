@@ -3,7 +3,9 @@
 
 import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
@@ -493,4 +495,21 @@ nativeTest('an OpenSSL without the cipher is an error with a name, not an abort'
   );
   t.is(signal, null);
   t.regex(stdout, /^OpenSSL gives no ChaCha20-Poly1305/);
+});
+
+// ---- redirected connections ------------------------------------------------------------------
+
+nativeTest('a connection that nobody redirected names no other destination', async (t, native) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const coming = once(server, 'connection');
+  const client = connect(port, '127.0.0.1');
+  const [socket] = (await coming) as [{ readonly _handle: { readonly fd: number } }];
+  const { fd } = socket._handle;
+  t.true(fd >= 0, 'Node names the descriptor of a socket');
+  t.is(native.originalDestination(fd), null);
+  t.is(native.originalDestination(-1), null);
+  client.destroy();
+  server.close();
 });

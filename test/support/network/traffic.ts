@@ -11,7 +11,7 @@
 //   traffic.ts watch PORT ADDRESS...        prints {"to","from","number","at"} for each datagram
 //   traffic.ts beacon PORT EVERY_MS HOST... sends a numbered datagram to each host, again and again
 //   traffic.ts accept PORT...               accepts TCP connections and closes them
-//   traffic.ts reach HOST PORT              exits 0 when a TCP connection can be made within 1 s
+//   traffic.ts reach HOST PORT              exits 0 when `accept` there answers within 1 s
 //   traffic.ts pace PORT EVERY_MS [HOST]    sends numbered datagrams at a pace until its input ends,
 //                                           and takes those of the other end, which is HOST or who
 //                                           comes first; prints {"sent","received"}, delays in ms,
@@ -229,14 +229,16 @@ async function accept(ports: string[]): Promise<void> {
 
 async function reach([host, port]: string[]): Promise<void> {
   const socket = connect(Number(port), host ?? '');
-  const connected = await Promise.race([
-    once(socket, 'connect').then(
+  socket.resume();
+  // A relay takes a connection before the other end does, so that one must have ended it.
+  const ended = await Promise.race([
+    once(socket, 'end').then(
       () => true,
       () => false,
     ),
     sleep(1_000, false),
   ]);
-  process.exit(connected ? 0 : 1);
+  process.exit(ended ? 0 : 1);
 }
 
 async function fire([host = '', port, file = '']: string[]): Promise<void> {

@@ -1,0 +1,27 @@
+// What a gateway without root gets from the program that became it (execve(2)): the UDP sockets,
+// which it has from the network of the host, and that it relays TCP. They are no settings: nobody
+// writes them.
+
+/** What a gateway without root is to do otherwise. */
+export interface Rootless {
+  /** Descriptors of the UDP sockets; empty: it opens them itself. */
+  readonly udpSockets: readonly number[];
+  /** Whether it relays TCP connections of devices. */
+  readonly relaysTcp: boolean;
+}
+
+const UDP_SOCKETS = 'POSTERN_UDP_SOCKETS';
+const TCP_RELAY = 'POSTERN_TCP_RELAY';
+
+/** The variables by which a gateway learns that it has no root. */
+export function rootlessVariables(udpSockets: readonly number[]): Record<string, string> {
+  const named = udpSockets.length === 0 ? {} : { [UDP_SOCKETS]: udpSockets.join() };
+  return { ...named, [TCP_RELAY]: 'on' };
+}
+
+/** Reads those variables; without them the gateway is as any other. */
+export function parseRootless(environment: Record<string, string | undefined>): Rootless {
+  const text = environment[UDP_SOCKETS] ?? '';
+  const udpSockets = /^-?\d+(,-?\d+)*$/.test(text) ? text.split(',').map(Number) : [];
+  return { udpSockets, relaysTcp: environment[TCP_RELAY] === 'on' };
+}

@@ -1,0 +1,40 @@
+// The thread of the relay, so that copying delays neither the API nor packets.
+
+import type { Socket } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import { loadAddon } from '../native/index.ts';
+import { type Destination, Relay, type RelayPorts } from './relay.ts';
+
+/** What the thread is given. */
+export interface RelayStart {
+  readonly capacity: number;
+  /** One number: how many connections found no room. */
+  readonly refused: Int32Array;
+}
+
+/** What it answers, once. */
+export type RelayAnswer = { readonly ports: RelayPorts } | { readonly fault: string };
+
+/** Node has no public name for the descriptor of a socket. */
+interface WithHandle {
+  readonly _handle?: { readonly fd: number } | null;
+}
+
+async function main({ capacity, refused }: RelayStart): Promise<RelayAnswer> {
+  const { addon } = loadAddon();
+  if (addon === null) return { fault: 'the native engine was not built' };
+  const destinationOf = (socket: Socket): Destination | null =>
+    addon.originalDestination((socket as WithHandle)._handle?.fd ?? -1);
+  const relay = new Relay({
+    destinationOf,
+    capacity,
+    refused: () => Atomics.add(refused, 0, 1),
+  });
+  parentPort?.once('message', () => {
+    relay.close();
+    parentPort?.close();
+  });
+  return { ports: await relay.listen() };
+}
+
+parentPort?.postMessage(await main(workerData as RelayStart));

@@ -1,0 +1,117 @@
+// Relays TCP connections of devices: it takes a connection that the kernel redirected here, opens
+// another one to where the device wanted to go, and copies both ways. A gateway without root needs
+// it: pasta, which carries what leaves, keeps no segment that comes out of order and has no
+// congestion control, so it must not be the other end of a connection over the internet
+// (decisions/2026-11-27-relay.md).
+
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** Where a device wanted to go. */
+export interface Destination {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface RelayOptions {
+  /** Where a connection was bound for before the kernel redirected it; null: it was not. */
+  readonly destinationOf: (socket: Socket) => Destination | null;
+  /** How many connections it carries at once. */
+  readonly capacity: number;
+  /** Counts a connection for which there was no room. */
+  readonly refused: () => void;
+}
+
+/** The ports to which connections are to be redirected; null: this host lacks the family. */
+export interface RelayPorts {
+  readonly ipv4: number | null;
+  readonly ipv6: number | null;
+}
+
+/** How long a host may take to answer. */
+const CONNECT_MS = 30_000;
+/** Options of all sockets. */
+const SOCKET = {
+  allowHalfOpen: true,
+  noDelay: true,
+  /** How many bytes may wait for the slower side. */
+  highWaterMark: 256 * 1024,
+  /** After so much silence, in ms, a side is asked whether it is still there (RFC 9293, 3.8.4). */
+  keepAlive: true,
+  keepAliveInitialDelay: 7_200_000,
+};
+
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #servers = new Set<Server>();
+  readonly #open = new Set<Socket>();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** Listens on a free port of each family. */
+  async listen(): Promise<RelayPorts> {
+    return { ipv4: await this.#listenAt('0.0.0.0'), ipv6: await this.#listenAt('::') };
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    for (const server of this.#servers) server.close();
+    for (const socket of this.#open) reset(socket);
+  }
+
+  async #listenAt(host: string): Promise<number | null> {
+    const server = createServer({ ...SOCKET, pauseOnConnect: true }, (inner) => this.#take(inner));
+    const isListening = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen({ host, port: 0, ipv6Only: true }, () => resolve(true));
+    });
+    if (!isListening) return null;
+    // A connection that cannot be accepted: this process has as many files open as it may.
+    server.on('error', this.#options.refused);
+    this.#servers.add(server);
+    return (server.address() as AddressInfo).port;
+  }
+
+  #take(inner: Socket): void {
+    inner.on('error', ignore);
+    if (this.#open.size >= this.#options.capacity) {
+      this.#options.refused();
+      return reset(inner);
+    }
+    const destination = this.#options.destinationOf(inner);
+    if (destination === null) return reset(inner);
+    this.#open.add(inner);
+    inner.once('close', () => this.#open.delete(inner));
+    const { address, port } = destination;
+    const outer = connect({ ...SOCKET, host: address, port });
+    outer.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'EMFILE' || code === 'ENFILE') this.#options.refused();
+    });
+    outer.setTimeout(CONNECT_MS, () => reset(outer));
+    outer.once('connect', () => {
+      outer.setTimeout(0);
+      inner.pipe(outer);
+      outer.pipe(inner);
+    });
+    endTogether(inner, outer);
+    endTogether(outer, inner);
+  }
+}
+
+/** A side that ended before all was sent both ways takes the other one with it. */
+function endTogether(socket: Socket, other: Socket): void {
+  socket.once('close', () => {
+    if (!socket.readableEnded || !socket.writableFinished) reset(other);
+  });
+}
+
+/** Ends a connection so that its other end sees an error, and not the end of the data. */
+function reset(socket: Socket): void {
+  if (socket.connecting) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+function ignore(): void {
+  // What failed is closed, and `close` is looked at.
+}

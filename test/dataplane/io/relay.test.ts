@@ -1,0 +1,127 @@
+// The relay between two real sockets: what one end does, the other one sees.
+
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import test, { type ExecutionContext } from 'ava';
+import { type Destination, Relay } from '../../../dataplane/io/relay.ts';
+
+interface World {
+  readonly refused: () => number;
+  /** A connection of a device, which the kernel has redirected. */
+  readonly dial: () => Socket;
+  /** The connection that the relay opens to the host. */
+  readonly arrival: () => Promise<Socket>;
+  readonly host: Server;
+  readonly close: () => void;
+}
+
+/** A relay to a host on the loopback; `destination` changes where all connections are bound for. */
+async function makeWorld(
+  t: ExecutionContext,
+  destination?: (port: number) => Destination | null,
+  capacity = 10,
+): Promise<World> {
+  const host = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
+  await once(host, 'listening');
+  const { port } = host.address() as AddressInfo;
+  let refused = 0;
+  const relay = new Relay({
+    destinationOf: () =>
+      destination === undefined ? { address: '127.0.0.1', port } : destination(port),
+    capacity,
+    refused: () => refused++,
+  });
+  const ports = await relay.listen();
+  t.teardown(() => {
+    relay.close();
+    host.close();
+  });
+  return {
+    host,
+    close: () => relay.close(),
+    refused: () => refused,
+    dial: () => {
+      const socket = connect({ host: '127.0.0.1', port: ports.ipv4!, allowHalfOpen: true });
+      return socket.on('error', () => undefined);
+    },
+    arrival: async () => {
+      const [socket] = (await once(host, 'connection')) as [Socket];
+      return socket.on('error', () => undefined);
+    },
+  };
+}
+
+/** The code of the error with which a connection ends; null where it ends as it should. */
+async function endOf(socket: Socket): Promise<string | null> {
+  socket.resume();
+  return new Promise((resolve) => {
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
+    socket.once('end', () => resolve(null));
+  });
+}
+
+test('what is sent arrives both ways, and each way ends on its own', async (t) => {
+  const { dial, arrival } = await makeWorld(t);
+  const coming = arrival();
+  const device = dial();
+  const host = await coming;
+  const sent = Buffer.alloc(3_000_000, 'up');
+  device.end(sent);
+  t.true(sent.equals(await buffer(host)));
+  const answer = Buffer.alloc(2_000_000, 'down');
+  host.end(answer);
+  t.true(answer.equals(await buffer(device)));
+});
+
+test('a host that refuses looks like a reset', async (t) => {
+  const { dial, host } = await makeWorld(t);
+  host.close();
+  await once(host, 'close');
+  t.is(await endOf(dial()), 'ECONNRESET');
+});
+
+test('a reset of one end is one of the other, both ways', async (t) => {
+  const { dial, arrival } = await makeWorld(t);
+  for (const whose of ['device', 'host']) {
+    const coming = arrival();
+    const ends = { device: dial(), host: await coming };
+    const [failing, other] = whose === 'host' ? [ends.host, ends.device] : [ends.device, ends.host];
+    const end = endOf(other);
+    other.write('not lost');
+    await once(failing, 'data');
+    failing.resetAndDestroy();
+    t.is(await end, 'ECONNRESET', whose);
+  }
+});
+
+test('a connection that nobody redirected is reset', async (t) => {
+  const { dial } = await makeWorld(t, () => null);
+  t.is(await endOf(dial()), 'ECONNRESET');
+});
+
+test('beyond its capacity it resets connections and counts them; one that ended makes room', async (t) => {
+  const { dial, arrival, refused } = await makeWorld(t, undefined, 1);
+  const coming = arrival();
+  const first = dial();
+  const host = await coming;
+  t.is(await endOf(dial()), 'ECONNRESET');
+  t.is(refused(), 1);
+  const end = endOf(host);
+  first.resetAndDestroy();
+  await end;
+  const next = arrival();
+  const second = dial();
+  second.write('x');
+  await once(await next, 'data');
+  t.is(refused(), 1);
+});
+
+test('a close ends all connections', async (t) => {
+  const { close, dial, arrival } = await makeWorld(t);
+  const coming = arrival();
+  const device = dial();
+  const ends = [endOf(device), endOf(await coming)];
+  close();
+  t.deepEqual(await Promise.all(ends), ['ECONNRESET', 'ECONNRESET']);
+});
