@@ -5,6 +5,7 @@ import { createSocket } from 'node:dgram';
 import test, { type ExecutionContext } from 'ava';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { initiator } from '../support/dataplane/forged-messages.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -66,7 +67,10 @@ test.serial('each way of setting up a device wrongly has its name', async (t) =>
   const topology = await buildTopology('dg');
   t.teardown(() => topology.network.remove());
   const { gateway, alice } = topology;
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+  });
   await postern.start();
   t.teardown(() => postern.stop());
   const user = await postern.create('user', { email: EMAIL });

@@ -4,6 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Answer } from '../../lib/explain/explain.ts';
 import type { GateName } from '../../lib/explain/gates.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -64,6 +65,7 @@ test.serial('what is explained is what happens, gate by gate', async (t) => {
   const topology = await buildTopology('ex');
   t.teardown(() => topology.network.remove());
   const settings = {
+    ...WITHOUT_WARM_UP,
     WIREGUARD_TUN: 'required',
     WIREGUARD_MTU: String(TUNNEL_MTU),
     GATEWAY_EGRESS_INTERFACE: 'g1',

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -32,7 +33,7 @@ test.serial('tshark lists devices as interfaces, and captures from one', async (
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const topology = await buildTopology('ex');
   t.teardown(() => topology.network.remove());
-  const postern = new Postern(topology.gateway, API_ADDRESS);
+  const postern = new Postern(topology.gateway, API_ADDRESS, WITHOUT_WARM_UP);
   await postern.start();
   t.teardown(() => postern.stop());
   const alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`, 1);

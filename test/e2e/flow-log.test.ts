@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { command, stop } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -113,6 +114,7 @@ async function collect(t: ExecutionContext, workers: number): Promise<void> {
   const sniffer = topology.lan.start('tcpdump', sniffing);
   if (sniffer.stderr !== null) await once(sniffer.stderr, 'data');
   const postern = new Postern(topology.gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
     DATAPLANE_WORKERS: String(workers),
     FLOW_LOG: `ipfix://${LAN4}:${COLLECTOR_PORT}`,
   });

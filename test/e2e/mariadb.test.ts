@@ -12,6 +12,7 @@ import {
   startMariadb,
   stopMariadb,
 } from '../support/database/mariadb.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Host } from '../support/network/namespaces.ts';
 import { mainJob } from './main-job.ts';
 
@@ -72,6 +73,7 @@ mainJob({
     await runOnServer(serverUrl(), `CREATE DATABASE ${DATABASE}`);
     relay = await openRelay(MACHINE, Number(new URL(serverUrl()).port));
     return {
+      ...WITHOUT_WARM_UP,
       DATABASE_URL: urlThrough(serverUrl(), MACHINE, relay, DATABASE),
       DATABASE_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     };

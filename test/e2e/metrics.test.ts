@@ -11,6 +11,7 @@ import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { expressionsOf, missingFrom, readDashboard } from '../support/observe/dashboard.ts';
 import { readExposition, valueOf } from '../support/observe/exposition.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -78,6 +79,7 @@ test.serial(
     t.teardown(() => topology.network.remove());
     const { gateway } = topology;
     const postern = new Postern(gateway, API_ADDRESS, {
+      ...WITHOUT_WARM_UP,
       WIREGUARD_TUN: 'required',
       METRICS_TOKEN,
     });

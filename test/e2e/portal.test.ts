@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { chromium, type Page } from 'playwright-core';
 import type { Host } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -45,7 +46,10 @@ test.serial('a file from the browser carries traffic while the VPN session lasts
     await topology.network.remove();
   });
   const { alice, gateway, lan } = topology;
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+  });
   await postern.start();
   t.teardown(() => postern.stop());
   await postern.create('user', {

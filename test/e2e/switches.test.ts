@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Host } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -55,7 +56,10 @@ test.serial(
     const topology = await buildTopology('sw');
     t.teardown(() => topology.network.remove());
     const { gateway, lan } = topology;
-    const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+    const postern = new Postern(gateway, API_ADDRESS, {
+      ...WITHOUT_WARM_UP,
+      WIREGUARD_TUN: 'required',
+    });
     await postern.start();
     t.teardown(() => postern.stop());
     const account = { email: BOSS, password: PASSWORD, password_confirmation: PASSWORD };

@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { type Host, Network } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 
 const COMPOSE = readFileSync(resolve(import.meta.dirname, '../../compose.caddy.yaml'), 'utf8');
@@ -42,6 +43,7 @@ test('the console and the API pass Caddy as compose.caddy.yaml sets it up', asyn
       t.teardown(() => rmSync(own, { recursive: true }));
     }
     const settings = {
+      ...WITHOUT_WARM_UP,
       EXTERNAL_URL: composed('EXTERNAL_URL'),
       TRUSTED_PROXIES: composed('TRUSTED_PROXIES'),
       WIREGUARD_TUN: 'off',

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { connectDatabase, type Database, writeTransaction } from '../../models/index.ts';
 import { enrol, type Person } from '../e2e/people.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
@@ -149,7 +150,7 @@ test.serial(
     const clock = new SteppedClock();
     const folder = mkdtempSync(join(tmpdir(), 'postern-data-'));
     try {
-      const settings = { DATA_DIR: folder, ...clock.environment };
+      const settings = { ...WITHOUT_WARM_UP, DATA_DIR: folder, ...clock.environment };
       const postern = new Postern(topology.gateway, API_ADDRESS, settings);
       await postern.start();
       const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);

@@ -12,6 +12,7 @@ import { enrol, type Person } from '../e2e/people.ts';
 import { Chance } from '../fuzz/mutate.ts';
 import { openRelay, urlThrough } from '../support/network/tcp-relay.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
@@ -129,7 +130,12 @@ async function killAgainAndAgain(
   place: Place,
 ): Promise<void> {
   const chance = new Chance(seed);
-  const settings = { API_RATE_LIMIT: '0', LOG_LEVEL: 'info', ...place.settings };
+  const settings = {
+    ...WITHOUT_WARM_UP,
+    API_RATE_LIMIT: '0',
+    LOG_LEVEL: 'info',
+    ...place.settings,
+  };
   const postern = new Postern(topology.gateway, API_ADDRESS, settings);
   // The very first start, on nothing: migrations, keys, the administrator.
   for (const ms of [400, 700, 900, 1_100]) {

@@ -15,6 +15,7 @@ import {
   startMariadb,
   stopMariadb,
 } from '../support/database/mariadb.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
@@ -168,6 +169,7 @@ test.serial(`a database that is away for ${AWAY_MS / 1_000} s stops no tunnel`, 
   const encryptionKey = randomBytes(32);
   try {
     const postern = new Postern(topology.gateway, API_ADDRESS, {
+      ...WITHOUT_WARM_UP,
       API_RATE_LIMIT: '0',
       DATABASE_URL: urlThrough(mariadb.url, MACHINE, relay, 'gone'),
       DATABASE_ENCRYPTION_KEY: encryptionKey.toString('base64'),

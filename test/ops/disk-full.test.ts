@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { enrol } from '../e2e/people.ts';
 import { command } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
@@ -46,6 +47,7 @@ async function outlivesAFullDisk(
   folder: string,
 ): Promise<void> {
   const postern = new Postern(topology.gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
     API_RATE_LIMIT: '0',
     DATA_DIR: folder,
   });

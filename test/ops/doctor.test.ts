@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
-import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
+import { COMPILE_CACHE, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -220,7 +220,7 @@ for (const [owner, rules] of Object.entries(OTHERS))
       const { gateway } = topology;
       try {
         await gateway.run('bash', '-ec', `${SYSTEM_PATH}\n${rules}`);
-        const postern = new Postern(gateway, API_ADDRESS);
+        const postern = new Postern(gateway, API_ADDRESS, WITHOUT_WARM_UP);
         await postern.start();
         const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
         t.false(await canPing(alice.client.host, LAN4), 'they do drop');
@@ -256,7 +256,7 @@ test.serial('the dashboard of a running gateway shows what the doctor finds', as
   const topology = await buildTopology('pd');
   const { gateway } = topology;
   try {
-    const postern = new Postern(gateway, API_ADDRESS, { HTTP_PORTT: '1' });
+    const postern = new Postern(gateway, API_ADDRESS, { ...WITHOUT_WARM_UP, HTTP_PORTT: '1' });
     await postern.start();
     await gateway.run('sysctl', '-qw', 'net.ipv4.ip_forward=0');
     await gateway.run('bash', '-ec', `${SYSTEM_PATH}\n${OTHERS.nobody}`);
@@ -299,7 +299,7 @@ test.serial(
         (await gateway.run('ip', '-6', 'route', 'show', 'default')).stdout.includes('proto ra');
       await advertise(lan);
       t.true(await hasRoute(), 'learnt from the router');
-      const postern = new Postern(gateway, API_ADDRESS);
+      const postern = new Postern(gateway, API_ADDRESS, WITHOUT_WARM_UP);
       await postern.start();
       const read = async (name: string): Promise<string> =>
         (await gateway.run('sysctl', '-n', name)).stdout.trim();

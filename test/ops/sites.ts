@@ -10,6 +10,7 @@
 
 import { type TcpRelay, openRelay, urlThrough } from '../support/network/tcp-relay.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern } from '../support/gateway/postern.ts';
 
 /** Where every gateway receives, so that a client need not know which one serves it. */
@@ -109,6 +110,7 @@ async function addSite(
   const server = options.server(number);
   const relay = await openRelay(machine, Number(new URL(server).port));
   const postern = new Postern(host, api, {
+    ...WITHOUT_WARM_UP,
     // One folder holds the control sockets of all hosts, under the names of the interfaces.
     WIREGUARD_INTERFACE: `wg-${options.prefix}${number}`,
     WIREGUARD_TUN: 'required',

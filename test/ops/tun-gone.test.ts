@@ -3,6 +3,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { enrol } from '../e2e/people.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
@@ -44,7 +45,7 @@ function addressesOf(tun: Interface | null): string[] {
 }
 
 async function isMadeAgain(t: ExecutionContext, topology: Topology, engine: string): Promise<void> {
-  const settings = { DATAPLANE_ENGINE: engine, WIREGUARD_TUN: 'required' };
+  const settings = { ...WITHOUT_WARM_UP, DATAPLANE_ENGINE: engine, WIREGUARD_TUN: 'required' };
   const postern = new Postern(topology.gateway, API_ADDRESS, settings);
   await postern.start();
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);

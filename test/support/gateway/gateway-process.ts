@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerOf, type Answer, requestOf } from '../api/requests.ts';
-import { COMPILE_CACHE } from './launcher.ts';
+import { COMPILE_CACHE, WITHOUT_WARM_UP } from './launcher.ts';
 import { freePort, freeUdpPort } from '../network/free-port.ts';
 import type { Lasting } from '../suite/lasting.ts';
 
@@ -53,6 +53,7 @@ export async function startGateway(
     HTTP_PORT: String(port),
     EXTERNAL_URL: `${url}/`,
     WIREGUARD_PORT: String(await freeUdpPort()),
+    ...WITHOUT_WARM_UP,
     WIREGUARD_TUN: 'off',
     WIREGUARD_UAPI: 'off',
     DEFAULT_ADMIN_EMAIL: FIRST_ADMIN.email,
