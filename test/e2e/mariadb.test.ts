@@ -67,7 +67,7 @@ test.serial('users and devices are rows of MariaDB, and its devices are the peer
 mainJob({
   prefix: PREFIX,
   engine: 'native',
-  transferBytes: 100_000_000,
+  transferBytes: 20_000_000,
   settings: async () => {
     if (serverUrl() === '') own = await startMariadb();
     await runOnServer(serverUrl(), `CREATE DATABASE ${DATABASE}`);
