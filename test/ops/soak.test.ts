@@ -21,7 +21,8 @@ import {
 import { Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, seed, soakMinutes } from './lengths.ts';
 
-const MINUTES = soakMinutes > 0 ? soakMinutes : 1;
+/** Short, it is about datagrams, writes and drops, which a fault loses within seconds. */
+const MINUTES = soakMinutes > 0 ? soakMinutes : 0.5;
 const DURATION_MS = MINUTES * 60_000;
 /** Code is compiled and caches are filled meanwhile; a slope needs what comes after. */
 const WARM_UP_MS = Math.max(DURATION_MS / 5, Math.min(5 * 60_000, DURATION_MS / 2));
