@@ -79,7 +79,7 @@ export class Postern {
       if (child.exitCode !== null) throw new Error(`the gateway ended: ${this.output}`);
       if (performance.now() - begun > patienceMs) throw new Error(`not ready: ${this.output}`);
       if ((await this.readiness()).status === 'ready') return performance.now() - begun;
-      await sleep(20);
+      await sleep(50);
     }
   }
 
