@@ -46,7 +46,7 @@ several() { # KIND WORKERS
   export WORKERS=$2
   case $1 in
     dataplane) phase "dataplane-$WORKERS" npx ava --tap --config test/workers.config.js ;;
-    e2e) phase "e2e-$WORKERS" $apart --config test/e2e/ava.config.js ;;
+    e2e) phase "e2e-$WORKERS" $apart --config test/e2e/shared.config.js ;;
     alone) ALONE=only phase "alone-$WORKERS" npx ava --tap --config test/workers.config.js ;;
   esac
   unset WORKERS
@@ -82,7 +82,7 @@ else
     several dataplane 2
   } &
   {
-    phase e2e $apart --config test/e2e/ava.config.js
+    phase e2e $apart --config test/e2e/shared.config.js
     ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
   } &
   {
@@ -90,8 +90,8 @@ else
     several e2e 2
   } &
   {
-    phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts'
-    phase ops-2 $apart --config test/ops/ava.config.js 'test/ops/[e-z]*.test.ts'
+    OPS_ROW=a-d phase ops test/apart.sh npx ava --tap --config test/ops/shared.config.js
+    OPS_ROW=e-z phase ops-2 $apart --config test/ops/shared.config.js
     phase browser $apart --config test/browser/shared.config.js
   } &
   wait

@@ -24,10 +24,10 @@ test('each test of operation is in one of the two rows', (t) => {
   const ops = files.filter((path) => path.startsWith('test/ops/'));
   t.true(ops.length > 10);
   const script = readFileSync(join(ROOT, 'test/all.sh'), 'utf8');
-  const rows = [...script.matchAll(/'test\/ops\/(\[[a-z]-[a-z]\])\*\.test\.ts'/g)];
+  const rows = [...script.matchAll(/OPS_ROW=([a-z]-[a-z])/g)];
   t.is(rows.length, 2);
   for (const file of ops) {
-    const held = rows.filter(([, letters]) => new RegExp(`^${letters}`).test(basename(file)));
+    const held = rows.filter(([, letters]) => new RegExp(`^[${letters}]`).test(basename(file)));
     t.is(held.length, 1, file);
   }
 });

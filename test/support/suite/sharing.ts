@@ -13,11 +13,20 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/attacks/greedy-captures.test.ts': 'weighs the memory of a gateway in its process',
   'test/dataplane/allocation.test.ts': 'weighs the heap',
   'test/dataplane/warm-up.test.ts': 'finds code that is not compiled yet',
+  'test/e2e/capture.test.ts': 'has hooks of its own',
+  'test/e2e/flow-log.test.ts': 'has hooks of its own',
+  'test/e2e/lemonldap.test.ts': 'has hooks of its own',
+  'test/e2e/mariadb.test.ts': 'has hooks of its own',
+  'test/e2e/native.test.ts': 'has hooks of its own',
+  'test/e2e/simplesamlphp.test.ts': 'has hooks of its own',
+  'test/e2e/typescript.test.ts': 'has hooks of its own',
+  'test/e2e/workers.test.ts': 'has hooks of its own',
+  'test/ops/container.test.ts': 'has hooks of its own',
 };
 
 /** Of these files, as paths from the root of the repository, those that share processes. */
 export function sharing(files: readonly string[]): string[] {
-  const wings = /^test\/(attacks|browser|config|dataplane|lib|models)\//;
+  const wings = /^test\/(attacks|browser|config|dataplane|e2e|lib|models|ops)\//;
   return files.filter((file) => wings.test(file) && !(file in inOwnProcess));
 }
 
