@@ -30,7 +30,7 @@ test.serial('three gateways on one MariaDB are as one', async (t) => {
   });
   try {
     const world = await startTogether(t, sites);
-    await changesAreInForceEverywhere(t, world, length(10, 50, 'OPS_CHANGES'));
+    await changesAreInForceEverywhere(t, world, length(6, 50, 'OPS_CHANGES'));
     await allocationNeverCollides(t, world, 40);
     const [first, second] = sites.sites;
     await anotherServesTheClient(t, world, [first!, second!]);
