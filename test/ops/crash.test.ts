@@ -25,17 +25,17 @@ import {
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
 
-const KILLS = length(7, 200, 'OPS_KILLS');
+const KILLS = length(4, 200, 'OPS_KILLS');
 /** So many writes each kill finds on their way: a start costs more than any number of them. */
-const WRITERS = 8;
+const WRITERS = 14;
 /** Writes that are answered before each kill, however slow the machine is. */
 const LOAD_WRITES_MIN = 6;
 /** The longest time that the load then goes on before the kill. */
 const LOAD_MS_MAX = 700;
 /** One of so many kills hits a start that is not ready yet, */
-const START_EVERY = 5;
+const START_EVERY = length(3, 5);
 /** and one follows some seconds of traffic, whose totals are checked. */
-const TOTALS_EVERY = 7;
+const TOTALS_EVERY = length(4, 7);
 const TOTALS_MS = 4_000;
 /** Less than that is no traffic: a busy machine needs longer for it. */
 const TOTALS_BYTES_MIN = 20_000;
