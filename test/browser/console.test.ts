@@ -3,34 +3,26 @@
 
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { inspect, make, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import { inspect, make, openBrowser, type ServedStage, signIn } from '../support/web/browser.ts';
 import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
 
 const NASTY = '"><img src=x onerror=alert(1)>';
 
 /** Lets another gateway report traffic of a device, until it is stopped. */
-function carryTraffic({ gateway }: Stage, device: string): () => void {
-  const data = gateway.environment['DATA_DIR'] ?? '';
-  const database = new DatabaseSync(join(data, 'postern.sqlite'));
+async function carryTraffic({ gateway }: ServedStage, device: string): Promise<() => void> {
+  const { sequelize } = gateway.database;
   const seen = "strftime('%Y-%m-%d %H:%M:%f +00:00', 'now')";
-  database
-    .prepare(
-      `INSERT INTO device_statuses (device_id, gateway_id, latest_handshake, remote_ip, remote_port, rx_bytes, tx_bytes, updated)
-       VALUES (?, 'another', ${seen}, '203.0.113.20', 34336, 0, 0, ${seen})`,
-    )
-    .run(device);
-  const add = database.prepare(
-    'UPDATE device_statuses SET rx_bytes = rx_bytes + 90000, tx_bytes = tx_bytes + 700000',
+  await sequelize.query(
+    `INSERT INTO device_statuses (device_id, gateway_id, latest_handshake, remote_ip, remote_port, rx_bytes, tx_bytes, updated)
+     VALUES (?, 'another', ${seen}, '203.0.113.20', 34336, 0, 0, ${seen})`,
+    { replacements: [device] },
   );
-  const timer = setInterval(() => add.run(), 300);
-  return () => {
-    clearInterval(timer);
-    database.close();
-  };
+  const add =
+    'UPDATE device_statuses SET rx_bytes = rx_bytes + 90000, tx_bytes = tx_bytes + 700000';
+  const timer = setInterval(() => void sequelize.query(add), 300);
+  return () => clearInterval(timer);
 }
 
 /** Opens the question behind a button, and answers it. */
@@ -61,7 +53,7 @@ test('the dashboard shows what the gateway does, and updates itself', async (t) 
   const shown = await drops.innerText();
   await page.reload();
   t.is(await drops.innerText(), shown);
-  const stop = carryTraffic(stage, device);
+  const stop = await carryTraffic(stage, device);
   await page.locator('.u-wrap').waitFor();
   stop();
   t.regex(await page.locator('.u-legend').innerText(), /Down[^–]+Up[^–]+$/, 'the latest values');

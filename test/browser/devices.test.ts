@@ -1,11 +1,10 @@
 // The own devices in a real browser: the key pair is made there, and its private half never leaves.
 
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { derivePublicKey } from '../../dataplane/index.ts';
-import { connectDatabase, newId, recordStatus } from '../../models/index.ts';
+import { newId, recordStatus } from '../../models/index.ts';
 import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
 import { readCode } from '../support/web/qr.ts';
 import { newKey } from '../support/api/server.ts';
@@ -290,12 +289,7 @@ test('a device shows what it does, and can be changed and removed', async (t) =>
   await page.getByText('Never seen').waitFor();
   await page.getByText('No traffic in the last two minutes.').waitFor();
 
-  const folder = stage.gateway.environment['DATA_DIR'] ?? '';
-  const database = await connectDatabase({
-    url: `sqlite:${join(folder, 'postern.sqlite')}`,
-    encryptionKey: Buffer.from(readFileSync(join(folder, 'encryption.key'), 'utf8'), 'base64'),
-  });
-  t.teardown(() => database.close());
+  const { database } = stage.gateway;
   const deviceId = String(device?.id);
   for (let i = 0; i < 12; i += 1) {
     const report = {

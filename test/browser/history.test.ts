@@ -2,9 +2,8 @@
 // has one, and the table says the same to those who cannot see it.
 
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import test from 'ava';
-import { connectDatabase, newId, recordConnections, recordHistory } from '../../models/index.ts';
+import { newId, recordConnections, recordHistory } from '../../models/index.ts';
 import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
@@ -15,9 +14,7 @@ test('the history of a device, a user, a rule and all gateways is drawn, and is 
   const public_key = randomBytes(32).toString('base64');
   const device = await make(stage, 'device', { user_id, name: 'laptop', public_key });
   const rule = await make(stage, 'rule', { action: 'drop', destination: '10.0.0.0/8' });
-  const url = `sqlite:${join(String(stage.gateway.environment['DATA_DIR']), 'postern.sqlite')}`;
-  const database = await connectDatabase({ url, encryptionKey: randomBytes(32) });
-  t.teardown(() => database.close());
+  const { database } = stage.gateway;
   const now = Math.floor(Date.now() / 600_000) * 600;
   for (let i = 0; i < 100; i += 1) {
     const report = { start: now - i * 600, counts: [(i % 7) * 1_000_000, (i % 11) * 20_000_000] };

@@ -8,11 +8,11 @@ import { beginTestSignIn, inspect, openBrowser, signIn } from '../support/web/br
 import { openRealProvider } from '../support/auth/openid-provider.ts';
 import { oidcEntry, samlEntry } from '../support/auth/provider-entries.ts';
 import { openSamlProvider, type RealSamlProvider } from '../support/auth/saml-provider.ts';
-import type { GatewayProcess } from '../support/gateway/gateway-process.ts';
+import type { WholeGateway } from '../support/gateway/gateway-process.ts';
 
 async function configure(
   t: ExecutionContext,
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
   configuration: Record<string, unknown>,
 ): Promise<void> {
   const saved = await gateway.call('PATCH', '/v0/configuration', { configuration });
@@ -51,7 +51,7 @@ test('a person signs in through OpenID, and signs out there too', async (t) => {
 /** Starts a SAML provider, and makes each known to the other. */
 async function introduceSaml(
   t: ExecutionContext,
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
 ): Promise<RealSamlProvider> {
   const consume = `${gateway.url}/auth/saml/sp/consume/saml-idp`;
   const idp = await openSamlProvider(t, consume, otherIdpKey);

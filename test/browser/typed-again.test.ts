@@ -1,21 +1,16 @@
 // What a user typed before a form asked for another sign-in, in a real browser. For each form that
 // asks, the text is there again, without secrets, and for nobody else.
 
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { RECENT_MS } from '../../lib/web/kit/recent.ts';
-import { sqlTime } from '../../models/storage/time.ts';
-import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import { inspect, openBrowser, type ServedStage, signIn } from '../support/web/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 /** Changes the time of every sign-in to an earlier one. */
-function wait({ gateway }: Stage): void {
-  const database = new DatabaseSync(join(gateway.environment['DATA_DIR'] ?? '', 'postern.sqlite'));
-  const time = sqlTime('sqlite', new Date(Date.now() - RECENT_MS - 1_000));
-  database.prepare('UPDATE sessions SET inserted_at = ?').run(time);
-  database.close();
+async function wait({ gateway }: ServedStage): Promise<void> {
+  const inserted_at = new Date(Date.now() - RECENT_MS - 1_000);
+  await gateway.database.models.Session.update({ inserted_at }, { where: {} });
 }
 
 async function answerQuestion(page: Page): Promise<void> {
@@ -71,13 +66,18 @@ const FORMS: readonly Form[] = [
   },
 ];
 
-async function judge(t: ExecutionContext, stage: Stage, page: Page, form: Form): Promise<void> {
+async function judge(
+  t: ExecutionContext,
+  stage: ServedStage,
+  page: Page,
+  form: Form,
+): Promise<void> {
   const { path, typed, secrets, button } = form;
   const field = (label: string) => page.getByLabel(label, { exact: true });
   await page.goto(path);
   for (const [label, text] of Object.entries({ ...typed, ...secrets }))
     await field(label).fill(text);
-  wait(stage);
+  await wait(stage);
   await page.getByRole('button', { name: button }).click();
   t.false(
     (await page.evaluate<string>('JSON.stringify(sessionStorage)')).includes(
@@ -103,7 +103,7 @@ test('what was typed is there again after the sign-in, without secrets', async (
   await page.goto('/users/new');
   await page.getByLabel('E-mail').fill('ann@example.com');
   await page.getByLabel('Role').selectOption('admin');
-  wait(stage);
+  await wait(stage);
   await page.getByRole('button', { name: 'Add the user' }).click();
   await answerQuestion(page);
   t.is(await page.getByLabel('Role').inputValue(), 'admin');
@@ -112,14 +112,14 @@ test('what was typed is there again after the sign-in, without secrets', async (
   await page.getByText('ann@example.com is added.').waitFor();
 
   await page.getByLabel('E-mail').fill('bob@example.com');
-  wait(stage);
+  await wait(stage);
   await page.getByRole('button', { name: 'Save' }).click();
   await answerQuestion(page);
   t.is(await page.getByLabel('E-mail').inputValue(), 'bob@example.com');
 
   await page.goto('/users?sort=-email');
   await page.getByLabel('Select ann@example.com').check();
-  wait(stage);
+  await wait(stage);
   await page.getByRole('button', { name: 'Enable' }).click();
   await answerQuestion(page);
   t.is(new URL(page.url()).search, '?sort=-email', 'the page of the table that it was');
@@ -134,10 +134,7 @@ test('when the session ends in a form, the user reads so, and finds the form fil
   await page.waitForURL('/dashboard');
   await page.goto('/rules/new?x=1');
   await page.getByLabel('Destination').fill('10.9.0.0/16');
-  const data = stage.gateway.environment['DATA_DIR'] ?? '';
-  const database = new DatabaseSync(join(data, 'postern.sqlite'));
-  database.prepare('DELETE FROM sessions').run();
-  database.close();
+  await stage.gateway.database.models.Session.destroy({ where: {} });
   await page.getByRole('button', { name: 'Add the rule' }).click();
   await page.getByText('You were signed out').waitFor();
   await inspect(t, page, 'sign-in-ended');
@@ -164,7 +161,7 @@ test('what one user typed is not shown to another one who signs in', async (t) =
   t.is((await stage.gateway.call('POST', '/v0/users', { user })).status, 201);
   await page.goto('/api_tokens/new');
   await page.getByLabel('Name').fill('of the first');
-  wait(stage);
+  await wait(stage);
   await page.getByRole('button', { name: 'Make the token' }).click();
   await page.getByText('Nothing is changed').waitFor();
   await page.getByLabel('E-mail').fill('eve@example.com');

@@ -9,7 +9,7 @@ import { beginTestSignIn, openBrowserAt, type Stage } from '../support/web/brows
 import {
   asNew,
   FIRST_ADMIN,
-  type GatewayProcess,
+  type WholeGateway,
   startGateway,
 } from '../support/gateway/gateway-process.ts';
 import { DWHO, type Known, type Lemonldap, openLemonldap } from '../support/auth/lemonldap.ts';
@@ -18,7 +18,7 @@ import { makeTeams } from '../support/auth/teams.ts';
 import { LastingFile } from '../support/suite/lasting.ts';
 
 const file = new LastingFile();
-let shared: GatewayProcess;
+let shared: WholeGateway;
 let idp: Lemonldap;
 /** What the provider knows of us, unless a test wants something else. */
 let known: Known;
@@ -248,7 +248,7 @@ const SAML_ID = 'saml-idp';
 /** Makes the provider known to the gateway, for OpenID Connect. */
 async function configureOidc(
   t: ExecutionContext,
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
   changes: Partial<OpenidConnectProvider> = {},
 ): Promise<void> {
   const { discoveryUri: discovery_document_uri } = idp;
@@ -259,7 +259,7 @@ async function configureOidc(
 /** Makes the provider known to the gateway, for SAML. */
 async function configureSaml(
   t: ExecutionContext,
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
   changes: Partial<SamlIdentityProvider> = {},
 ): Promise<void> {
   const { metadata } = idp;
@@ -267,7 +267,7 @@ async function configureSaml(
   await configure(t, gateway, { saml_identity_providers: [entry] });
 }
 
-async function signInThroughSaml(page: Page, gateway: GatewayProcess): Promise<void> {
+async function signInThroughSaml(page: Page, gateway: WholeGateway): Promise<void> {
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with SAML' }).click();
   await idp.signIn(page);
@@ -276,7 +276,7 @@ async function signInThroughSaml(page: Page, gateway: GatewayProcess): Promise<v
 
 async function configure(
   t: ExecutionContext,
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
   configuration: object,
 ): Promise<void> {
   const saved = await gateway.call('PATCH', '/v0/configuration', { configuration });

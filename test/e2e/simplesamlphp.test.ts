@@ -9,7 +9,7 @@ import { beginTestSignIn, openBrowserAt, type Stage } from '../support/web/brows
 import {
   asNew,
   FIRST_ADMIN,
-  type GatewayProcess,
+  type WholeGateway,
   startGateway,
 } from '../support/gateway/gateway-process.ts';
 import { samlEntry } from '../support/auth/provider-entries.ts';
@@ -27,7 +27,7 @@ const BOB = { mail: 'bob@example.com' };
 const SIGNED_LOGOUT = { 'sign.logout': 'true' };
 
 const file = new LastingFile();
-let shared: GatewayProcess;
+let shared: WholeGateway;
 let idp: Simplesamlphp;
 
 test.before('a gateway and a provider', async (t) => {
@@ -213,7 +213,7 @@ test.serial(
 /** Gives each the metadata of the other. */
 async function introduce(
   t: ExecutionContext,
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
   metadata: string,
   changes: Partial<SamlIdentityProvider> = {},
 ): Promise<void> {
@@ -224,7 +224,7 @@ async function introduce(
   idp.know(await (await fetch(`${gateway.url}/auth/saml/sp/metadata/${entry.id}`)).text());
 }
 
-async function signInThrough(page: Page, gateway: GatewayProcess, login: string): Promise<void> {
+async function signInThrough(page: Page, gateway: WholeGateway, login: string): Promise<void> {
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with SAML' }).click();
   await idp.signIn(page, login);

@@ -8,16 +8,16 @@ import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { Finding } from '../../dataplane/index.ts';
-import type { GatewayProcess } from '../support/gateway/gateway-process.ts';
+import { startGateway, type WholeGateway } from '../support/gateway/gateway-process.ts';
 import { type Exim, openExim } from '../support/network/exim.ts';
-import { openBrowser, signIn } from '../support/web/browser.ts';
+import { openBrowserAt, signIn } from '../support/web/browser.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PASSWORD = 'staple staple staple';
 
 /** A command in the environment of a gateway, with other settings. */
 function command(
-  { environment }: GatewayProcess,
+  { environment }: WholeGateway,
   settings: Record<string, string>,
   ...words: string[]
 ): Promise<{ status: number; printed: string; noted: string }> {
@@ -31,7 +31,7 @@ function command(
 
 /** What the doctor says of the mail server. */
 async function doctorOn(
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
   settings: Record<string, string> = {},
 ): Promise<Finding | undefined> {
   const { printed } = await command(gateway, settings, 'doctor', '--json');
@@ -39,14 +39,14 @@ async function doctorOn(
   return findings.find(({ check }) => check === 'mail');
 }
 
-async function addUser({ call }: GatewayProcess, email: string): Promise<string> {
+async function addUser({ call }: WholeGateway, email: string): Promise<string> {
   const { status, body, text } = await call('POST', '/v0/users', { user: { email } });
   if (status !== 201) throw new Error(text);
   return (body as { data: { id: string } }).data.id;
 }
 
 /** Makes a link with a mail, and returns what is answered of it. */
-async function enrol({ call }: GatewayProcess, id: string): Promise<Record<string, string | null>> {
+async function enrol({ call }: WholeGateway, id: string): Promise<Record<string, string | null>> {
   const wish = { enrolment: { mail: true } };
   const { status, body, text } = await call('POST', `/v0/users/${id}/enrolment`, wish);
   if (status !== 201) throw new Error(`${status} ${text}`);
@@ -66,7 +66,7 @@ async function choosePassword(page: Page, link: string, button: string): Promise
 
 async function open(t: ExecutionContext) {
   const exim = await openExim(t);
-  return { exim, ...(await openBrowser(t, exim.settings)) };
+  return { exim, ...(await openBrowserAt(t, await startGateway(t, exim.settings))) };
 }
 
 test.serial('a mailed link lets a person in, who adds a device', async (t) => {

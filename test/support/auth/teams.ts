@@ -1,7 +1,7 @@
 // Two teams with a network each, and what the rules make of the way to each of them.
 
 import type { ExecutionContext } from 'ava';
-import type { GatewayProcess } from '../gateway/gateway-process.ts';
+import type { WholeGateway } from '../gateway/gateway-process.ts';
 
 const NETWORKS = { Engineering: '10.91.0', Operations: '10.92.0' } as const;
 
@@ -11,7 +11,7 @@ type Judged = Readonly<Record<keyof typeof NETWORKS, string>>;
 /** Makes both teams and their rules at a gateway that refuses all else. */
 export async function makeTeams(
   t: ExecutionContext,
-  gateway: GatewayProcess,
+  gateway: WholeGateway,
 ): Promise<{
   /** Gives the user with this e-mail a device, and asks for its packets. */
   rulesLet: (email: string) => Promise<() => Promise<Judged>>;

@@ -112,7 +112,8 @@ export async function openDatabase(
 /** The bytes of a migrated SQLite file: the steps take longer than most test bodies. */
 let image: Uint8Array | null = null;
 
-async function placeImage(path: string): Promise<void> {
+/** Writes a migrated SQLite file without rows. */
+export async function placeImage(path: string): Promise<void> {
   if (image === null) {
     await makeLatest(path);
     image = readFileSync(path);

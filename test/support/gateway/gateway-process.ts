@@ -1,7 +1,7 @@
 // A whole gateway as a process of its own on this machine, without a TUN, on free ports: for tests
 // that need neither rights nor network namespaces.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,8 +20,7 @@ const START_MS = 60_000;
 export const FIRST_ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
 
 /** A gateway that serves as long as its test, or as its test file. */
-export interface GatewayProcess {
-  readonly pid: number | undefined;
+export interface WholeGateway {
   /** Without a slash at its end. */
   readonly url: string;
   /** An administrator's API token. */
@@ -36,36 +35,18 @@ export interface GatewayProcess {
   readonly command: (...args: string[]) => Promise<string>;
 }
 
+/** One that is a process of its own. */
+export interface GatewayProcess extends WholeGateway {
+  readonly pid: number | undefined;
+}
+
 /** Starts a gateway and waits until it is ready; `settings` are environment variables. */
 export async function startGateway(
   t: Lasting,
   settings: Record<string, string> = {},
 ): Promise<GatewayProcess> {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-gateway-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const token = `pst_${randomBytes(32).toString('base64url')}`;
-  const environment: Record<string, string> = {
-    PATH: process.env['PATH'] ?? '',
-    ...COMPILE_CACHE,
-    DATA_DIR: folder,
-    HTTP_PORT: String(port),
-    EXTERNAL_URL: `${url}/`,
-    WIREGUARD_PORT: String(await freeUdpPort()),
-    ...WITHOUT_WARM_UP,
-    WIREGUARD_TUN: 'off',
-    WIREGUARD_UAPI: 'off',
-    DEFAULT_ADMIN_EMAIL: FIRST_ADMIN.email,
-    DEFAULT_ADMIN_PASSWORD: FIRST_ADMIN.password,
-    BOOTSTRAP_API_TOKEN: token,
-    LOG_FORMAT: 'json',
-    LOG_LEVEL: 'debug',
-    ...settings,
-  };
-  const run = (...args: string[]) =>
-    spawn(process.execPath, ['lib/main.ts', ...args], { cwd: ROOT, env: environment });
-  const child = run('serve');
+  const environment = await environmentOf(t, settings);
+  const child = run(environment, 'serve');
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -73,20 +54,57 @@ export async function startGateway(
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
   });
+  const gateway = wholeGateway(environment, () => output);
   await untilReady(
-    url,
+    gateway.url,
     () => child.exitCode !== null,
     () => output,
   );
+  return { ...gateway, pid: child.pid };
+}
+
+/** The environment of a gateway with a folder of its own, which goes with the test, on free ports. */
+export async function environmentOf(
+  t: Lasting,
+  settings: Record<string, string>,
+): Promise<Record<string, string>> {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-gateway-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const port = await freePort();
   return {
-    pid: child.pid,
+    PATH: process.env['PATH'] ?? '',
+    ...COMPILE_CACHE,
+    DATA_DIR: folder,
+    HTTP_PORT: String(port),
+    EXTERNAL_URL: `http://127.0.0.1:${port}/`,
+    WIREGUARD_PORT: String(await freeUdpPort()),
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'off',
+    WIREGUARD_UAPI: 'off',
+    DEFAULT_ADMIN_EMAIL: FIRST_ADMIN.email,
+    DEFAULT_ADMIN_PASSWORD: FIRST_ADMIN.password,
+    BOOTSTRAP_API_TOKEN: `pst_${randomBytes(32).toString('base64url')}`,
+    LOG_FORMAT: 'json',
+    LOG_LEVEL: 'debug',
+    ...settings,
+  };
+}
+
+/** What tests do with the gateway that has this environment. */
+export function wholeGateway(
+  environment: Record<string, string>,
+  output: () => string,
+): WholeGateway {
+  const url = `http://127.0.0.1:${environment['HTTP_PORT']}`;
+  const token = environment['BOOTSTRAP_API_TOKEN'] ?? '';
+  return {
     url,
     token,
     environment,
-    output: () => output,
+    output,
     call: (method, path, body) => ask(url + path, method, { token, body }),
     command: async (...args) => {
-      const command = run(...args);
+      const command = run(environment, ...args);
       let [printed, noted] = ['', ''];
       command.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
       command.stderr.on('data', (chunk: Buffer) => (noted += chunk.toString()));
@@ -98,11 +116,15 @@ export async function startGateway(
   };
 }
 
+function run(env: Record<string, string>, ...args: string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, ['lib/main.ts', ...args], { cwd: ROOT, env });
+}
+
 /**
  * A gateway that tests share, as the next test wants it: without what the others made of users, groups,
  * rules and providers. What it printed before is left out.
  */
-export async function asNew(gateway: GatewayProcess): Promise<GatewayProcess> {
+export async function asNew(gateway: WholeGateway): Promise<WholeGateway> {
   const { call, output } = gateway;
   for (const kind of ['users', 'groups', 'rules'])
     for (const { id, email } of (await call('GET', `/v0/${kind}`)).body.data)

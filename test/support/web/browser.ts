@@ -1,6 +1,7 @@
 // A real browser before a whole gateway: Chromium of Debian, by playwright-core, as the program without
 // windows of its own, which takes a third of the processor time of the whole one. `openBrowser`
-// starts both; each `person` is a browser of its own, with its own cookies. `inspect` looks at a
+// starts both, the gateway in the process of the test; `openBrowserAt` takes a gateway that runs as a
+// process. Each `person` is a browser of its own, with its own cookies. `inspect` looks at a
 // page in light and dark, wide and at 360 px: axe must find nothing, no part may be cut off or
 // reach over the edge, and a screenshot is kept in test/artefacts/screens. The test fails if a page
 // prints anything on its console, for example a refused script or a missing file.
@@ -11,7 +12,8 @@ import { join, resolve } from 'node:path';
 import { type ExecutionContext, registerCompletionHandler } from 'ava';
 import type axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { FIRST_ADMIN, type GatewayProcess, startGateway } from '../gateway/gateway-process.ts';
+import { FIRST_ADMIN, type WholeGateway } from '../gateway/gateway-process.ts';
+import { type ServedGateway, serveHere } from '../gateway/served-gateway.ts';
 
 const SCREENS = resolve(import.meta.dirname, '../../artefacts/screens');
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium-headless-shell';
@@ -48,23 +50,29 @@ let chromiumOfFile: Promise<Browser> | null = null;
 registerCompletionHandler(() => void chromiumOfFile?.then((browser) => browser.close()));
 
 /** A gateway and a browser before it. */
-export interface Stage {
-  readonly gateway: GatewayProcess;
+export interface Stage<G extends WholeGateway = WholeGateway> {
+  readonly gateway: G;
   readonly browser: Browser;
   /** A browser of another user; addresses of its pages are paths of the gateway. */
   readonly person: (options?: BrowserContextOptions) => Promise<Page>;
 }
 
+/** A gateway in the process of the test, and a browser before it. */
+export type ServedStage = Stage<ServedGateway>;
+
 /** Starts a gateway, with these environment variables besides its own, and a browser. */
 export async function openBrowser(
   t: ExecutionContext,
   settings: Record<string, string> = {},
-): Promise<Stage> {
-  return openBrowserAt(t, await startGateway(t, settings));
+): Promise<ServedStage> {
+  return openBrowserAt(t, await serveHere(t, settings));
 }
 
 /** Starts a browser before a gateway that runs. */
-export async function openBrowserAt(t: ExecutionContext, gateway: GatewayProcess): Promise<Stage> {
+export async function openBrowserAt<G extends WholeGateway>(
+  t: ExecutionContext,
+  gateway: G,
+): Promise<Stage<G>> {
   const browser = await launchOnce();
   return {
     gateway,
