@@ -12,7 +12,7 @@ import { createToken } from '../../lib/auth/tokens.ts';
 import { readAuditEntries, writeTransaction } from '../../models/index.ts';
 import { openServer, type TestServer } from '../support/api/server.ts';
 import { addDevice } from '../support/database/records.ts';
-import { startGateway } from '../support/gateway/gateway-process.ts';
+import { serveHere } from '../support/gateway/served-gateway.ts';
 import {
   fakeDiagnosing,
   fakeExplaining,
@@ -137,7 +137,7 @@ test('the session of a browser asks nothing in place of a token', async (t) => {
 });
 
 test('the socket of this host answers questions, and refuses every write that there is', async (t) => {
-  const { call, environment, output } = await startGateway(t);
+  const { call, environment, output } = await serveHere(t);
   const { data: user } = (await call('POST', '/v0/users', { user: { email: USER } })).body;
   const public_key = Buffer.alloc(32, 7).toString('base64');
   const { data: device } = (

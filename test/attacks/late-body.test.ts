@@ -2,11 +2,9 @@
 // rest: a revoked token, a disabled administrator, one who is an administrator no more.
 
 import test, { type ExecutionContext } from 'ava';
-import {
-  FIRST_ADMIN,
-  type GatewayProcess,
-  startGateway,
-} from '../support/gateway/gateway-process.ts';
+import { createToken } from '../../lib/auth/tokens.ts';
+import { FIRST_ADMIN, type WholeGateway } from '../support/gateway/gateway-process.ts';
+import { serveHere } from '../support/gateway/served-gateway.ts';
 import { beginLate, type LateRequest } from '../support/api/late-request.ts';
 import { atGateway, Visitor } from '../support/web/visitor.ts';
 
@@ -14,21 +12,12 @@ const INTRUDER = { email: 'intruder@example.com', password: 'correct horse batte
 
 /** A gateway with two administrators, a token of the second, and a browser of the first. */
 async function open(t: ExecutionContext) {
-  const gateway = await startGateway(t);
+  const gateway = await serveHere(t);
   const user = { ...INTRUDER, password_confirmation: INTRUDER.password, role: 'admin' };
   const { status, body } = await gateway.call('POST', '/v0/users', { user });
   t.is(status, 201);
   const { id } = (body as { data: { id: string } }).data;
-  const made = await gateway.command(
-    'token',
-    'create',
-    '--email',
-    INTRUDER.email,
-    '--name',
-    'a',
-    '--json',
-  );
-  const token = JSON.parse(made) as { id: string; token: string };
+  const token = await createToken(gateway.database, { email: INTRUDER.email, name: 'a' });
   const admin = new Visitor(atGateway(gateway.url));
   t.is((await admin.signIn(FIRST_ADMIN.email, FIRST_ADMIN.password)).status, 303);
   await admin.get('/users');
@@ -38,14 +27,14 @@ async function open(t: ExecutionContext) {
   return { gateway, id, token, act };
 }
 
-const postUser = ({ url }: GatewayProcess, token: string): Promise<LateRequest> =>
+const postUser = ({ url }: WholeGateway, token: string): Promise<LateRequest> =>
   beginLate(
     `${url}/v0/users`,
     { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     JSON.stringify({ user: { email: 'late@example.com', role: 'admin' } }),
   );
 
-async function isThere({ call }: GatewayProcess, email: string): Promise<boolean> {
+async function isThere({ call }: WholeGateway, email: string): Promise<boolean> {
   const { body } = await call('GET', '/v0/users');
   return (body as { data: { email: string }[] }).data.some((user) => user.email === email);
 }
@@ -97,7 +86,7 @@ test('a form of an administrator who is disabled meanwhile writes nothing', asyn
 });
 
 test('a body that drips holds its connection for seconds, not for a minute', async (t) => {
-  const gateway = await startGateway(t);
+  const gateway = await serveHere(t);
   const begun = performance.now();
   const late = beginLate(
     `${gateway.url}/v0/users`,

@@ -2,13 +2,13 @@
 // characters that steer a terminal: each is refused in words, quickly, and nothing is written.
 
 import test from 'ava';
-import { startGateway } from '../support/gateway/gateway-process.ts';
+import { serveHere } from '../support/gateway/served-gateway.ts';
 
 /** The body stays below its limit of 1 MiB. */
 const MEMBERS = 250_000;
 
 test('a list with as many members as a body holds is refused in words', async (t) => {
-  const { call } = await startGateway(t);
+  const { call } = await serveHere(t);
   const bad = Array.from({ length: MEMBERS }, () => '!');
   const addresses = Array.from({ length: 60_000 }, (_, i) => `10.${i >> 8}.${i & 255}.1`);
   const entries = Array.from({ length: MEMBERS }, () => ({}));
@@ -57,7 +57,7 @@ test('a list with as many members as a body holds is refused in words', async (t
 });
 
 test('an e-mail that holds characters of control is refused', async (t) => {
-  const { call } = await startGateway(t);
+  const { call } = await serveHere(t);
   for (const sign of ['\u001b[2J', '\n', '\t', '\u007f', '\u009b', '\u202e', '\u2028']) {
     const { status, body } = await call('POST', '/v0/users', {
       user: { email: `al${sign}ice@example.com` },

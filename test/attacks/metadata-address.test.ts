@@ -19,6 +19,7 @@ import {
   requestIn,
 } from '../support/auth/bad-saml-provider.ts';
 import { startGateway } from '../support/gateway/gateway-process.ts';
+import { serveHere } from '../support/gateway/served-gateway.ts';
 import { signOnService } from '../support/auth/identity-provider.ts';
 import { openMetadataAddress, type Served } from '../support/auth/metadata-address.ts';
 
@@ -143,7 +144,7 @@ test('an address in the wrong hands changes nothing', async (t) => {
 });
 
 test('strangers with bad signatures cause one fetch', async (t) => {
-  const gateway = await startGateway(t, { LOG_LEVEL: 'info', API_RATE_LIMIT: '0' });
+  const gateway = await serveHere(t, { LOG_LEVEL: 'info', API_RATE_LIMIT: '0' });
   const address = await openMetadataAddress(t, good);
   const entry = { id: 'adfs', label: 'A', auto_create_users: false, metadata_url: address.url };
   await gateway.call('PATCH', '/v0/configuration', {
