@@ -266,8 +266,13 @@ export const HANDED_PER_TURN = 256;
 
 /** Captures of packets that run at once. */
 export const MAX_CAPTURES = 2;
-/** TCP connections that a gateway without root relays at once; each takes two descriptors. */
-export const MAX_RELAYED = 8_192;
+/**
+ * TCP connections that a gateway without root relays at once. Each takes two descriptors, and where
+ * a side is slow 128 KiB.
+ */
+export const MAX_RELAYED = 4_096;
+/** So many of them from one address, so that no device takes them all. */
+export const MAX_RELAYED_PER_ADDRESS = MAX_RELAYED / 8;
 /**
  * Bytes of the ring in which a worker keeps the packets of one capture for the main thread: whole
  * packets of 200 Mbit/s for 0.15 s.

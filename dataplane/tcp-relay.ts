@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { MAX_RELAYED } from './constants.ts';
+import { MAX_RELAYED, MAX_RELAYED_PER_ADDRESS } from './constants.ts';
 import { messageOf } from './descriptors.ts';
 import { loadRelayTable, removeRelayTable } from './io/relay-table.ts';
 import type { RelayAnswer, RelayStart } from './io/relay-thread.ts';
@@ -31,7 +31,11 @@ export class TcpRelay {
 
   async open(): Promise<void> {
     const { interfaceName, log } = this.#options;
-    const workerData = { capacity: MAX_RELAYED, refused: this.#refused } satisfies RelayStart;
+    const workerData = {
+      capacity: MAX_RELAYED,
+      share: MAX_RELAYED_PER_ADDRESS,
+      refused: this.#refused,
+    } satisfies RelayStart;
     const thread = new Worker(THREAD, { workerData });
     thread.unref();
     this.#thread = thread;

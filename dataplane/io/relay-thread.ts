@@ -8,6 +8,7 @@ import { type Destination, Relay, type RelayPorts } from './relay.ts';
 /** What the thread is given. */
 export interface RelayStart {
   readonly capacity: number;
+  readonly share: number;
   /** One number: how many connections found no room. */
   readonly refused: Int32Array;
 }
@@ -20,7 +21,7 @@ interface WithHandle {
   readonly _handle?: { readonly fd: number } | null;
 }
 
-async function main({ capacity, refused }: RelayStart): Promise<RelayAnswer> {
+async function main({ capacity, share, refused }: RelayStart): Promise<RelayAnswer> {
   const { addon } = loadAddon();
   if (addon === null) return { fault: 'the native engine was not built' };
   const destinationOf = (socket: Socket): Destination | null =>
@@ -28,6 +29,7 @@ async function main({ capacity, refused }: RelayStart): Promise<RelayAnswer> {
   const relay = new Relay({
     destinationOf,
     capacity,
+    share,
     refused: () => Atomics.add(refused, 0, 1),
   });
   parentPort?.once('message', () => {

@@ -15,8 +15,9 @@ export interface Destination {
 export interface RelayOptions {
   /** Where a connection was bound for before the kernel redirected it; null: it was not. */
   readonly destinationOf: (socket: Socket) => Destination | null;
-  /** How many connections it carries at once. */
+  /** How many connections it carries at once, in all and from one address. */
   readonly capacity: number;
+  readonly share: number;
   /** Counts a connection for which there was no room. */
   readonly refused: () => void;
 }
@@ -33,8 +34,6 @@ const CONNECT_MS = 30_000;
 const SOCKET = {
   allowHalfOpen: true,
   noDelay: true,
-  /** How many bytes may wait for the slower side. */
-  highWaterMark: 256 * 1024,
   /** After so much silence, in ms, a side is asked whether it is still there (RFC 9293, 3.8.4). */
   keepAlive: true,
   keepAliveInitialDelay: 7_200_000,
@@ -44,6 +43,8 @@ export class Relay {
   readonly #options: RelayOptions;
   readonly #servers = new Set<Server>();
   readonly #open = new Set<Socket>();
+  /** How many of them come from an address. */
+  readonly #ofAddress = new Map<string, number>();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -75,14 +76,12 @@ export class Relay {
 
   #take(inner: Socket): void {
     inner.on('error', ignore);
-    if (this.#open.size >= this.#options.capacity) {
+    const destination = this.#options.destinationOf(inner);
+    if (destination === null) return reset(inner);
+    if (!this.#hasRoomFor(inner)) {
       this.#options.refused();
       return reset(inner);
     }
-    const destination = this.#options.destinationOf(inner);
-    if (destination === null) return reset(inner);
-    this.#open.add(inner);
-    inner.once('close', () => this.#open.delete(inner));
     const { address, port } = destination;
     const outer = connect({ ...SOCKET, host: address, port });
     outer.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -96,6 +95,22 @@ export class Relay {
     });
     endTogether(inner, outer);
     endTogether(outer, inner);
+  }
+
+  /** Counts a connection until it is closed; false where it is one too many. */
+  #hasRoomFor(inner: Socket): boolean {
+    const from = inner.remoteAddress ?? '';
+    const before = this.#ofAddress.get(from) ?? 0;
+    if (this.#open.size >= this.#options.capacity || before >= this.#options.share) return false;
+    this.#open.add(inner);
+    this.#ofAddress.set(from, before + 1);
+    inner.once('close', () => {
+      this.#open.delete(inner);
+      const left = this.#ofAddress.get(from)! - 1;
+      if (left === 0) this.#ofAddress.delete(from);
+      else this.#ofAddress.set(from, left);
+    });
+    return true;
   }
 }
 

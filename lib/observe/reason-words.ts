@@ -99,7 +99,8 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   kernel_untranslatable:
     'The system could not give the packet the gateway’s address (NAT): it belongs to no connection.',
   kernel_too_many_flows: 'A device had as many connections open as one device may.',
-  relay_full: 'A gateway without root carried as many TCP connections as it can.',
+  relay_full:
+    'A device had as many TCP connections as its share of a gateway without root, or all devices had.',
   internal_error: 'The gateway made a mistake; the log has it. Please report it.',
 };
 

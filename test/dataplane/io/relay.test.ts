@@ -20,7 +20,7 @@ interface World {
 async function makeWorld(
   t: ExecutionContext,
   destination?: (port: number) => Destination | null,
-  capacity = 10,
+  room = { capacity: 10, share: 10 },
 ): Promise<World> {
   const host = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1');
   await once(host, 'listening');
@@ -29,7 +29,7 @@ async function makeWorld(
   const relay = new Relay({
     destinationOf: () =>
       destination === undefined ? { address: '127.0.0.1', port } : destination(port),
-    capacity,
+    ...room,
     refused: () => refused++,
   });
   const ports = await relay.listen();
@@ -100,22 +100,26 @@ test('a connection that nobody redirected is reset', async (t) => {
   t.is(await endOf(dial()), 'ECONNRESET');
 });
 
-test('beyond its capacity it resets connections and counts them; one that ended makes room', async (t) => {
-  const { dial, arrival, refused } = await makeWorld(t, undefined, 1);
-  const coming = arrival();
-  const first = dial();
-  const host = await coming;
-  t.is(await endOf(dial()), 'ECONNRESET');
-  t.is(refused(), 1);
-  const end = endOf(host);
-  first.resetAndDestroy();
-  await end;
-  const next = arrival();
-  const second = dial();
-  second.write('x');
-  await once(await next, 'data');
-  t.is(refused(), 1);
-});
+for (const room of [
+  { capacity: 1, share: 10 },
+  { capacity: 10, share: 1 },
+])
+  test(`${JSON.stringify(room)}: one more is reset and counted; one that ended makes room`, async (t) => {
+    const { dial, arrival, refused } = await makeWorld(t, undefined, room);
+    const coming = arrival();
+    const first = dial();
+    const host = await coming;
+    t.is(await endOf(dial()), 'ECONNRESET');
+    t.is(refused(), 1);
+    const end = endOf(host);
+    first.resetAndDestroy();
+    await end;
+    const next = arrival();
+    const second = dial();
+    second.write('x');
+    await once(await next, 'data');
+    t.is(refused(), 1);
+  });
 
 test('a close ends all connections', async (t) => {
   const { close, dial, arrival } = await makeWorld(t);
