@@ -39,15 +39,15 @@ export class TcpRelay {
     const thread = new Worker(THREAD, { workerData });
     thread.unref();
     this.#thread = thread;
-    const fault = await this.#begin(thread);
-    if (fault !== null) log('warn', `TCP connections of devices are not relayed: ${fault}`);
-    thread.on('error', (error) => log('error', `the relay for TCP has failed: ${error.message}`));
     thread.once('exit', () => {
       if (this.#thread !== thread) return;
       this.#thread = null;
       // Nobody takes what the table redirects.
       void removeRelayTable(interfaceName);
     });
+    const fault = await this.#begin(thread);
+    if (fault !== null) log('warn', `TCP connections of devices are not relayed: ${fault}`);
+    thread.on('error', (error) => log('error', `the relay for TCP has failed: ${error.message}`));
   }
 
   async close(): Promise<void> {
