@@ -13,9 +13,9 @@ import { mailFaults } from './mail.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
 import { unknownNames } from './misspelt.ts';
 import { networkFaults } from './networks.ts';
+import { parseRootless, type Rootless, rootlessVariables } from './rootless.ts';
 import { fieldOf, type Setting, settings } from './schema.ts';
 import { parseSupervisor, type Supervisor } from './supervisor.ts';
-import { parseRootless, type Rootless, rootlessVariables } from './rootless.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 export type { Config } from './config.ts';

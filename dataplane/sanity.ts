@@ -34,8 +34,8 @@ export interface SanityOptions {
 }
 
 /**
- * Each device sends such packets when its tunnel begins, and V8 throws compiled code away at the
- * first use of a property in it; not so of a constant.
+ * Each device sends a packet from a reserved address when its tunnel begins. V8 throws compiled
+ * code away that reads a property for the first time then, but keeps code that reads a constant.
  */
 const SOURCE_RESERVED = reasons.inner_source_reserved;
 

@@ -156,6 +156,7 @@ class End {
 
   /** Takes what has come; false where nothing came. It does not wait: loopback delivers at once. */
   receive(): boolean {
+    // The time that a worker waits is read for its code alone.
     this.#turns.wait(Math.min(this.#turns.freeMs, 0));
     this.#turns.move(this.#turns.events);
     return this.#turns.hasMoved;

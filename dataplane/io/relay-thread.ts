@@ -1,9 +1,8 @@
 // The thread of the relay, so that copying delays neither the API nor packets.
 
-import type { Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadAddon } from '../native/index.ts';
-import { type Destination, Relay, type RelayPorts } from './relay.ts';
+import { Relay, type RelayPorts } from './relay.ts';
 
 /** What the thread is given. */
 export interface RelayStart {
@@ -24,10 +23,8 @@ interface WithHandle {
 async function main({ capacity, share, refused }: RelayStart): Promise<RelayAnswer> {
   const { addon } = loadAddon();
   if (addon === null) return { fault: 'the native engine was not built' };
-  const destinationOf = (socket: Socket): Destination | null =>
-    addon.originalDestination((socket as WithHandle)._handle?.fd ?? -1);
   const relay = new Relay({
-    destinationOf,
+    destinationOf: (socket) => addon.originalDestination((socket as WithHandle)._handle?.fd ?? -1),
     capacity,
     share,
     refused: () => Atomics.add(refused, 0, 1),

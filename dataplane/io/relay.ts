@@ -5,12 +5,7 @@
 // (decisions/2026-11-27-relay.md).
 
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-
-/** Where a device wanted to go. */
-export interface Destination {
-  readonly address: string;
-  readonly port: number;
-}
+import type { Destination } from '../native/index.ts';
 
 export interface RelayOptions {
   /** Where a connection was bound for before the kernel redirected it; null: it was not. */

@@ -80,7 +80,7 @@ export interface Addon extends Primitives {
    * Where a TCP connection was bound for before the kernel redirected it to this socket
    * (SO_ORIGINAL_DST); null where it was not redirected.
    */
-  originalDestination(fd: number): { readonly address: string; readonly port: number } | null;
+  originalDestination(fd: number): Destination | null;
   /** CLOCK_BOOTTIME in milliseconds; it counts the time in which the machine sleeps. */
   bootTime: () => number;
   /**
@@ -95,6 +95,12 @@ export interface Addon extends Primitives {
   /** Gives what malloc holds and nobody uses back to the kernel; it takes milliseconds. */
   releaseMemory(): void;
   createEngine(options: NativeEngineOptions & NativeMemory & NativeTeam): NativeFunctions;
+}
+
+/** Where a TCP connection is bound for. */
+export interface Destination {
+  readonly address: string;
+  readonly port: number;
 }
 
 /** The descriptors of a native engine; -1 where there is none. */

@@ -100,7 +100,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
     'The system could not give the packet the gateway’s address (NAT): it belongs to no connection.',
   kernel_too_many_flows: 'A device had as many connections open as one device may.',
   relay_full:
-    'A device had as many TCP connections as its share of a gateway without root, or all devices had.',
+    'A device, or all devices together, had as many TCP connections as a gateway without root carries for them.',
   internal_error: 'The gateway made a mistake; the log has it. Please report it.',
 };
 

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { runInNewContext, runInThisContext } from 'node:vm';
+import { runInThisContext } from 'node:vm';
 import { Judge } from '../../dataplane/filter/judge.ts';
 import { systemClock } from '../../dataplane/io/clock.ts';
 import { choosePrimitives, systemRandom } from '../../dataplane/io/crypto.ts';
@@ -15,6 +15,7 @@ import { Turns } from '../../dataplane/turns.ts';
 import { warmUp, type WarmUpOptions } from '../../dataplane/warm-up.ts';
 import { Receiver } from '../../dataplane/wireguard/receive.ts';
 import { nativeTest } from '../support/dataplane/native-test.ts';
+import { collectGarbage } from '../support/suite/kept-memory.ts';
 
 const optionsOf = (addon: Addon): WarmUpOptions => ({
   addon,
@@ -66,7 +67,6 @@ nativeTest('it compiles the packet path, and closes what it opened', async (t, n
   await sleep(100);
   warmUp(optionsOf(native));
   for (const method of methods) t.true(isOptimized(method), method[1]);
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  collectGarbage();
   for (const method of methods) t.true(isOptimized(method), `${method[1]} after a collection`);
 });

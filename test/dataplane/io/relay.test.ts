@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { type Destination, Relay } from '../../../dataplane/io/relay.ts';
+import { Relay } from '../../../dataplane/io/relay.ts';
+import type { Destination } from '../../../dataplane/native/index.ts';
 
 interface World {
   readonly refused: () => number;
