@@ -2,14 +2,13 @@
 // opens and keeps them, so that they stay open for the next worker when one dies. An error names
 // what is missing and how to fix it.
 
-import { availableParallelism } from 'node:os';
-import { MAX_WORKERS } from './constants.ts';
 import type { NetworkConfig } from './contract.ts';
 import { mayTryAnotherPort } from './io/udp.ts';
 import { type Addon, loadAddon } from './native/index.ts';
+import { type WorkersWanted, workersOf } from './worker-count.ts';
 
 /** What a gateway is made from; it does not change while the gateway runs. */
-export interface GatewayOptions {
+export interface GatewayOptions extends WorkersWanted {
   /** 32 bytes. */
   readonly privateKey: Uint8Array;
   /**
@@ -38,9 +37,6 @@ export interface GatewayOptions {
   readonly forwarding: 'auto' | 'off';
   /** Whether `wg show` may ask for the state of the interface. */
   readonly uapi: 'auto' | 'off';
-  readonly engine: 'auto' | 'native' | 'typescript';
-  /** How many workers carry packets, 1 to MAX_WORKERS; auto: one less than there are cores. */
-  readonly workers: 'auto' | number;
   /** Whether the first workers compile the packet path before they are ready; no where left out. */
   readonly warmsUp?: boolean;
   readonly x25519: 'openssl' | 'tweetnacl';
@@ -112,11 +108,6 @@ export function openDescriptors(options: GatewayOptions): Descriptors {
     }
   }
   return openFor(options, addon, 1);
-}
-
-function workersOf({ workers }: Pick<GatewayOptions, 'workers'>): number {
-  if (workers !== 'auto') return workers;
-  return Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1));
 }
 
 /**

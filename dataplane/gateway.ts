@@ -89,15 +89,18 @@ export interface Gateway extends Questions {
 }
 
 /**
- * Starts a data plane; rejects with an error that names the fix. `worker` was started earlier, so
- * that its files are loaded by now.
+ * Starts a data plane; rejects with an error that names the fix. The workers in `early` were
+ * started before, so that their files are loaded by now.
  */
-export async function createGateway(options: GatewayOptions, worker?: Worker): Promise<Gateway> {
+export async function createGateway(
+  options: GatewayOptions,
+  early: readonly Worker[] = [],
+): Promise<Gateway> {
   const system = openDescriptors(options);
   const gateway = new WorkerGateway(options, system);
   try {
     // Without peers the worker passes no packet, so forwarding can be switched on meanwhile.
-    await allOf([gateway.start(worker), gateway.openEgress()]);
+    await allOf([gateway.start(early), gateway.openEgress()]);
     await gateway.openUapi();
     gateway.watch();
   } catch (error) {
@@ -185,14 +188,11 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   // ---- start and stop ------------------------------------------------------------------------
 
-  /** Starts the workers; `worker` runs already and becomes the first one. */
-  async start(worker?: Worker): Promise<void> {
+  /** Starts the workers; those in `early` run already, and who is not needed ends. */
+  async start(early: readonly Worker[]): Promise<void> {
     const { warmsUp } = this.#options;
-    await allOf(
-      this.#links.map((link, i) =>
-        link.start(i === 0 && worker !== undefined ? worker : startWorker(warmsUp)),
-      ),
-    );
+    for (const needless of early.slice(this.#links.length)) void needless.terminate();
+    await allOf(this.#links.map((link, i) => link.start(early[i] ?? startWorker(warmsUp))));
   }
 
   /** Switches forwarding and masquerading on; without a TUN no packet leaves. */

@@ -46,7 +46,7 @@ export type { Attempt } from './wireguard/handshake-log.ts';
 export type { InsideSeen } from './wireguard/inside.ts';
 export type { Trace } from './wireguard/trace.ts';
 export type { UnknownKey, UnknownSender, UnknownSenders } from './wireguard/unknown-senders.ts';
-export { startWorker } from './start-worker.ts';
+export { startWorkers } from './start-worker.ts';
 export { formatAddress, parseAddress } from './wire/address.ts';
 export { askedPacket } from './wire/asked-packet.ts';
 export type { Endpoint } from './wire/address.ts';

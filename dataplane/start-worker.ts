@@ -1,7 +1,8 @@
-// Starts a worker thread. It imports nothing of the data plane, so that the thread begins before
-// the main thread has loaded the rest.
+// Starts worker threads. It imports next to nothing of the data plane, so that the threads begin
+// before the main thread has loaded the rest.
 
 import { Worker } from 'node:worker_threads';
+import { type WorkersWanted, workersOf } from './worker-count.ts';
 import type { WorkerStart } from './worker.ts';
 
 /** The file beside this one: TypeScript here, JavaScript in the package that others install. */
@@ -11,7 +12,8 @@ const WORKER_YOUNG_MB = 12;
 
 /**
  * Starts a worker. It waits for its options, and until then it does not keep the process alive.
- * `warmsUp`: it compiles the packet path first, in at most 0.25 s, so that no packet waits.
+ * `warmsUp`: it compiles the packet path first, so that no packet waits: for at most 0.25 s while
+ * somebody waits for the worker.
  */
 export function startWorker(warmsUp = false): Worker {
   const worker = new Worker(WORKER, {
@@ -20,4 +22,9 @@ export function startWorker(warmsUp = false): Worker {
   });
   worker.unref();
   return worker;
+}
+
+/** Starts all workers of a gateway. */
+export function startWorkers(wanted: WorkersWanted, warmUp: boolean): Worker[] {
+  return Array.from({ length: workersOf(wanted) }, () => startWorker(warmUp));
 }

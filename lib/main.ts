@@ -1,6 +1,6 @@
 // The first step of every command: what was typed, and the settings. Help and a mistyped command
-// wait for nothing that only others need. A gateway starts its worker here, so that it loads and
-// compiles the packet path while this thread loads everything else.
+// wait for nothing that only others need. A gateway starts its workers here, so that they load and
+// compile the packet path while this thread loads everything else.
 
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
@@ -23,15 +23,16 @@ async function main(argv: readonly string[]): Promise<number> {
   const { readConfig } = await import('../config/index.ts');
   const settings = readConfig();
   const { config } = settings;
-  const worker = command.words === 'serve' && config !== null ? await workerOf(config) : null;
+  const workers = command.words === 'serve' && config !== null ? await workersOf(config) : [];
   const { obey } = await import('./obey.ts');
-  return obey({ command, settings, worker });
+  return obey({ command, settings, workers });
 }
 
-async function workerOf(config: Config): Promise<Worker> {
-  const { startWorker } = await import('../dataplane/index.ts');
+async function workersOf(config: Config): Promise<Worker[]> {
+  const { startWorkers } = await import('../dataplane/index.ts');
   const { workersWarmUp } = await import('./process/warm-up.ts');
-  return startWorker(workersWarmUp(config));
+  const { dataplaneEngine: engine, dataplaneWorkers: workers } = config;
+  return startWorkers({ engine, workers }, workersWarmUp(config));
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -8,16 +8,16 @@ import type { Command, Outcome } from './command/run.ts';
 import { messageOf } from './process/message.ts';
 import { complain, EXIT_FAILED, print } from './print.ts';
 
-/** A command that was typed, what the settings say of it, and the worker that already starts. */
+/** A command that was typed, what the settings say of it, and the workers that already start. */
 export interface Asked {
   readonly command: Command;
   readonly settings: ReturnType<typeof readConfig>;
-  /** Null: the command needs none. */
-  readonly worker: Worker | null;
+  /** None for a command that needs none. */
+  readonly workers: readonly Worker[];
 }
 
 /** Obeys a command; resolves to the exit code. */
-export async function obey({ command, settings, worker }: Asked): Promise<number> {
+export async function obey({ command, settings, workers }: Asked): Promise<number> {
   const { config, warnings, advice } = settings;
   const faults = [...settings.faults, ...(await fixedFaults(settings))];
   if (config === null || faults.length > 0) {
@@ -34,7 +34,7 @@ export async function obey({ command, settings, worker }: Asked): Promise<number
   const live = isServing ? null : await askRunning(command, config);
   if (live !== null) return live;
   const { obeyOnDatabase } = await import('./on-database.ts');
-  return obeyOnDatabase({ command, config, warnings, advice, worker });
+  return obeyOnDatabase({ command, config, warnings, advice, workers });
 }
 
 /** The faults of what the environment fixes of the configuration. */

@@ -32,13 +32,13 @@ interface Asked {
   readonly warnings: readonly string[];
   /** What whoever serves should know. */
   readonly advice: readonly string[];
-  /** Of a gateway, which starts already; null: the command needs none. */
-  readonly worker: Worker | null;
+  /** Of a gateway, which start already; none for a command that needs none. */
+  readonly workers: readonly Worker[];
 }
 
 /** Obeys a command that works on the database; resolves to the exit code. */
 export async function obeyOnDatabase(asked: Asked): Promise<number> {
-  const { command, config, warnings, advice, worker } = asked;
+  const { command, config, warnings, advice, workers } = asked;
   const isServing = command.words === 'serve';
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
@@ -56,7 +56,7 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
       else if (command.words === 'backup') await pendingMigrations(database);
       else await upgrade(config, database, log, true);
       if (serving === null) return await run(command, config, database, log);
-      return await serving.serveUntilStopped({ config, database, log, warnings, worker });
+      return await serving.serveUntilStopped({ config, database, log, warnings, workers });
     } finally {
       await database.close();
     }

@@ -21,8 +21,8 @@ interface Start {
   readonly log: Log;
   /** The warnings of reading the settings. */
   readonly warnings: readonly string[];
-  /** The worker that starts already. */
-  readonly worker: Worker | null;
+  /** The workers that start already. */
+  readonly workers: readonly Worker[];
 }
 
 /** Serves on an open, migrated database; resolves to the exit code. */
@@ -31,7 +31,7 @@ export async function serveUntilStopped({
   database,
   log,
   warnings,
-  worker,
+  workers,
 }: Start): Promise<number> {
   // The handlers are set from the beginning, so that an interrupted start is undone too. They stay
   // to the end, because a terminal and npm may both pass on the signal that a person typed once.
@@ -56,7 +56,7 @@ export async function serveUntilStopped({
     }, STOP_MS).unref();
   });
   running = await serve(config, database, log, {
-    createGateway: (options) => createGateway(options, worker ?? undefined),
+    createGateway: (options) => createGateway(options, workers),
     warnings,
   });
   const { isAlive } = running;

@@ -495,6 +495,18 @@ test.serial('without a choice the addon is used if there is one', async (t) => {
   t.is(log.length, addon === null ? 1 : 0);
 });
 
+test.serial('workers that run already are used, and who is not needed ends', async (t) => {
+  const early = dataplane.startWorkers({ engine: 'native', workers: 2 }, false);
+  const exits = early.map((worker) => once(worker, 'exit'));
+  const { gateway } = await open(t, { engine: 'typescript' }, early);
+  // It would wait for its options for ever.
+  await exits[1];
+  await gateway.apply(config([configOf(2)]));
+  t.true(await canPing(await Device.open(t, gateway, 2), 2));
+  await gateway.close();
+  t.deepEqual(await exits[0], [0], 'stopped by its gateway');
+});
+
 test.serial('a required TUN that cannot be opened is named with its fix', async (t) => {
   // No interface can have this name, whatever rights the process has.
   const options = { tun: 'required', interfaceName: 'no/such' } as const;
@@ -552,7 +564,7 @@ test.serial(
       'reasonNames',
       'releaseMemory',
       'stagedScope',
-      'startWorker',
+      'startWorkers',
     ]);
   },
 );

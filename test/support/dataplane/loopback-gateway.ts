@@ -2,6 +2,7 @@
 
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import type { GatewayConfig, PeerConfig, RuleConfig } from '../../../dataplane/index.ts';
 import {
@@ -25,13 +26,14 @@ export interface Bench {
   log: string[];
 }
 
-/** A gateway on a free port that is closed after the test. */
+/** A gateway on a free port that is closed after the test; the workers in `early` run already. */
 export async function open(
   t: ExecutionContext,
   options: Partial<GatewayOptions> = {},
+  early: readonly Worker[] = [],
 ): Promise<Bench> {
   const log: string[] = [];
-  const gateway = await createGateway({
+  const given: GatewayOptions = {
     privateKey,
     timestampFloorMs: 0,
     listenPort: 0,
@@ -53,7 +55,8 @@ export async function open(
     allowsMetadata: false,
     log: (level, message) => log.push(`${level} ${message}`),
     ...options,
-  });
+  };
+  const gateway = await createGateway(given, early);
   t.teardown(() => gateway.close());
   return { gateway, log };
 }
