@@ -8,7 +8,7 @@ import {
   masqueradeRoutes,
   removeMasquerade,
 } from './io/masquerade.ts';
-import { enableForwarding } from './io/system.ts';
+import { enableForwarding, readFilesMax } from './io/system.ts';
 import { TcpRelay } from './tcp-relay.ts';
 import type { NetworkRange } from './wire/network.ts';
 
@@ -20,7 +20,8 @@ export class Egress {
 
   constructor(options: GatewayOptions) {
     this.#options = options;
-    this.#relay = options.relaysTcp === true ? new TcpRelay(options) : null;
+    this.#relay =
+      options.relaysTcp === true ? new TcpRelay({ ...options, filesMax: readFilesMax() }) : null;
   }
 
   /** Whether what leaves is masqueraded. */

@@ -21,7 +21,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/reconcile/known.ts': 'test/lib/reconcile/translation.test.ts',
   'dataplane/filter/flow-sink.ts': 'test/dataplane/flow-log-ring.test.ts',
   'dataplane/filter/match.ts': 'test/dataplane/filter/filter-groups.test.ts',
-  'dataplane/tcp-relay.ts': 'test/e2e/rootless.test.ts',
+  'dataplane/tcp-relay.ts': 'test/e2e/tcp-relay.test.ts',
   'dataplane/io/relay-table.ts': 'test/e2e/rootless.test.ts',
   'dataplane/io/relay-thread.ts': 'test/e2e/rootless.test.ts',
   'config/config.ts': 'test/config/index.test.ts',

@@ -1,5 +1,6 @@
-// Switches IP forwarding on where it is off, so that packets of devices go on to other networks.
-// Where rights are missing it says what to do, and the gateway runs without.
+// What the operating system allows, and its forwarding. It is switched on where it is off, so that
+// packets of devices go on to other networks; where rights are missing it says what to do, and the
+// gateway runs without.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -44,6 +45,17 @@ function keepRouterAdvertisements(): string[] {
 export function readSysctl(file: string): string | null {
   try {
     return readFileSync(join(SYSCTL, file), 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+/** How many files this process may have open; null where it is not known. */
+export function readFilesMax(): number | null {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const max = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+    return max === undefined ? null : Number(max);
   } catch {
     return null;
   }

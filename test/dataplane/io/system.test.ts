@@ -1,10 +1,16 @@
 // What the host must do, asked for without rights: nothing may change, nothing may throw, and what
 // is missing is said with its fix. As root it is tried as nobody, in a process of its own.
 
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { enableForwarding } from '../../../dataplane/io/system.ts';
+import { enableForwarding, readFilesMax } from '../../../dataplane/io/system.ts';
 import { withoutRights } from '../../support/dataplane/without-rights.ts';
+
+test('the limit of open files is that of this process', (t) => {
+  const said = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' });
+  t.is(readFilesMax(), said.trim() === 'unlimited' ? null : Number(said));
+});
 
 test('nothing asked for, nothing done, nothing missing', (t) => {
   t.deepEqual(enableForwarding({ ipv4: false, ipv6: false }), []);
