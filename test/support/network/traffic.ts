@@ -8,7 +8,7 @@
 //                                           input ends; prints the same
 //   traffic.ts echo PORT ADDRESS...         answers every UDP datagram with itself
 //   traffic.ts ask HOST PORT SIZE COUNT     sends datagrams to an echo; prints {"answered"}
-//   traffic.ts watch PORT ADDRESS...        prints {"to","from","number","at"} for each datagram
+//   traffic.ts watch PORT ADDRESS...        prints {"to","from","number","at","sent"} of each datagram
 //   traffic.ts beacon PORT EVERY_MS HOST... sends a numbered datagram to each host, again and again
 //   traffic.ts accept PORT...               accepts TCP connections and closes them
 //   traffic.ts reach HOST PORT              exits 0 when `accept` there answers within 1 s
@@ -28,6 +28,8 @@ import { connect, createServer, type Socket as TcpSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHUNK_BYTES = 1024 * 1024;
+/** A beacon: its number, the Unix time in ms at which it was sent, and zeros. */
+const BEACON_BYTES = 64;
 /** A datagram that takes longer has met a stall. */
 const STALL_MS = 20;
 /** How often the receiver of a stream tells that it comes. */
@@ -146,9 +148,10 @@ async function ask([host = '', port, size, count]: string[]): Promise<void> {
 async function watch([port, ...addresses]: string[]): Promise<void> {
   for (const to of addresses) {
     const socket = await bind(Number(port), to);
-    socket.on('message', (bytes, { address }) =>
-      print({ to, from: address, number: bytes.readUInt32BE(0), at: Date.now() }),
-    );
+    socket.on('message', (bytes, { address }) => {
+      const sent = bytes.length === BEACON_BYTES ? bytes.readDoubleBE(4) : null;
+      print({ to, from: address, number: bytes.readUInt32BE(0), at: Date.now(), sent });
+    });
   }
   print({ ready: true });
 }
@@ -157,8 +160,9 @@ async function beacon([port, everyMs, ...hosts]: string[]): Promise<void> {
   const sockets = hosts.map((host) => createSocket(host.includes(':') ? 'udp6' : 'udp4'));
   for (const socket of sockets) socket.on('error', () => undefined);
   for (let number = 0; ; number++) {
-    const bytes = Buffer.alloc(64);
+    const bytes = Buffer.alloc(BEACON_BYTES);
     bytes.writeUInt32BE(number);
+    bytes.writeDoubleBE(Date.now(), 4);
     for (const [i, host] of hosts.entries())
       sockets[i]!.send(bytes, Number(port), host, () => undefined);
     await sleep(Number(everyMs));
