@@ -25,6 +25,6 @@ export function startWorker(warmsUp = false): Worker {
 }
 
 /** Starts all workers of a gateway. */
-export function startWorkers(wanted: WorkersWanted, warmUp: boolean): Worker[] {
-  return Array.from({ length: workersOf(wanted) }, () => startWorker(warmUp));
+export function startWorkers(wanted: WorkersWanted, warmsUp: boolean): Worker[] {
+  return Array.from({ length: workersOf(wanted) }, () => startWorker(warmsUp));
 }

@@ -82,7 +82,7 @@ export class TcpRelay {
     const ended = new AbortController();
     thread.once('exit', () => ended.abort());
     try {
-      const [answer] = (await once(thread, 'message', ended)) as [RelayAnswer];
+      const [answer] = (await once(thread, 'message', { signal: ended.signal })) as [RelayAnswer];
       if ('fault' in answer) return answer.fault;
       return await loadRelayTable(this.#options.interfaceName, answer.ports);
     } catch (error) {
