@@ -1,6 +1,7 @@
 // Starts worker threads. It imports next to nothing of the data plane, so that the threads begin
 // before the main thread has loaded the rest.
 
+import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { type WorkersWanted, workersOf } from './worker-count.ts';
 import type { WorkerStart } from './worker.ts';
@@ -24,7 +25,8 @@ export function startWorker(warmsUp = false): Worker {
   return worker;
 }
 
-/** Starts all workers of a gateway. */
+/** Starts all workers of a gateway; as many warm up as there are cores, because more delay it. */
 export function startWorkers(wanted: WorkersWanted, warmsUp: boolean): Worker[] {
-  return Array.from({ length: workersOf(wanted) }, () => startWorker(warmsUp));
+  const cores = availableParallelism();
+  return Array.from({ length: workersOf(wanted) }, (_, i) => startWorker(warmsUp && i < cores));
 }

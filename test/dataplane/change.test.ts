@@ -47,7 +47,9 @@ test('a rule that drops does so from the next packet on, and one that goes does 
 });
 
 test('a device that opens more flows than it may costs its own, which are counted', (t) => {
-  const { world, gateway, clients } = connectedClients(1);
+  // Each worker has a part of the room, and its device may have so much of it.
+  const flows = 16 * MAX_FLOWS_PER_PEER;
+  const { world, gateway, clients } = connectedClients(1, { gateway: { flows } });
   const more = 7;
   for (let port = 1; port <= MAX_FLOWS_PER_PEER + more; port++) {
     clients[0]!.send(udp({ ...from, sourcePort: port }));
