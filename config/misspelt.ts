@@ -3,6 +3,7 @@
 
 import { configurationVariables } from './configuration-variables.ts';
 import { nearestName } from './nearest-name.ts';
+import { rootlessNames } from './rootless.ts';
 import { type Setting, settings } from './schema.ts';
 
 /** Shorter names are near to too many others. */
@@ -18,7 +19,7 @@ const known: readonly string[] = [
     ...('secret' in setting && setting.secret === true ? [`${setting.name}_FILE`] : []),
   ]),
 ];
-const knownNames = new Set(known);
+const knownNames = new Set([...known, ...rootlessNames]);
 
 /** The setting that a name was probably meant to be; null where the name is one, or near none. */
 export function meantSetting(name: string): string | null {

@@ -13,6 +13,9 @@ export interface Rootless {
 const UDP_SOCKETS = 'POSTERN_UDP_SOCKETS';
 const TCP_RELAY = 'POSTERN_TCP_RELAY';
 
+/** Their names. */
+export const rootlessNames: readonly string[] = [UDP_SOCKETS, TCP_RELAY];
+
 /** The variables by which a gateway learns that it has no root. */
 export function rootlessVariables(udpSockets: readonly number[]): Record<string, string> {
   const named = udpSockets.length === 0 ? {} : { [UDP_SOCKETS]: udpSockets.join() };

@@ -1,6 +1,7 @@
 // Forwarding and masquerading, by which packets of devices leave the host: switched on at the
 // start, undone at the end. What cannot be switched on is a warning, not a failure.
 
+import type { Amendment, PeerConfig } from './contract.ts';
 import type { GatewayOptions } from './descriptors.ts';
 import {
   loadMasquerade,
@@ -10,6 +11,7 @@ import {
 } from './io/masquerade.ts';
 import { enableForwarding, readFilesMax } from './io/system.ts';
 import { TcpRelay } from './tcp-relay.ts';
+import { formatAddress } from './wire/address.ts';
 import type { NetworkRange } from './wire/network.ts';
 
 /** The egress of one gateway. */
@@ -53,6 +55,11 @@ export class Egress {
     return this.#isMasqueraded ? masqueradeRoutes(this.#masquerade(), routes) : null;
   }
 
+  /** Ends the TCP connections of devices that are gone, of which the relay is an end. */
+  resetFrom(addresses: readonly string[]): void {
+    if (addresses.length > 0) this.#relay?.resetFrom(addresses);
+  }
+
   async close(): Promise<void> {
     await this.#relay?.close();
     if (this.#isMasqueraded) await removeMasquerade(this.#options.interfaceName);
@@ -66,4 +73,23 @@ export class Egress {
     );
     return { interfaceName, networks, egressInterface };
   }
+}
+
+/** The addresses that peers lose by an amendment. */
+export function addressesLeft(
+  { peers }: Amendment,
+  before: ReadonlyMap<string, PeerConfig>,
+): string[] {
+  const left: string[] = [];
+  for (const [key, peer] of peers) {
+    const had = before.get(key);
+    for (const family of ['ipv4', 'ipv6'] as const) {
+      const old = had?.[family] ?? null;
+      if (old === null) continue;
+      const address = formatAddress(old);
+      const now = peer?.[family] ?? null;
+      if (now === null || formatAddress(now) !== address) left.push(address);
+    }
+  }
+  return left;
 }

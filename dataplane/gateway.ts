@@ -25,7 +25,7 @@ import {
 import { type Change, isEmpty, ConfigInForce, type TriedChange } from './diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
 import { FlowLog } from './flow-log-ring.ts';
-import { Egress } from './egress.ts';
+import { addressesLeft, Egress } from './egress.ts';
 import { HostRoutes } from './host-routes.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
@@ -136,7 +136,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #routed: Promise<void> = Promise.resolve();
   #isTunGone = false;
   /** The addresses of this host that the workers were sent last. */
-  #localAddresses = '';
+  #localAddresses: Uint8Array[] = [];
   /** What the workers obey as soon as they have taken what was sent. */
   readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
@@ -284,9 +284,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   async initialize(link: WorkerLink, listenPort: number): Promise<void> {
     this.#listenPort = listenPort;
-    const addresses = readLocalAddresses();
-    this.#localAddresses = addresses.join(' ');
-    link.send({ type: 'localAddresses', addresses });
+    this.#readAddresses();
+    link.send({ type: 'localAddresses', addresses: this.#localAddresses });
     const all = this.#inForce.fromNothing();
     // A device may have moved since the start: it is resumed where it was heard last.
     const change = { ...all, added: all.added.map((peer) => this.#totals.resumed(peer)) };
@@ -349,7 +348,9 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   async amend(amendment: Amendment): Promise<void> {
     if (this.#isClosing) throw closed();
     const changesRoutes = this.#inForce.changesRoutes(amendment);
+    const left = addressesLeft(amendment, this.#inForce.peers);
     await this.#obey(this.#inForce.amend(amendment));
+    this.#egress.resetFrom(left);
     if (changesRoutes) await this.#setRoutes();
   }
 
@@ -380,11 +381,22 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
    */
   #sendNewLocalAddresses(): void {
     const ready = this.#links.filter((link) => link.isReady);
-    const addresses = readLocalAddresses();
-    const text = addresses.join(' ');
-    if (ready.length === 0 || text === this.#localAddresses) return;
-    this.#localAddresses = text;
+    if (ready.length === 0 || !this.#readAddresses()) return;
+    const addresses = this.#localAddresses;
     for (const link of ready) link.send({ type: 'localAddresses', addresses });
+  }
+
+  /** Returns whether they have changed; where they cannot be read, they are as before. */
+  #readAddresses(): boolean {
+    try {
+      const addresses = readLocalAddresses();
+      const isNew = addresses.join(' ') !== this.#localAddresses.join(' ');
+      this.#localAddresses = addresses;
+      return isNew;
+    } catch {
+      // For example too many open files.
+      return false;
+    }
   }
 
   // ---- questions -----------------------------------------------------------------------------

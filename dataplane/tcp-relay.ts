@@ -6,11 +6,16 @@ import { Worker } from 'node:worker_threads';
 import { MAX_RELAYED, MAX_RELAYED_PER_ADDRESS } from './constants.ts';
 import { messageOf } from './descriptors.ts';
 import { loadRelayTable, removeRelayTable } from './io/relay-table.ts';
-import type { RelayAnswer, RelayStart } from './io/relay-thread.ts';
+import type { RelayAnswer, RelayCommand, RelayStart } from './io/relay-thread.ts';
 
 /** Files that a gateway has open beside the two of each connection. */
 const OTHER_FILES = 200;
+/** How long the thread may take to end. */
+const END_MS = 1_000;
 const THREAD = new URL(import.meta.url.replace(/tcp-relay(?=\.\w+$)/, 'io/relay-thread'));
+
+/** Enough for pasta as well, which has as many open. */
+const FILES_ADVISED = 16_384;
 
 export interface TcpRelayOptions {
   readonly interfaceName: string;
@@ -35,11 +40,9 @@ export class TcpRelay {
 
   async open(): Promise<void> {
     const { interfaceName, log } = this.#options;
-    const workerData = {
-      capacity: MAX_RELAYED,
-      share: MAX_RELAYED_PER_ADDRESS,
-      refused: this.#refused,
-    } satisfies RelayStart;
+    const capacity = this.#capacity();
+    const share = Math.min(MAX_RELAYED_PER_ADDRESS, Math.ceil(capacity / 8));
+    const workerData = { capacity, share, refused: this.#refused } satisfies RelayStart;
     const thread = new Worker(THREAD, { workerData });
     this.#thread = thread;
     thread.once('exit', () => {
@@ -52,7 +55,7 @@ export class TcpRelay {
     const fault = await this.#begin(thread);
     // Alone it keeps no process alive.
     thread.unref();
-    if (fault === null) return this.#warnOfFiles();
+    if (fault === null) return this.#warnOfFiles(capacity);
     log('warn', `TCP connections of devices are not relayed: ${fault}`);
     await this.close();
   }
@@ -63,18 +66,31 @@ export class TcpRelay {
     this.#thread = null;
     await removeRelayTable(this.#options.interfaceName);
     thread.ref();
-    thread.postMessage('close');
-    await once(thread, 'exit');
+    const exited = once(thread, 'exit');
+    thread.postMessage({ type: 'close' } satisfies RelayCommand);
+    const late = setTimeout(() => void thread.terminate(), END_MS);
+    await exited;
+    clearTimeout(late);
   }
 
-  #warnOfFiles(): void {
+  /** Ends the connections of devices that are gone. */
+  resetFrom(addresses: readonly string[]): void {
+    this.#thread?.postMessage({ type: 'reset', addresses } satisfies RelayCommand);
+  }
+
+  /** How many connections there may be: this process needs files for all else as well. */
+  #capacity(): number {
+    const { filesMax } = this.#options;
+    if (filesMax === null) return MAX_RELAYED;
+    return Math.min(MAX_RELAYED, Math.max(1, Math.floor((filesMax - OTHER_FILES) / 2)));
+  }
+
+  #warnOfFiles(capacity: number): void {
     const { filesMax, log } = this.#options;
-    const needed = 2 * MAX_RELAYED + OTHER_FILES;
-    if (filesMax === null || filesMax >= needed) return;
-    const left = Math.max(0, Math.floor((filesMax - OTHER_FILES) / 2));
+    if (capacity === MAX_RELAYED) return;
     log(
       'warn',
-      `this process may have ${filesMax} files open, enough to relay some ${left} TCP connections of devices at once; for all ${MAX_RELAYED} run before: ulimit -n ${needed}`,
+      `this process may have ${filesMax} files open, so ${capacity} TCP connections of devices are relayed at once; for ${MAX_RELAYED} run before: ulimit -n ${FILES_ADVISED}`,
     );
   }
 

@@ -12,6 +12,12 @@ export interface RelayStart {
   readonly refused: Int32Array;
 }
 
+/** What it is sent. */
+export type RelayCommand =
+  | { readonly type: 'close' }
+  /** The connections of these addresses end. */
+  | { readonly type: 'reset'; readonly addresses: readonly string[] };
+
 /** What it answers, once. */
 export type RelayAnswer = { readonly ports: RelayPorts } | { readonly fault: string };
 
@@ -29,7 +35,8 @@ async function main({ capacity, share, refused }: RelayStart): Promise<RelayAnsw
     share,
     refused: () => Atomics.add(refused, 0, 1),
   });
-  parentPort?.once('message', () => {
+  parentPort?.on('message', (command: RelayCommand) => {
+    if (command.type === 'reset') return relay.resetFrom(new Set(command.addresses));
     relay.close();
     parentPort?.close();
   });

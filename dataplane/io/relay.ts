@@ -25,19 +25,34 @@ export interface RelayPorts {
 
 /** How long a host may take to answer. */
 const CONNECT_MS = 30_000;
+/** How long a side that only has to take what is left may take nothing. */
+const LINGER_MS = 60_000;
 /** Options of all sockets. */
 const SOCKET = {
   allowHalfOpen: true,
+  /**
+   * Nothing is read while something waits to be written: a limit of bytes would let single bytes
+   * wait, which take 300 bytes of memory each.
+   */
+  highWaterMark: 1,
   noDelay: true,
   /** After so much silence, in ms, a side is asked whether it is still there (RFC 9293, 3.8.4). */
   keepAlive: true,
-  keepAliveInitialDelay: 7_200_000,
+  keepAliveInitialDelay: 600_000,
 };
+
+/** A connection of a device, and the one to its host, which may not be there yet. */
+interface Pair {
+  /** The address of the device. */
+  readonly from: string;
+  readonly inner: Socket;
+  readonly outer: Socket;
+}
 
 export class Relay {
   readonly #options: RelayOptions;
   readonly #servers = new Set<Server>();
-  readonly #open = new Set<Socket>();
+  readonly #open = new Set<Pair>();
   /** How many of them come from an address. */
   readonly #ofAddress = new Map<string, number>();
 
@@ -53,7 +68,12 @@ export class Relay {
   /** Ends all connections. */
   close(): void {
     for (const server of this.#servers) server.close();
-    for (const socket of this.#open) reset(socket);
+    for (const pair of this.#open) resetBoth(pair);
+  }
+
+  /** Ends all connections from these addresses. */
+  resetFrom(addresses: ReadonlySet<string>): void {
+    for (const pair of this.#open) if (addresses.has(pair.from)) resetBoth(pair);
   }
 
   async #listenAt(host: string): Promise<number | null> {
@@ -72,13 +92,16 @@ export class Relay {
   #take(inner: Socket): void {
     inner.on('error', ignore);
     const destination = this.#options.destinationOf(inner);
-    if (destination === null) return reset(inner);
-    if (!this.#hasRoomFor(inner)) {
+    // A connection that is closed already has no address.
+    const from = inner.remoteAddress;
+    if (destination === null || from === undefined) return reset(inner);
+    if (!this.#hasRoomFor(from)) {
       this.#options.refused();
       return reset(inner);
     }
     const { address, port } = destination;
     const outer = connect({ ...SOCKET, host: address, port });
+    this.#count({ from, inner, outer });
     outer.on('error', ({ code }: NodeJS.ErrnoException) => {
       if (code === 'EMFILE' || code === 'ENFILE') this.#options.refused();
     });
@@ -92,27 +115,43 @@ export class Relay {
     endTogether(outer, inner);
   }
 
-  /** Counts a connection until it is closed; false where it is one too many. */
-  #hasRoomFor(inner: Socket): boolean {
-    const from = inner.remoteAddress ?? '';
-    const before = this.#ofAddress.get(from) ?? 0;
-    if (this.#open.size >= this.#options.capacity || before >= this.#options.share) return false;
-    this.#open.add(inner);
-    this.#ofAddress.set(from, before + 1);
-    inner.once('close', () => {
-      this.#open.delete(inner);
+  #hasRoomFor(from: string): boolean {
+    const { capacity, share } = this.#options;
+    return this.#open.size < capacity && (this.#ofAddress.get(from) ?? 0) < share;
+  }
+
+  /** Counts a connection until both of its sides are closed. */
+  #count(pair: Pair): void {
+    const { from, inner, outer } = pair;
+    this.#open.add(pair);
+    this.#ofAddress.set(from, (this.#ofAddress.get(from) ?? 0) + 1);
+    let open = 2;
+    const end = (): void => {
+      open -= 1;
+      if (open > 0) return;
+      this.#open.delete(pair);
       const left = this.#ofAddress.get(from)! - 1;
       if (left === 0) this.#ofAddress.delete(from);
       else this.#ofAddress.set(from, left);
-    });
-    return true;
+    };
+    inner.once('close', end);
+    outer.once('close', end);
   }
 }
 
-/** A side that ended before all was sent both ways takes the other one with it. */
+function resetBoth({ inner, outer }: Pair): void {
+  reset(inner);
+  reset(outer);
+}
+
+/**
+ * A side that ended before all was sent both ways takes the other one with it. If all was sent, the
+ * other side still has to take it, and may do nothing for a while.
+ */
 function endTogether(socket: Socket, other: Socket): void {
   socket.once('close', () => {
-    if (!socket.readableEnded || !socket.writableFinished) reset(other);
+    if (!socket.readableEnded || !socket.writableFinished) return reset(other);
+    other.setTimeout(LINGER_MS, () => reset(other));
   });
 }
 

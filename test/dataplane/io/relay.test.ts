@@ -14,7 +14,7 @@ interface World {
   /** The connection that the relay opens to the host. */
   readonly arrival: () => Promise<Socket>;
   readonly host: Server;
-  readonly close: () => void;
+  readonly relay: Relay;
 }
 
 /** A relay to a host on the loopback; `destination` changes where all connections are bound for. */
@@ -40,7 +40,7 @@ async function makeWorld(
   });
   return {
     host,
-    close: () => relay.close(),
+    relay,
     refused: () => refused,
     dial: () => {
       const socket = connect({ host: '127.0.0.1', port: ports.ipv4!, allowHalfOpen: true });
@@ -123,10 +123,26 @@ for (const room of [
   });
 
 test('a close ends all connections', async (t) => {
-  const { close, dial, arrival } = await makeWorld(t);
+  const { relay, dial, arrival } = await makeWorld(t);
   const coming = arrival();
   const device = dial();
-  const ends = [endOf(device), endOf(await coming)];
-  close();
+  const host = await coming;
+  device.write('x');
+  await once(host, 'data');
+  const ends = [endOf(device), endOf(host)];
+  relay.close();
+  t.deepEqual(await Promise.all(ends), ['ECONNRESET', 'ECONNRESET']);
+});
+
+test('the connections of a device that is gone end, and no others', async (t) => {
+  const { relay, dial, arrival } = await makeWorld(t);
+  const coming = arrival();
+  const device = dial();
+  const host = await coming;
+  relay.resetFrom(new Set(['127.0.0.2', '::1']));
+  device.write('x');
+  await once(host, 'data');
+  const ends = [endOf(device), endOf(host)];
+  relay.resetFrom(new Set(['127.0.0.1']));
   t.deepEqual(await Promise.all(ends), ['ECONNRESET', 'ECONNRESET']);
 });
