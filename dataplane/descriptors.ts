@@ -118,7 +118,6 @@ export function openUdpSockets(
   options: Pick<GatewayOptions, 'engine' | 'listenPort' | 'workers'>,
 ): number[] {
   const { addon } = loadAddon();
-  addon?.defaultSignals();
   if (addon === null || options.engine === 'typescript') return [];
   const { listenPort: port } = options;
   const workers = workersOf(options);
@@ -129,6 +128,14 @@ export function openUdpSockets(
   ]).flat();
   for (const fd of fds) if (fd >= 0) addon.keepOnExec(fd);
   return fds;
+}
+
+/**
+ * Gives the signals that Node ignores their default again, for the program that this process
+ * becomes (execve(2)). Until then a write to a closed connection ends this process.
+ */
+export function defaultSignals(): void {
+  loadAddon().addon?.defaultSignals();
 }
 
 /** The kernel cannot divide the work among several workers; the message says why. */

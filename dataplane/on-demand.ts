@@ -2,7 +2,10 @@
 // command line import the door for a key or an address alone.
 
 import type { createGateway as create } from './gateway.ts';
-import type { openUdpSockets as openSockets } from './descriptors.ts';
+import type {
+  defaultSignals as restoreSignals,
+  openUdpSockets as openSockets,
+} from './descriptors.ts';
 import type { inspectHost as inspect } from './io/inspect.ts';
 
 /** See `createGateway` in gateway.ts. */
@@ -18,3 +21,7 @@ export const openUdpSockets = async (
   ...given: Parameters<typeof openSockets>
 ): Promise<ReturnType<typeof openSockets>> =>
   (await import('./descriptors.ts')).openUdpSockets(...given);
+
+/** See `defaultSignals` in descriptors.ts. */
+export const defaultSignals = async (): Promise<ReturnType<typeof restoreSignals>> =>
+  (await import('./descriptors.ts')).defaultSignals();

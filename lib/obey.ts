@@ -95,8 +95,11 @@ function printConfig(config: Config, warnings: readonly string[], { options }: C
 }
 
 async function serveRootless(config: Config): Promise<number> {
-  const { becomeRootless, rootlessFaults } = await import('./command/serve-rootless.ts');
-  const faults = await rootlessFaults(config);
-  if (faults.length === 0) return becomeRootless(config);
+  const rootless = await import('./command/serve-rootless.ts');
+  const faults = await rootless.rootlessFaults(config);
+  if (faults.length === 0) {
+    for (const warning of rootless.rootlessWarnings()) process.stderr.write(`${warning}\n`);
+    return rootless.becomeRootless(config);
+  }
   return complain(['Postern cannot start without root:', ...faults].join('\n  '));
 }

@@ -10,7 +10,7 @@ import { createServer } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { type Config, rootlessEnvironment, isLoopback } from '../../config/index.ts';
-import { openUdpSockets } from '../../dataplane/index.ts';
+import { defaultSignals, openUdpSockets } from '../../dataplane/index.ts';
 
 /** What the host says of itself; tests give other answers. */
 export interface RootlessHost {
@@ -27,10 +27,17 @@ export interface RootlessHost {
     port: number,
     address: string | null,
   ) => Promise<boolean>;
+  /** What `pasta --version` prints; empty where it prints nothing. */
+  readonly pastaVersion: () => string;
   /** A number below /proc/sys; null where there is none. */
   readonly sysctl: (name: string) => number | null;
 }
 
+/**
+ * The date of the pasta of Debian 12, which calls its version unknown: a device can make it hang.
+ * Later ones were not all tried.
+ */
+const HANGING_PASTA = 'git20230309';
 /** The program that this process becomes. */
 const LAUNCHER = fileURLToPath(new URL('../rootless', import.meta.url));
 
@@ -41,6 +48,7 @@ export async function becomeRootless(config: Config): Promise<never> {
   // Node says that `execve` may change still.
   process.removeAllListeners('warning');
   const options = pastaOptions(config, sockets.length > 0);
+  await defaultSignals();
   process.execve?.('/bin/sh', ['sh', LAUNCHER, ...options], rootlessEnvironment(sockets));
   throw new Error('this Node cannot become another program');
 }
@@ -60,6 +68,16 @@ export function pastaOptions(config: Config, hasSockets: boolean): string[] {
     ['--tcp-ns', database === null ? 'none' : `${database}`],
     ['--udp-ns', 'none'],
   ].flat();
+}
+
+/** What hinders no start, but should be known, with its fix. */
+export function rootlessWarnings(host: Pick<RootlessHost, 'pastaVersion'> = thisHost): string[] {
+  const version = /unknown version|git\d{8}/.exec(host.pastaVersion())?.[0];
+  if (version === undefined) return [];
+  if (version !== 'unknown version' && version > HANGING_PASTA) return [];
+  return [
+    `this pasta (${version}) can hang when a device opens and resets many TCP connections, and then nothing goes through the gateway; where devices are not all yours, install a newer one (package passt)`,
+  ];
 }
 
 /** Why no gateway can start here without root, each with its fix. */
@@ -166,6 +184,7 @@ const thisHost: RootlessHost = {
       if ('bind' in tried) tried.bind(at);
       else tried.listen(at);
     }),
+  pastaVersion: () => spawnSync('pasta', ['--version'], { encoding: 'utf8' }).stdout ?? '',
   sysctl: (name) => {
     try {
       return Number(readFileSync(`/proc/sys/${name}`, 'utf8'));

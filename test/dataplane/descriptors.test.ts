@@ -1,6 +1,7 @@
 // What the operating system gives, and what it does not: a family that is missing, a port that is
 // half taken. That whole gateways open and close theirs is shown by gateway.test.ts.
 
+import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import {
   closeDescriptors,
@@ -12,6 +13,14 @@ import {
 import type { Addon } from '../../dataplane/native/index.ts';
 import { addon } from '../support/dataplane/native.ts';
 import { counting } from '../support/dataplane/packets.ts';
+
+/** SIGPIPE is signal 13. */
+const SIGPIPE_BIT = 1 << 12;
+
+/** The signals that this process ignores, in hexadecimal. */
+function ignoredSignals(): string {
+  return /^SigIgn:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8'))![1]!;
+}
 
 function open(
   t: ExecutionContext,
@@ -134,6 +143,14 @@ descriptorsTest(
     t.deepEqual(openUdpSockets({ engine: 'typescript', listenPort, workers: 1 }), []);
   },
 );
+
+descriptorsTest('this process still survives a write to a closed connection', (t) => {
+  const before = ignoredSignals();
+  const udpSockets = openUdpSockets({ engine: 'native', listenPort: 0, workers: 1 });
+  closeDescriptors(open(t, 0, { udpSockets }));
+  t.is(ignoredSignals(), before);
+  t.true((Number.parseInt(before, 16) & SIGPIPE_BIT) !== 0);
+});
 
 descriptorsTest('sockets of workers that there are not are closed', (t, native) => {
   const { closed } = withoutIpv6(t, native, '', 0);

@@ -549,6 +549,7 @@ test.serial(
       'besideScope',
       'createCapturedPacket',
       'createGateway',
+      'defaultSignals',
       'derivePublicKey',
       'endReasons',
       'formatAddress',

@@ -6,6 +6,7 @@ import { type Config, parseConfig } from '../../../config/index.ts';
 import {
   pastaOptions,
   rootlessFaults,
+  rootlessWarnings,
   type RootlessHost,
 } from '../../../lib/command/serve-rootless.ts';
 
@@ -25,6 +26,7 @@ const GOOD: RootlessHost = {
   makesNamespaces: () => true,
   tunError: () => null,
   isFree: () => Promise.resolve(true),
+  pastaVersion: () => 'pasta 0.0~git20261002.cba3570-1',
   sysctl: () => null,
 };
 
@@ -125,4 +127,18 @@ for (const [settings, host, said] of faults)
 test('a host that lets ordinary users have low ports is believed', async (t) => {
   const host = { ...GOOD, sysctl: sysctls({ 'net/ipv4/ip_unprivileged_port_start': 443 }) };
   t.deepEqual(await rootlessFaults(configOf({ HTTP_PORT: '443' }), host), []);
+});
+
+test('a pasta that devices can make hang is said, and no other', (t) => {
+  const warningsOf = (version: string): string[] =>
+    rootlessWarnings({ pastaVersion: () => version });
+  // Debian 12 has the first.
+  for (const version of ['pasta unknown version\nCopyright', 'pasta 0.0~git20230309.7c7625d-1'])
+    t.regex(
+      warningsOf(version).join(),
+      /^this pasta \(.*\) can hang .*install a newer one/,
+      version,
+    );
+  for (const version of ['pasta 0.0~git20261002.cba3570-1', 'pasta 2', ''])
+    t.deepEqual(warningsOf(version), []);
 });
