@@ -12,6 +12,7 @@ import {
 import { enableForwarding, readFilesMax } from './io/system.ts';
 import { TcpRelay } from './tcp-relay.ts';
 import { formatAddress } from './wire/address.ts';
+import { sameBytes } from './wire/bytes.ts';
 import type { NetworkRange } from './wire/network.ts';
 
 /** The egress of one gateway. */
@@ -55,9 +56,16 @@ export class Egress {
     return this.#isMasqueraded ? masqueradeRoutes(this.#masquerade(), routes) : null;
   }
 
-  /** Ends the TCP connections of devices that are gone, of which the relay is an end. */
-  resetFrom(addresses: readonly string[]): void {
-    if (addresses.length > 0) this.#relay?.resetFrom(addresses);
+  /**
+   * Returns what ends the relayed connections of peers that lose their addresses by an amendment.
+   * Ask before it is in force, when the peers have those addresses, and call it afterwards.
+   */
+  endOfConnections(amendment: Amendment, peers: ReadonlyMap<string, PeerConfig>): () => void {
+    const relay = this.#relay;
+    const left = relay === null ? [] : addressesLeft(amendment, peers);
+    return () => {
+      if (left.length > 0) relay?.resetFrom(left);
+    };
   }
 
   async close(): Promise<void> {
@@ -82,13 +90,9 @@ export function addressesLeft(
 ): string[] {
   const left: string[] = [];
   for (const [key, peer] of peers) {
-    const had = before.get(key);
     for (const family of ['ipv4', 'ipv6'] as const) {
-      const old = had?.[family] ?? null;
-      if (old === null) continue;
-      const address = formatAddress(old);
-      const now = peer?.[family] ?? null;
-      if (now === null || formatAddress(now) !== address) left.push(address);
+      const old = before.get(key)?.[family] ?? null;
+      if (old !== null && !sameBytes(old, peer?.[family] ?? null)) left.push(formatAddress(old));
     }
   }
   return left;

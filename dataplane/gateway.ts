@@ -25,7 +25,7 @@ import {
 import { type Change, isEmpty, ConfigInForce, type TriedChange } from './diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
 import { FlowLog } from './flow-log-ring.ts';
-import { addressesLeft, Egress } from './egress.ts';
+import { Egress } from './egress.ts';
 import { HostRoutes } from './host-routes.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
@@ -37,7 +37,7 @@ import { joinSamples, SumTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
-import { startWorker } from './start-worker.ts';
+import { startWorkers } from './start-worker.ts';
 import { type LinkOwner, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
@@ -190,9 +190,11 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   /** Starts the workers; those in `early` run already, and who is not needed ends. */
   async start(early: readonly Worker[]): Promise<void> {
-    const { warmsUp } = this.#options;
-    for (const needless of early.slice(this.#links.length)) void needless.terminate();
-    await allOf(this.#links.map((link, i) => link.start(early[i] ?? startWorker(warmsUp))));
+    const { warmsUp = false } = this.#options;
+    const wanted = { engine: this.#system.engine, workers: this.#links.length };
+    const workers = early.length > 0 ? early : startWorkers(wanted, warmsUp);
+    for (const needless of workers.slice(this.#links.length)) void needless.terminate();
+    await allOf(this.#links.map((link, i) => link.start(workers[i])));
   }
 
   /** Switches forwarding and masquerading on; without a TUN no packet leaves. */
@@ -348,9 +350,9 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   async amend(amendment: Amendment): Promise<void> {
     if (this.#isClosing) throw closed();
     const changesRoutes = this.#inForce.changesRoutes(amendment);
-    const left = addressesLeft(amendment, this.#inForce.peers);
+    const endConnections = this.#egress.endOfConnections(amendment, this.#inForce.peers);
     await this.#obey(this.#inForce.amend(amendment));
-    this.#egress.resetFrom(left);
+    endConnections();
     if (changesRoutes) await this.#setRoutes();
   }
 
@@ -386,7 +388,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     for (const link of ready) link.send({ type: 'localAddresses', addresses });
   }
 
-  /** Returns whether they have changed; where they cannot be read, they are as before. */
+  /** Returns whether they have changed. If they cannot be read (EMFILE), they are as before. */
   #readAddresses(): boolean {
     try {
       const addresses = readLocalAddresses();
@@ -394,7 +396,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       this.#localAddresses = addresses;
       return isNew;
     } catch {
-      // For example too many open files.
       return false;
     }
   }

@@ -29,7 +29,7 @@ export type { Gateway, GatewayFacts } from './gateway.ts';
 export type { Finding } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
 export { releaseMemory } from './io/release-memory.ts';
-export { readLocalAddresses } from './io/system.ts';
+export { readFilesMax, readLocalAddresses } from './io/system.ts';
 export type { CaptureOrder } from './path/capture.ts';
 export type { ChangeEffect } from './path/effect.ts';
 export { endReasons } from './filter/ended-flows.ts';

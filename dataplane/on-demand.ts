@@ -2,10 +2,7 @@
 // command line import the door for a key or an address alone.
 
 import type { createGateway as create } from './gateway.ts';
-import type {
-  defaultSignals as restoreSignals,
-  openUdpSockets as openSockets,
-} from './descriptors.ts';
+import type { openUdpSockets as openSockets } from './descriptors.ts';
 import type { inspectHost as inspect } from './io/inspect.ts';
 
 /** See `createGateway` in gateway.ts. */
@@ -23,5 +20,5 @@ export const openUdpSockets = async (
   (await import('./descriptors.ts')).openUdpSockets(...given);
 
 /** See `defaultSignals` in descriptors.ts. */
-export const defaultSignals = async (): Promise<ReturnType<typeof restoreSignals>> =>
+export const defaultSignals = async (): Promise<void> =>
   (await import('./descriptors.ts')).defaultSignals();

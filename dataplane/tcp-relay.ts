@@ -10,12 +10,11 @@ import type { RelayAnswer, RelayCommand, RelayStart } from './io/relay-thread.ts
 
 /** Files that a gateway has open beside the two of each connection. */
 const OTHER_FILES = 200;
+/** Enough for pasta as well, which has as many open. */
+const FILES_ADVISED = 16_384;
 /** How long the thread may take to end. */
 const END_MS = 1_000;
 const THREAD = new URL(import.meta.url.replace(/tcp-relay(?=\.\w+$)/, 'io/relay-thread'));
-
-/** Enough for pasta as well, which has as many open. */
-const FILES_ADVISED = 16_384;
 
 export interface TcpRelayOptions {
   readonly interfaceName: string;
@@ -41,7 +40,7 @@ export class TcpRelay {
   async open(): Promise<void> {
     const { interfaceName, log } = this.#options;
     const capacity = this.#capacity();
-    const share = Math.min(MAX_RELAYED_PER_ADDRESS, Math.ceil(capacity / 8));
+    const share = Math.ceil((capacity * MAX_RELAYED_PER_ADDRESS) / MAX_RELAYED);
     const workerData = { capacity, share, refused: this.#refused } satisfies RelayStart;
     const thread = new Worker(THREAD, { workerData });
     this.#thread = thread;

@@ -156,7 +156,7 @@ class End {
 
   /** Takes what has come; false where nothing came. It does not wait: loopback delivers at once. */
   receive(): boolean {
-    // The time that a worker waits is read for its code alone.
+    // A worker asks how long it may wait; it is asked here too, so that the code is compiled.
     this.#turns.wait(Math.min(this.#turns.freeMs, 0));
     this.#turns.move(this.#turns.events);
     return this.#turns.hasMoved;

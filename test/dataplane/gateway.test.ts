@@ -561,6 +561,7 @@ test.serial(
       'notify',
       'openUdpSockets',
       'parseAddress',
+      'readFilesMax',
       'readLocalAddresses',
       'reasonNames',
       'releaseMemory',

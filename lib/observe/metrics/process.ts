@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setImmediate } from 'node:timers/promises';
+import { readFilesMax } from '../../../dataplane/index.ts';
 import { family, labelText, sample, single } from './exposition.ts';
 
 /** How often the loop is looked at: what holds it for longer is seen, and looking costs nothing. */
@@ -106,21 +107,20 @@ function memory(): string {
 async function kernel(): Promise<string> {
   const read = (name: string): Promise<string> =>
     readFile(`/proc/self/${name}`, 'utf8').catch(() => '');
-  const [status, limits, fds] = await Promise.all([
+  const [status, fds] = await Promise.all([
     read('status'),
-    read('limits'),
     readdir('/proc/self/fd').catch(() => null),
   ]);
   const virtualKib = /^VmSize:\s*(\d+)/m.exec(status)?.[1];
-  const fdsMax = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  const fdsMax = readFilesMax();
   return [
     virtualKib === undefined
       ? ''
       : gauge('process_virtual_memory_bytes', 'Virtual memory.', Number(virtualKib) * 1_024),
     fds === null ? '' : gauge('process_open_fds', 'Open file descriptors.', fds.length),
-    fdsMax === undefined
+    fdsMax === null
       ? ''
-      : gauge('process_max_fds', 'Most file descriptors that may be open.', Number(fdsMax)),
+      : gauge('process_max_fds', 'Most file descriptors that may be open.', fdsMax),
   ].join('');
 }
 
