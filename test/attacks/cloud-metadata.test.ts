@@ -14,7 +14,7 @@ const clouds6 = ['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', '64:ff9b::a83f
 const clouds = [...clouds4, ...clouds6];
 
 test.serial('no device asks a cloud in the name of the host, until it is allowed', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const topology = await buildTopology('cm');
   t.teardown(() => topology.network.remove());
   const { gateway, lan } = topology;

@@ -20,7 +20,7 @@ const OPTIONS = Uint8Array.of(UDP, 0, 1, 4, 0, 0, 0, 0);
 const FRAGMENTED_AT = 40;
 
 test.serial('later IPv6 fragments get past no rule about ports', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const topology = await buildTopology('sf');
   t.teardown(() => topology.network.remove());
   const settings = {

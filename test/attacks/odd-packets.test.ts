@@ -45,7 +45,7 @@ async function begin(t: ExecutionContext, prefix: string): Promise<Scene> {
 }
 
 test.serial('malformed packets do not leave, and are counted', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const { topology, postern, mallory } = await begin(t, 'om');
   const capture = await new Capture(topology.lan, 'l0', '-Q', 'in', 'not arp').ready();
   const odd = (source: string, destination: string): Uint8Array[] => {

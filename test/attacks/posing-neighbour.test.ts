@@ -12,7 +12,7 @@ import { API_ADDRESS, buildTopology, LAN4, LAN6, traffic } from '../support/netw
 const PORT = 7_400;
 
 test.serial('nobody on the LAN poses as a device or as link-local', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const topology = await buildTopology('pn');
   t.teardown(() => topology.network.remove());
   const { gateway, lan } = topology;

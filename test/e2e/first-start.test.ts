@@ -16,7 +16,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const UP_SECONDS = 3;
 
 test.serial('a gateway needs no configuration', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const network = new Network('pf');
   try {
     const host = await network.addHost('gw');

@@ -52,7 +52,7 @@ for (const engine of enginesOfRun)
   });
 
 test.serial('a TUN that is required but cannot be made stops the start with its fix', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const topology = await buildTopology('pu');
   try {
     const settings = { WIREGUARD_TUN: 'required' };

@@ -150,7 +150,7 @@ for (let number = 0; number < WORKERS; number++)
   );
 
 test.serial('a new address of the host is known to every worker', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const address = '198.51.100.77';
   await topology.gateway.ip('address', 'add', `${address}/32`, 'dev', 'lo');
   for (const { client, user } of [alice, bob]) {

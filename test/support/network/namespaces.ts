@@ -106,6 +106,13 @@ export interface LinkEnd {
   readonly addresses: readonly string[];
 }
 
+/**
+ * Which network has an address of this machine. A test that ran out of time goes on in the background
+ * and its teardown may have run too early, so the next network with that address removes the old one:
+ * otherwise requests would reach the gateway of the test before.
+ */
+const holders = new Map<string, Network>();
+
 /** The hosts of one test and the links between them. */
 export class Network {
   readonly #prefix: string;
@@ -133,7 +140,10 @@ export class Network {
     return host;
   }
 
-  /** Joins two hosts; a null host is this machine itself. */
+  /**
+   * Joins two hosts; a null host is this machine itself. Rejects where another interface of this
+   * machine has one of its addresses.
+   */
   async link(left: LinkEnd, right: LinkEnd): Promise<void> {
     const names = [left, right].map((end) =>
       end.host === null ? `${this.#prefix}${end.name}` : end.name,
@@ -142,6 +152,7 @@ export class Network {
       if (end.host !== null) continue;
       await command('ip', 'link', 'del', names[i]!).catch(() => undefined);
       this.#rootLinks.push(names[i]!);
+      for (const address of end.addresses) await this.#claim(address);
     }
     await command(
       'ip',
@@ -159,6 +170,16 @@ export class Network {
     for (const [i, end] of [left, right].entries()) await this.#configure(end, names[i]!);
   }
 
+  async #claim(address: string): Promise<void> {
+    const [host = ''] = address.split('/');
+    await holders.get(host)?.remove();
+    const { stdout } = await command('ip', '-oneline', 'address', 'show', 'to', host);
+    const [, name] = /^\d+: (\S+)/.exec(stdout) ?? [];
+    if (name !== undefined)
+      throw new Error(`${host} is on ${name}, perhaps since a run was ended: ip link del ${name}`);
+    holders.set(host, this);
+  }
+
   async #configure(end: LinkEnd, name: string): Promise<void> {
     const ip = (...args: string[]): Promise<unknown> =>
       end.host === null ? command('ip', ...args) : end.host.ip(...args);
@@ -169,6 +190,7 @@ export class Network {
 
   /** Stops everything that runs on the hosts and removes them. */
   async remove(): Promise<void> {
+    for (const [address, network] of holders) if (network === this) holders.delete(address);
     await Promise.all(this.#hosts.map((host) => host.stopAll()));
     for (const name of this.#rootLinks)
       await command('ip', 'link', 'del', name).catch(() => undefined);

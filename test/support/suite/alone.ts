@@ -13,6 +13,8 @@ export const alone = [
   'test/dataplane/worker-link.test.ts',
   // The time of a start.
   'test/e2e/first-start.test.ts',
+  // A client is served 1.5 s after a restart began.
+  'test/e2e/graceful-restart.test.ts',
   // TCP comes to its limit.
   'test/e2e/limits.test.ts',
   // A worker that died serves again within a second.

@@ -51,6 +51,7 @@ export const withOneWorker: Readonly<Record<string, string>> = {
   'test/e2e/flow-log.test.ts': 'has one worker, and then two',
   'test/e2e/interoperation.test.ts': 'is about the client, and fetches it',
   'test/e2e/lemonldap.test.ts': 'carries no packets',
+  'test/e2e/left-over.test.ts': 'starts no gateway',
   'test/e2e/mariadb.test.ts': 'is about the database',
   'test/e2e/portal.test.ts': 'is about the portal, and what its file says to a client',
   'test/e2e/simplesamlphp.test.ts': 'carries no packets',
