@@ -10,6 +10,8 @@ import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { addingTo, columnsOf, KEPT_S, SERIES, type Series, type Step, STEPS } from './history.ts';
 
+/** Owners that one statement looks at for rows that are old enough. */
+const OWNERS_PER_LOOK = 250;
 /** Owners whose rows are in one batch: some hundred rows each hour, while all is well. */
 const OWNERS_PER_BATCH = 25;
 /** A pause between batches, in which others write. */
@@ -46,14 +48,15 @@ export async function rollUpHistory(
 ): Promise<RolledUp> {
   const nowS = Math.floor(now.getTime() / 1_000);
   const done = { joined: 0, forgotten: 0 };
+  const moves = agedAt(nowS, retentionS);
   for (const series of Object.values(SERIES))
-    for await (const owners of batchesOf(database, series.owners, isStopping))
-      for (const aged of agedAt(nowS, retentionS)) {
-        const count = await age(database, series, owners, aged);
-        done[aged.into === null ? 'forgotten' : 'joined'] += count;
+    for await (const owners of batchesOf(database, series, moves, isStopping))
+      for (const move of moves) {
+        const count = await age(database, series, owners, move);
+        done[move.into === null ? 'forgotten' : 'joined'] += count;
       }
   const beforeMs = (nowS - retentionS) * 1_000;
-  for await (const devices of batchesOf(database, 'devices', isStopping))
+  for await (const devices of looksAt(database, 'devices', isStopping))
     done.forgotten += await forgetConnections(database, devices, beforeMs);
   return done;
 }
@@ -79,23 +82,55 @@ function agedAt(nowS: number, retentionS: number): Aged[] {
   ];
 }
 
-/** Ids of owners, some at a time; one batch without ids where there are none to walk through. */
+/** Ids that follow each other in a table. */
+interface Look {
+  readonly after: string;
+  readonly last: string;
+}
+
+/** Walks through the ids of a table, some at a time. */
+async function* looksAt(
+  database: Database,
+  table: string,
+  isStopping: () => boolean,
+): AsyncGenerator<Look> {
+  for (let after = ''; !isStopping();) {
+    const rows = await database.sequelize.query<{ id: string }>(
+      `SELECT id FROM ${table} WHERE id > :after ORDER BY id LIMIT ${OWNERS_PER_LOOK}`,
+      { ...plainSelect(), replacements: { after } },
+    );
+    const last = rows.at(-1)?.id;
+    if (last === undefined) return;
+    yield { after, last };
+    after = last;
+    await sleep(PAUSE_MS);
+  }
+}
+
+/**
+ * Ids of owners with rows that are old enough, some at a time; one batch without ids where there
+ * are no owners to walk through. Most owners have no such rows, so one statement looks at many.
+ */
 async function* batchesOf(
   database: Database,
-  owners: string | null,
+  { table, subject, owners }: Series,
+  moves: readonly Aged[],
   isStopping: () => boolean,
 ): AsyncGenerator<readonly string[] | null> {
   if (owners === null) return yield null;
-  for (let after = ''; !isStopping();) {
+  const hasAged = moves.map(
+    ({ step, before }) =>
+      `EXISTS (SELECT 1 FROM ${table} WHERE ${subject} = ${owners}.id AND step = ${step} AND start < ${before})`,
+  );
+  for await (const look of looksAt(database, owners, isStopping)) {
     const rows = await database.sequelize.query<{ id: string }>(
-      `SELECT id FROM ${owners} WHERE id > :after ORDER BY id LIMIT ${OWNERS_PER_BATCH}`,
-      { ...plainSelect(), replacements: { after } },
+      `SELECT id FROM ${owners} WHERE id > :after AND id <= :last AND (${hasAged.join(' OR ')})`,
+      { ...plainSelect(), replacements: { ...look } },
     );
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield rows.map(({ id }) => id);
-    after = last.id;
-    await sleep(PAUSE_MS);
+    for (let i = 0; i < rows.length && !isStopping(); i += OWNERS_PER_BATCH) {
+      yield rows.slice(i, i + OWNERS_PER_BATCH).map(({ id }) => id);
+      await sleep(PAUSE_MS);
+    }
   }
 }
 
@@ -159,13 +194,14 @@ function inTransaction<T>(
 /** Deletes connections that began before a time, and the oldest of a device that has too many. */
 async function forgetConnections(
   database: Database,
-  devices: readonly string[] | null,
+  look: Look,
   beforeMs: number,
 ): Promise<number> {
   const found = await database.sequelize.query<{ id: string; count: number; oldest: number }>(
     `SELECT device_id AS id, COUNT(*) AS count, MIN(connected_at) AS oldest FROM connections
-     WHERE device_id IN (:devices) GROUP BY device_id`,
-    { ...plainSelect(), replacements: { devices } },
+     WHERE device_id > :after AND device_id <= :last GROUP BY device_id
+     HAVING COUNT(*) > ${CONNECTIONS_MAX} OR MIN(connected_at) < :beforeMs`,
+    { ...plainSelect(), replacements: { ...look, beforeMs } },
   );
   let forgotten = 0;
   for (const { id, count, oldest } of found) {

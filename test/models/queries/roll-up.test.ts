@@ -16,6 +16,7 @@ import {
 import { CONNECTIONS_MAX } from '../../../models/queries/roll-up.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { addManyDevices } from '../../support/database/many-devices.ts';
 import { addDevice, addUser } from '../fixtures.ts';
 
 const GATEWAYS = ['01900000-0000-7000-8000-00000000000a', '01900000-0000-7000-8000-00000000000b'];
@@ -146,6 +147,30 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await rollUpAt(start + DAY + RETENTION), { joined: 0, forgotten: 5 });
     for (const table of ['device_traffic', 'gateway_traffic', 'refused_traffic'])
       t.deepEqual(await stepsOf(database, table), []);
+  });
+
+  test(`${kind}: of a thousand devices those with old rows are found, and the others cost little`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ids = await addManyDevices(database, (await addUser(database)).id, 1_000);
+    const start = NOW - 3 * DAY;
+    const old = [0, 24, 25, 249, 250, 251, 700, 999].map((place) => ids[place]!);
+    const reports = old.map((subject) => ({ subject, start, counts: [1, 2] }));
+    await recordHistory(database, GATEWAYS[0]!, 'device', reports);
+    const recent = [{ subject: ids[500]!, start: ten(NOW), counts: [1, 2] }];
+    await recordHistory(database, GATEWAYS[0]!, 'device', recent);
+    let statements = 0;
+    database.sequelize.addHook('beforeQuery', () => {
+      statements++;
+    });
+    const rollUp = () => rollUpHistory(database, RETENTION, new Date(NOW * 1_000));
+    t.deepEqual(await rollUp(), { joined: old.length, forgotten: 0 });
+    for (const subject of [old[0]!, old.at(-1)!]) {
+      const wish = { kind: 'device', subject, step: 3_600, from: 0, to: NOW } as const;
+      t.deepEqual([...(await readHistory(database, wish))], [[start, [1, 2]]]);
+    }
+    statements = 0;
+    t.deepEqual(await rollUp(), { joined: 0, forgotten: 0 });
+    t.true(statements < 40, `${statements} statements`);
   });
 
   test(`${kind}: a retention of a day keeps a day, whatever the steps are`, async (t) => {
