@@ -1,6 +1,6 @@
-// What a gateway without root gets from the program that became it (execve(2)): the UDP sockets,
-// which it has from the network of the host, and that it relays TCP. They are no settings: nobody
-// writes them.
+// What a gateway without root gets from the programs that became it (execve(2)): the UDP sockets,
+// which it has from the network of the host, that it relays TCP, and a process that is still in the
+// network of the host (lib/rootless). They are no settings: nobody writes them.
 
 /** What a gateway without root is to do otherwise. */
 export interface Rootless {
@@ -8,13 +8,16 @@ export interface Rootless {
   readonly udpSockets: readonly number[];
   /** Whether it relays TCP connections of devices. */
   readonly relaysTcp: boolean;
+  /** Number of a process in the network of the host; null: the gateway is there itself. */
+  readonly hostProcess: number | null;
 }
 
 const UDP_SOCKETS = 'POSTERN_UDP_SOCKETS';
 const TCP_RELAY = 'POSTERN_TCP_RELAY';
+const HOST_PROCESS = 'POSTERN_HOST_PROCESS';
 
 /** Their names. */
-export const rootlessNames: readonly string[] = [UDP_SOCKETS, TCP_RELAY];
+export const rootlessNames: readonly string[] = [UDP_SOCKETS, TCP_RELAY, HOST_PROCESS];
 
 /** The variables by which a gateway learns that it has no root. */
 export function rootlessVariables(udpSockets: readonly number[]): Record<string, string> {
@@ -26,5 +29,10 @@ export function rootlessVariables(udpSockets: readonly number[]): Record<string,
 export function parseRootless(environment: Record<string, string | undefined>): Rootless {
   const text = environment[UDP_SOCKETS] ?? '';
   const udpSockets = /^-?\d+(,-?\d+)*$/.test(text) ? text.split(',').map(Number) : [];
-  return { udpSockets, relaysTcp: environment[TCP_RELAY] === 'on' };
+  const process = environment[HOST_PROCESS] ?? '';
+  return {
+    udpSockets,
+    relaysTcp: environment[TCP_RELAY] === 'on',
+    hostProcess: /^\d+$/.test(process) ? Number(process) : null,
+  };
 }

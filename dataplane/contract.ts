@@ -139,6 +139,14 @@ export interface NetworkConfig extends NetworkRange {
   readonly address: Uint8Array;
 }
 
+/** Addresses of the gateway's host, 4 or 16 bytes each. */
+export interface HostAddresses {
+  /** Those in the network namespace of the gateway: where its socket can be reached. */
+  readonly here: readonly Uint8Array[];
+  /** The others, which a gateway without root has; packets of devices must not get there. */
+  readonly outside: readonly Uint8Array[];
+}
+
 // ---- statistics ----------------------------------------------------------------------------
 
 /** What changed at one peer since the last sample; bytes are increments. */

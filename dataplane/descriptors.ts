@@ -25,6 +25,8 @@ export interface GatewayOptions extends WorkersWanted {
   readonly udpSockets?: readonly number[];
   /** Whether TCP connections of devices are relayed, as without root; no where left out. */
   readonly relaysTcp?: boolean;
+  /** Number of a process in the network of the host; null or left out: the gateway is there. */
+  readonly hostProcess?: number | null;
   readonly interfaceName: string;
   readonly mtu: number;
   readonly tun: 'auto' | 'required' | 'off';

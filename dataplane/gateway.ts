@@ -10,6 +10,7 @@ import {
   type Amendment,
   createSharedMemory,
   type GatewayConfig,
+  type HostAddresses,
   type Sample,
   type SharedMemory,
 } from './contract.ts';
@@ -28,7 +29,7 @@ import { FlowLog } from './flow-log-ring.ts';
 import { Egress } from './egress.ts';
 import { HostRoutes } from './host-routes.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
-import { readLocalAddresses } from './io/system.ts';
+import { readHostAddresses } from './io/host-addresses.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
 import type { CaptureOrder } from './path/capture.ts';
@@ -136,7 +137,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #routed: Promise<void> = Promise.resolve();
   #isTunGone = false;
   /** The addresses of this host that the workers were sent last. */
-  #localAddresses: Uint8Array[] = [];
+  #addresses: HostAddresses = { here: [], outside: [] };
   /** What the workers obey as soon as they have taken what was sent. */
   readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
@@ -224,7 +225,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   watch(): void {
     this.#watch = setInterval(() => {
       for (const link of this.#links) link.endIfHung();
-      this.#sendNewLocalAddresses();
+      this.#sendNewAddresses();
       if (this.#hostRoutes?.isIncomplete === true) this.#retryRoutes();
     }, WATCH_MS).unref();
   }
@@ -287,7 +288,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   async initialize(link: WorkerLink, listenPort: number): Promise<void> {
     this.#listenPort = listenPort;
     this.#readAddresses();
-    link.send({ type: 'localAddresses', addresses: this.#localAddresses });
+    link.send({ type: 'hostAddresses', addresses: this.#addresses });
     const all = this.#inForce.fromNothing();
     // A device may have moved since the start: it is resumed where it was heard last.
     const change = { ...all, added: all.added.map((peer) => this.#totals.resumed(peer)) };
@@ -381,23 +382,18 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
    * Sends the addresses of this host when they have changed: packets to the gateway's own socket
    * must not come through the tunnel.
    */
-  #sendNewLocalAddresses(): void {
+  #sendNewAddresses(): void {
     const ready = this.#links.filter((link) => link.isReady);
     if (ready.length === 0 || !this.#readAddresses()) return;
-    const addresses = this.#localAddresses;
-    for (const link of ready) link.send({ type: 'localAddresses', addresses });
+    const addresses = this.#addresses;
+    for (const link of ready) link.send({ type: 'hostAddresses', addresses });
   }
 
-  /** Returns whether they have changed. If they cannot be read (EMFILE), they are as before. */
+  /** Returns whether they have changed. */
   #readAddresses(): boolean {
-    try {
-      const addresses = readLocalAddresses();
-      const isNew = addresses.join(' ') !== this.#localAddresses.join(' ');
-      this.#localAddresses = addresses;
-      return isNew;
-    } catch {
-      return false;
-    }
+    const before = this.#addresses;
+    this.#addresses = readHostAddresses(this.#options.hostProcess, before);
+    return this.#addresses !== before;
   }
 
   // ---- questions -----------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import {
 import {
   ALONE,
   DESCRIPTOR_WORDS,
+  type HostAddresses,
   type NetworkConfig,
   type PacketEngine,
   type PeerConfig,
@@ -457,9 +458,9 @@ export class Pipeline {
     if (isHere) this.#limits.set(slot, config.limitDown, config.limitUp);
   }
 
-  /** Sets the addresses of this host (4 or 16 bytes each), beside those of the tunnel. */
-  setLocalAddresses(addresses: readonly Uint8Array[]): void {
-    this.#sanity.setLocalAddresses(addresses);
+  /** Sets the addresses of this host, beside those of the tunnel. */
+  setHostAddresses(addresses: HostAddresses): void {
+    this.#sanity.setHostAddresses(addresses);
   }
 
   /**

@@ -49,6 +49,8 @@ const names = [
   'inner_destination_reserved',
   // An address at which a cloud answers the gateway's host.
   'inner_destination_metadata',
+  // An address of the gateway's host that is not in the gateway's own network namespace.
+  'inner_destination_host',
   'inner_own_endpoint',
   'inner_source_not_allowed',
   'inner_headers_unparsable',

@@ -2,7 +2,7 @@
 // be after a change. It is the filter of the workers and their test of destinations, with tables of
 // its own. It knows no flows, so it answers for a packet that opens one.
 
-import type { Amendment, PeerConfig, RuleConfig } from './contract.ts';
+import type { Amendment, HostAddresses, PeerConfig, RuleConfig } from './contract.ts';
 import { ConfigInForce } from './diff.ts';
 import { Filter, type Scope } from './filter/filter.ts';
 import { type ReasonName, reasonNames, reasons } from './reasons.ts';
@@ -15,8 +15,7 @@ import type { KnownPeer } from './wireguard/known-peer.ts';
 export interface TrialOptions extends SanityOptions {
   /** What happens to packets that no rule matches. */
   readonly defaultAction: RuleConfig['action'];
-  /** Addresses of the host, 4 or 16 bytes each. */
-  readonly localAddresses: readonly Uint8Array[];
+  readonly hostAddresses: HostAddresses;
 }
 
 /** What becomes of a packet. */
@@ -37,7 +36,7 @@ export class RuleTrial {
   constructor(options: TrialOptions) {
     this.#filter = new Filter(options.defaultAction);
     this.#sanity = new Sanity(options, new AllowedIps<KnownPeer>());
-    this.#sanity.setLocalAddresses(options.localAddresses);
+    this.#sanity.setHostAddresses(options.hostAddresses);
   }
 
   /** Changes rules: by scope, then by id; an empty list: there is no such rule. */

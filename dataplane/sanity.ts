@@ -2,7 +2,7 @@
 // a destination that nobody reaches through a tunnel. It also says where a packet goes. It does not
 // know flows.
 
-import type { NetworkConfig } from './contract.ts';
+import type { HostAddresses, NetworkConfig } from './contract.ts';
 import { reasons } from './reasons.ts';
 import { type InnerPacket, PROTOCOL_UDP } from './wire/ip.ts';
 import { OwnNetwork, wordsOf } from './wire/network.ts';
@@ -46,21 +46,24 @@ export class Sanity {
   readonly #own4: OwnNetwork | null;
   readonly #own6: OwnNetwork | null;
   /** The addresses at which the socket can be reached, as words. */
-  #localAddresses: readonly (readonly number[])[] = [];
+  #here: readonly (readonly number[])[] = [];
+  /** Addresses of the host that are not in the network namespace of the gateway, as words. */
+  #outside: readonly (readonly number[])[] = [];
 
   constructor(options: SanityOptions, allowedIps: AllowedIps<KnownPeer>) {
     this.#options = options;
     this.#allowedIps = allowedIps;
     this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
     this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
-    this.setLocalAddresses([]);
+    this.setHostAddresses({ here: [], outside: [] });
   }
 
-  /** Sets the addresses of this host (4 or 16 bytes each), beside those of the tunnel. */
-  setLocalAddresses(addresses: readonly Uint8Array[]): void {
+  /** Sets the addresses of this host, beside those of the tunnel. */
+  setHostAddresses({ here, outside }: HostAddresses): void {
     const { ipv4, ipv6 } = this.#options;
     const own = [ipv4, ipv6].flatMap((network) => (network === null ? [] : [network.address]));
-    this.#localAddresses = [...own, ...addresses].map(wordsOf);
+    this.#here = [...own, ...here].map(wordsOf);
+    this.#outside = outside.map(wordsOf);
   }
 
   /** Judges the addresses of a packet that a peer sent. */
@@ -74,12 +77,18 @@ export class Sanity {
   destination(packet: InnerPacket): number {
     if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
     if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
+    const reason = this.#forbidden(packet);
     // Inside the tunnel networks such an address belongs to a device.
-    return isBoundForMetadata(packet) &&
-      !this.#options.allowsMetadata &&
-      this.placeOf(packet) === PLACE_OUTSIDE
-      ? reasons.inner_destination_metadata
-      : reasons.none;
+    return reason === reasons.none || this.placeOf(packet) !== PLACE_OUTSIDE
+      ? reasons.none
+      : reason;
+  }
+
+  /** Why a packet must not leave by the TUN. */
+  #forbidden(packet: InnerPacket): number {
+    if (isBoundForMetadata(packet) && !this.#options.allowsMetadata)
+      return reasons.inner_destination_metadata;
+    return isBoundFor(this.#outside, packet) ? reasons.inner_destination_host : reasons.none;
   }
 
   /**
@@ -167,24 +176,34 @@ export class Sanity {
     if (this.#allowedIps.routes === 0) return false;
     if (packet.protocol !== PROTOCOL_UDP || packet.sourcePort !== this.#options.listenPort)
       return false;
-    return this.#isLocal(packet.source0, packet.source1, packet.source2, packet.source3);
+    const { source0, source1, source2, source3 } = packet;
+    return isAmong(this.#here, source0, source1, source2, source3);
   }
 
   /** Whether a packet goes to the gateway's own socket: that would be a tunnel inside itself. */
   #isOwnEndpoint(packet: InnerPacket): boolean {
     if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
       return false;
-    const { destination0, destination1, destination2, destination3 } = packet;
-    return this.#isLocal(destination0, destination1, destination2, destination3);
+    return isBoundFor(this.#here, packet);
   }
+}
 
-  /** Whether the gateway's own socket can be reached at an address. */
-  #isLocal(word0: number, word1: number, word2: number, word3: number): boolean {
-    return this.#localAddresses.some(
-      (local) =>
-        local[0] === word0 && local[1] === word1 && local[2] === word2 && local[3] === word3,
-    );
-  }
+/** Whether a packet is for one of some addresses. */
+function isBoundFor(addresses: readonly (readonly number[])[], packet: InnerPacket): boolean {
+  const { destination0, destination1, destination2, destination3 } = packet;
+  return isAmong(addresses, destination0, destination1, destination2, destination3);
+}
+
+function isAmong(
+  addresses: readonly (readonly number[])[],
+  word0: number,
+  word1: number,
+  word2: number,
+  word3: number,
+): boolean {
+  for (const one of addresses)
+    if (one[0] === word0 && one[1] === word1 && one[2] === word2 && one[3] === word3) return true;
+  return false;
 }
 
 /** Whether an address is in a tunnel network and is not the address of the gateway. */

@@ -103,7 +103,7 @@ class End {
       mtu: MTU,
       hasTun: true,
     });
-    this.pipeline.setLocalAddresses([bytesOf('127.0.0.1'), bytesOf('::1')]);
+    this.pipeline.setHostAddresses({ here: [bytesOf('127.0.0.1'), bytesOf('::1')], outside: [] });
     this.#turns = new Turns(this.engine, this.pipeline, this.#clock, (error) => {
       throw error;
     });

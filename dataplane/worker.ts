@@ -13,6 +13,7 @@ import { type Answer, answer, type QuestionCommand } from './answers.ts';
 import {
   FAULT_TUN_READ,
   FAULT_UDP_RECEIVE,
+  type HostAddresses,
   type NetworkConfig,
   type PacketEngine,
   type SamplePart,
@@ -73,7 +74,7 @@ export type Command =
       readonly ring: SharedArrayBuffer;
     }
   | { readonly type: 'endCapture'; readonly number: number }
-  | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
+  | { readonly type: 'hostAddresses'; readonly addresses: HostAddresses }
   | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
   /** Everything in force was sent: from now on the worker takes packets. */
   | { readonly type: 'begin' }
@@ -261,8 +262,8 @@ class Loop {
         return this.#report({ type: 'capturing', id: command.id });
       case 'endCapture':
         return this.#pipeline.endCapture(command.number);
-      case 'localAddresses':
-        return this.#pipeline.setLocalAddresses(command.addresses);
+      case 'hostAddresses':
+        return this.#pipeline.setHostAddresses(command.addresses);
       case 'release':
         return this.#pipeline.release(command.heardElsewhere, clock.now(), clock.wall());
       case 'begin':

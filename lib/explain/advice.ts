@@ -17,6 +17,8 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   inner_destination_reserved: 'This address is never reached through the tunnel. Use another one.',
   inner_destination_metadata:
     'Set ALLOW_CLOUD_METADATA=true if the device really needs it: it opens credentials of the host.',
+  inner_destination_host:
+    'Let the service run on another host, or run the gateway as root: without root, services of its host cannot tell devices from programs of the host.',
   inner_own_endpoint: 'Take the address of the gateway out of the allowed IPs of the device.',
   rule_drop: 'Change the rule, or add one that is asked before it and accepts.',
   default_drop: 'Add a rule that accepts it, or change the default action.',

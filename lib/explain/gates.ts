@@ -80,6 +80,7 @@ const OF_REASONS: Readonly<Partial<Record<ReasonName, GateName>>> = {
   packet_own_datagram: 'source',
   inner_destination_reserved: 'destination',
   inner_destination_metadata: 'destination',
+  inner_destination_host: 'destination',
   inner_own_endpoint: 'destination',
   rule_drop: 'rules',
   default_drop: 'rules',

@@ -47,6 +47,8 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
     'A device sent to an address that is never reached through the tunnel, such as loopback, link-local or a broadcast.',
   inner_destination_metadata:
     'A device asked for the cloud’s data about the gateway’s host, which may hold credentials.',
+  inner_destination_host:
+    'A device sent to another address of the gateway’s host, which a gateway without root refuses.',
   inner_own_endpoint: 'A device sent the tunnel’s own packets into the tunnel.',
   inner_source_not_allowed: 'A device sent from an address that is not its own.',
   inner_headers_unparsable: 'The headers of a device’s packet could not be read.',

@@ -2,11 +2,12 @@
 // filter of the packet path judges, here on the main thread. Only rules that match packets to the
 // destinations of the tests are read: no other one can decide. docs/api.md#policy-tests.
 
+import { readRootless } from '../../config/index.ts';
 import {
   askedPacket,
   GLOBAL_SCOPE,
   parseAddress,
-  readLocalAddresses,
+  readHostAddresses,
   type ReasonName,
   type RuleConfig,
   RuleTrial,
@@ -191,7 +192,7 @@ function emptyTrial({ services: { config } }: PolicyContext, action: RuleAction)
     ...networksOf(config),
     listenPort: config.wireguardPort,
     allowsMetadata: config.allowCloudMetadata,
-    localAddresses: readLocalAddresses(),
+    hostAddresses: readHostAddresses(readRootless().hostProcess),
     defaultAction: action,
   });
 }

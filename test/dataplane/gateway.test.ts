@@ -562,7 +562,7 @@ test.serial(
       'openUdpSockets',
       'parseAddress',
       'readFilesMax',
-      'readLocalAddresses',
+      'readHostAddresses',
       'reasonNames',
       'releaseMemory',
       'stagedScope',

@@ -136,7 +136,7 @@ test('an endpoint inside a network behind the device makes no loop', (t) => {
   const { gateway, world, clients } = branches([range('198.51.100.0/24')], []);
   // The kernel leads a datagram of the gateway's socket to the TUN, as the route says.
   const { address: source, port: sourcePort } = gateway.endpoint;
-  gateway.pipeline.setLocalAddresses([address(source)]);
+  gateway.pipeline.setHostAddresses({ here: [address(source)], outside: [] });
   const destination = '198.51.100.7';
   gateway.send(udp({ source, sourcePort, destination, destinationPort: 40_000 }));
   world.run(50);

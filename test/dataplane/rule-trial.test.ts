@@ -16,7 +16,7 @@ const options: TrialOptions = {
   ipv6: null,
   listenPort: 51_820,
   allowsMetadata: false,
-  localAddresses: [],
+  hostAddresses: { here: [], outside: [] },
   defaultAction: 'drop',
 };
 
@@ -81,13 +81,15 @@ test('ports and protocols count, and both families are known', (t) => {
 });
 
 test("the gateway's own endpoint is refused at every address of the host", (t) => {
-  const localAddresses = ['192.0.2.1', '2001:db8::1'].map((text) => parseAddress(text)!);
-  const trial = new RuleTrial({ ...options, localAddresses, defaultAction: 'accept' });
+  const here = ['192.0.2.1', '2001:db8::1'].map((text) => parseAddress(text)!);
+  const hostAddresses = { here, outside: [parseAddress('192.0.2.9')!] };
+  const trial = new RuleTrial({ ...options, hostAddresses, defaultAction: 'accept' });
   const reasonOf = (destination: string, port: number): string =>
     trial.judge({ scope: 'a' }, packet(destination, 'udp', port)).reason;
   t.is(reasonOf('192.0.2.1', 51_820), 'inner_own_endpoint');
   t.is(reasonOf('2001:db8::1', 51_820), 'inner_own_endpoint');
   t.is(reasonOf('192.0.2.1', 51_821), 'none');
+  t.is(reasonOf('192.0.2.9', 51_821), 'inner_destination_host');
   t.is(reasonOf('192.0.2.2', 51_820), 'none');
 });
 

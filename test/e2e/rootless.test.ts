@@ -105,6 +105,17 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
   t.true(await canReach(lan, '198.51.100.1', 8081), 'the host serves');
   t.false(await canReach(alice.client.host, LAN4, 8081), "the host's loopback is out of reach");
   t.false(await canReach(alice.client.host, '198.51.100.1', 8081), 'and so is the host');
+  // The gateway sees each address that the host gets.
+  for (const [from, address] of [
+    [alice.client.host, '198.51.100.77'],
+    [bob.client.host, '2001:db8:2::77'],
+  ] as const) {
+    await gateway.ip('address', 'add', address, 'dev', 'lo');
+    t.true(await canReach(gateway, address, 8081), 'the host serves there');
+    await until('refused', async () => !(await canReach(from, address, 8081)));
+    t.false(await canReach(from, address, 13_000), 'nor is the console reached there');
+  }
+  await until('both are counted', () => Number(postern.drops()['inner_destination_host']) >= 2);
   await Promise.all([accept.stop(), local.stop()]);
 
   await postern.stop();

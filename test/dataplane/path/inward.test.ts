@@ -21,7 +21,7 @@ import {
   udp,
   viewOf,
 } from '../../support/dataplane/packets.ts';
-import { gatewayAndClient, peer, rule } from '../../support/dataplane/simulation.ts';
+import { type Client, gatewayAndClient, peer, rule } from '../../support/dataplane/simulation.ts';
 import { rulesFor } from '../../support/dataplane/whole-configs.ts';
 import { asked, Tables } from '../../support/filter/verdicts.ts';
 import {
@@ -168,9 +168,36 @@ test('a device speaks for its own addresses alone, whatever its own file says', 
   t.deepEqual(gateway.delivered, [udp(from)]);
 });
 
+test('the host is not reached past the network namespace of the gateway', (t) => {
+  const { world, gateway, clients } = connectedClients(2);
+  const [first, second] = clients as [Client, Client];
+  // An address of the host that a device has too is that of the device.
+  const outside = ['192.0.2.66', '2001:db8::66', '10.0.0.3'].map(address);
+  gateway.pipeline.setHostAddresses({ here: [], outside });
+  gateway.delivered.length = 0;
+  first.send(
+    udp({ ...from, destination: '192.0.2.66' }),
+    tcp({ ...from, destination: '192.0.2.66' }),
+    echoRequest(from.source, '192.0.2.66'),
+    udp({ source: 'fd00::2', destination: '2001:db8::66' }),
+  );
+
+  const beside = udp({ ...from, destination: '192.0.2.67' });
+  first.send(udp({ ...from, destination: '10.0.0.3' }), beside);
+  world.run(100);
+  t.deepEqual(gateway.drops(), { inner_destination_host: 4 });
+  t.deepEqual(gateway.delivered, [beside]);
+  t.is(second.delivered.length, 1);
+  gateway.pipeline.setHostAddresses({ here: [], outside: [] });
+  first.send(udp({ ...from, destination: '192.0.2.66' }));
+  world.run(100);
+  t.is(gateway.delivered.length, 2);
+});
+
 test('the tunnel is not led through itself, at any address of this host', (t) => {
   const { world, gateway, client } = connected();
-  gateway.pipeline.setLocalAddresses([address('192.0.2.1'), address('2001:db8::1')]);
+  const here = [address('192.0.2.1'), address('2001:db8::1')];
+  gateway.pipeline.setHostAddresses({ here, outside: [] });
   gateway.delivered.length = 0;
   const from6 = { source: 'fd00::2', destinationPort: 51_820 };
   client.send(

@@ -10,6 +10,7 @@ import type { InwardJudge } from '../../../dataplane/path/inward.ts';
 import type { OutwardJudge } from '../../../dataplane/path/outward.ts';
 import { Verdict } from '../../../dataplane/path/verdict.ts';
 import { type ReasonName, reasonNames } from '../../../dataplane/reasons.ts';
+import { parseAddress } from '../../../dataplane/wire/address.ts';
 import type { Peer } from '../../../dataplane/wireguard/peer.ts';
 import type { Tunnel } from '../../../dataplane/wireguard/tunnel.ts';
 import {
@@ -46,6 +47,8 @@ const device = '10.0.0.2';
 const other = '10.0.0.3';
 const host = '192.0.2.9';
 const host6 = '2001:db8::9';
+/** An address of the gateway's host, outside of the gateway's network namespace. */
+const outside = '192.0.2.66';
 const mine = { source: device, destination: host };
 const mine6 = { source: 'fd00::2', destination: host6 };
 const theirs = { source: host, destination: device };
@@ -71,6 +74,7 @@ const inwardPackets: readonly Uint8Array[] = [
   udp({ ...mine, destination: '10.0.0.99' }),
   udp({ ...mine, destination: '127.0.0.1' }),
   udp({ ...mine, destination: '168.63.129.16' }),
+  udp({ ...mine, destination: outside }),
   udp({ ...mine, destination: '10.0.0.1', destinationPort: 51_820 }),
   udp({ ...mine, source: other }),
   udp({ ...mine, source: '127.0.0.1' }),
@@ -139,6 +143,7 @@ class Scene {
     };
     Object.assign(world, { random: counted });
     this.gateway = world.addNode({ endpoint: GATEWAY_ENDPOINT, flows: FLOWS, ...options });
+    this.gateway.pipeline.setHostAddresses({ here: [], outside: [parseAddress(outside)!] });
     const clients = [7, 8].map((last) =>
       world.addClient({ endpoint: { address: `198.51.100.${last}`, port: 40_000 } }),
     );
@@ -280,6 +285,7 @@ const reasonsToMeet: readonly ReasonName[] = [
   'database_away',
   'default_drop',
   'hop_limit_exceeded',
+  'inner_destination_host',
   'inner_destination_metadata',
   'inner_destination_reserved',
   'inner_fragment_malformed',
