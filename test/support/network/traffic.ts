@@ -12,6 +12,9 @@
 //   traffic.ts beacon PORT EVERY_MS HOST... sends a numbered datagram to each host, again and again
 //   traffic.ts accept PORT...               accepts TCP connections and closes them
 //   traffic.ts reach HOST PORT              exits 0 when `accept` there answers within 1 s
+//   traffic.ts listen PORT                  accepts TCP connections, and neither reads nor ends them
+//   traffic.ts crowd HOST PORT COUNT        opens so many TCP connections and keeps them; prints
+//                                           {"opened","ended"}: how many of those ended again
 //   traffic.ts pace PORT EVERY_MS [HOST]    sends numbered datagrams at a pace until its input ends,
 //                                           and takes those of the other end, which is HOST or who
 //                                           comes first; prints {"sent","received"}, delays in ms,
@@ -32,6 +35,10 @@ const CHUNK_BYTES = 1024 * 1024;
 const BEACON_BYTES = 64;
 /** A datagram that takes longer has met a stall. */
 const STALL_MS = 20;
+/** Between fifty connections of a crowd. */
+const CROWD_PAUSE_MS = 50;
+/** After the last one: a relay ends those that it has no room for. */
+const CROWD_SETTLES_MS = 1_500;
 /** How often the receiver of a stream tells that it comes. */
 const TELL_MS = 100;
 
@@ -46,6 +53,8 @@ const programs: Record<string, (args: string[]) => Promise<void>> = {
   pace,
   accept,
   reach,
+  listen,
+  crowd,
   fire,
 };
 
@@ -229,6 +238,29 @@ async function accept(ports: string[]): Promise<void> {
     await once(server, 'listening');
   }
   print({ ready: true });
+}
+
+async function listen([port]: string[]): Promise<void> {
+  const server = createServer({ pauseOnConnect: true });
+  server.listen(Number(port), '::');
+  await once(server, 'listening');
+  print({ ready: true });
+}
+
+async function crowd([host, port, count]: string[]): Promise<void> {
+  let opened = 0;
+  let ended = 0;
+  for (let i = 0; i < Number(count); i++) {
+    const socket = connect(Number(port), host ?? '');
+    socket.on('connect', () => opened++);
+    socket.on('error', () => undefined);
+    socket.on('close', () => ended++);
+    // So many at once that no queue of a kernel is full.
+    if (i % 50 === 49) await sleep(CROWD_PAUSE_MS);
+  }
+  await sleep(CROWD_SETTLES_MS);
+  print({ opened, ended });
+  await once(process.stdin.resume(), 'end');
 }
 
 async function reach([host, port]: string[]): Promise<void> {
