@@ -29,10 +29,10 @@ export function rootlessVariables(udpSockets: readonly number[]): Record<string,
 export function parseRootless(environment: Record<string, string | undefined>): Rootless {
   const text = environment[UDP_SOCKETS] ?? '';
   const udpSockets = /^-?\d+(,-?\d+)*$/.test(text) ? text.split(',').map(Number) : [];
-  const process = environment[HOST_PROCESS] ?? '';
+  const number = environment[HOST_PROCESS] ?? '';
   return {
     udpSockets,
     relaysTcp: environment[TCP_RELAY] === 'on',
-    hostProcess: /^\d+$/.test(process) ? Number(process) : null,
+    hostProcess: /^\d+$/.test(number) ? Number(number) : null,
   };
 }

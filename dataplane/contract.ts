@@ -143,7 +143,7 @@ export interface NetworkConfig extends NetworkRange {
 export interface HostAddresses {
   /** Those in the network namespace of the gateway: where its socket can be reached. */
   readonly here: readonly Uint8Array[];
-  /** The others, which a gateway without root has; packets of devices must not get there. */
+  /** The others: only a gateway without root has any. Packets of devices must not get there. */
   readonly outside: readonly Uint8Array[];
 }
 
