@@ -34,7 +34,8 @@ export interface RootlessHost {
 }
 
 /**
- * The date of the pasta of Debian 12, which calls its version unknown: a device can make it hang.
+ * The date of the pasta of Debian 12, which calls its version unknown: a device can make it hang
+ * (lib/process/pasta.ts).
  * Later ones were not all tried.
  */
 const HANGING_PASTA = 'git20230309';
@@ -76,7 +77,7 @@ export function rootlessWarnings(host: Pick<RootlessHost, 'pastaVersion'> = this
   if (version === undefined) return [];
   if (version !== 'unknown version' && version > HANGING_PASTA) return [];
   return [
-    `this pasta (${version}) can hang when a device opens and resets many TCP connections, and then nothing goes through the gateway; where devices are not all yours, install a newer one (package passt)`,
+    `this pasta (${version}) can hang when a device opens and resets many TCP connections, and then nothing goes through the gateway for some 15 seconds; where devices are not all yours, install a newer one (package passt)`,
   ];
 }
 
