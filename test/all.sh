@@ -88,11 +88,11 @@ else
   {
     phase attacks $apart --config test/attacks/shared.config.js
     several e2e 2
+    phase browser $apart --config test/browser/shared.config.js
   } &
   {
     OPS_ROW=a-d phase ops test/apart.sh npx ava --tap --config test/ops/shared.config.js
     OPS_ROW=e-z phase ops-2 $apart --config test/ops/shared.config.js
-    phase browser $apart --config test/browser/shared.config.js
   } &
   wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.
