@@ -2,14 +2,13 @@
 // of an honest client as their source, from all ports: each try of the client is answered all the
 // same, and the slower flood does not cost more than the faster one.
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { tries } from '../support/dataplane/seed.ts';
 import { Network } from '../support/network/namespaces.ts';
-import { Postern } from '../support/gateway/postern.ts';
+import { Postern, threadSecondsOf } from '../support/gateway/postern.ts';
 import { makeKeyPair } from '../support/network/wireguard-client.ts';
 
 const API = '10.255.73';
@@ -31,15 +30,8 @@ const MARGIN_SECONDS = 2.4;
 
 /** Seconds of CPU of the busiest thread of a process but the main one, which is the worker. */
 function workerSeconds(pid: number): number {
-  const folder = `/proc/${pid}/task`;
-  const others = readdirSync(folder).filter((tid) => tid !== String(pid));
-  const used = others.map((tid) => {
-    const fields = readFileSync(join(folder, tid, 'stat'), 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / 100;
-  });
-  return Math.max(...used);
+  const others = [...threadSecondsOf(pid)].filter(([tid]) => tid !== pid);
+  return Math.max(...others.map(([, seconds]) => seconds));
 }
 
 /** Refusals by reason since this was asked last. */

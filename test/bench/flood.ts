@@ -13,7 +13,7 @@
 // datagrams that are none: to receive either is what any flood costs.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -21,7 +21,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import { type Host, Network } from '../support/network/namespaces.ts';
-import { Postern } from '../support/gateway/postern.ts';
+import { Postern, threadSecondsOf } from '../support/gateway/postern.ts';
 import { canPing } from '../support/network/topology.ts';
 import { makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import { keepResult } from './results.ts';
@@ -84,22 +84,9 @@ async function build(): Promise<Machine> {
 
 // ---- what is looked at -----------------------------------------------------------------------
 
-/** Seconds of CPU of each thread of a process, in ticks of 1/100 s. */
-function threadSeconds(pid: number): Map<number, number> {
-  const folder = `/proc/${pid}/task`;
-  return new Map(
-    readdirSync(folder).map((tid) => {
-      const fields = readFileSync(join(folder, tid, 'stat'), 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ');
-      return [Number(tid), (Number(fields[11]) + Number(fields[12])) / 100];
-    }),
-  );
-}
-
 /** CPU of the busiest thread but the main one, as a share of a core, and of the main thread. */
 function shares(pid: number, before: ReadonlyMap<number, number>, tookMs: number): Shares {
-  const grown = [...threadSeconds(pid)].map(
+  const grown = [...threadSecondsOf(pid)].map(
     ([tid, used]) => [tid, (used - (before.get(tid) ?? 0)) / (tookMs / 1_000)] as const,
   );
   const others = grown.filter(([tid]) => tid !== pid).map(([, share]) => share);
@@ -198,7 +185,7 @@ async function phase(
   disturb: () => Promise<string> = async () => '',
 ): Promise<Phase> {
   let isOver = false;
-  const before = threadSeconds(postern.pid);
+  const before = threadSecondsOf(postern.pid);
   const ticks = machineTicks();
   const full = await Promise.all([gateway, client, lan].map(overflows));
   const began = performance.now();

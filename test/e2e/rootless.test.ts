@@ -4,12 +4,10 @@
 import { once } from 'node:events';
 import process from 'node:process';
 import type { ChildProcess } from 'node:child_process';
-import test, { type ExecutionContext } from 'ava';
-import { Postern, until } from '../support/gateway/postern.ts';
-import { pidOfPasta, prepareRootless } from '../support/gateway/rootless.ts';
+import test from 'ava';
+import { until } from '../support/gateway/postern.ts';
+import { buildRootless, pidOfPasta } from '../support/gateway/rootless.ts';
 import {
-  API_ADDRESS,
-  buildTopology,
   canPing,
   canReach,
   GATEWAY4,
@@ -27,23 +25,6 @@ import { enrol } from './people.ts';
 
 const TCP_BYTES = 5_000_000;
 
-/** A host with a way out, and a gateway on it that is not started yet. */
-async function build(
-  t: ExecutionContext,
-  settings: Record<string, string> = {},
-): Promise<{ topology: Topology; postern: Postern }> {
-  t.timeout(120_000);
-  const topology = await buildTopology('pr');
-  t.teardown(() => topology.network.remove());
-  const { gateway, lan } = topology;
-  await gateway.ip('route', 'add', 'default', 'via', LAN4);
-  await gateway.ip('route', 'add', 'default', 'via', LAN6);
-  await lan.ip('route', 'add', '192.0.2.0/24', 'via', '198.51.100.1');
-  const { settings: own, wrapper } = await prepareRootless(gateway);
-  const postern = new Postern(gateway, API_ADDRESS, { ...own, ...settings }, wrapper);
-  return { topology, postern };
-}
-
 async function exitOf(child: ChildProcess): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   return child.exitCode;
@@ -56,7 +37,7 @@ async function hasPorts({ gateway }: Topology): Promise<boolean> {
 }
 
 test.serial('a gateway without root serves real clients, and its stop is clean', async (t) => {
-  const { topology, postern } = await build(t);
+  const { topology, postern } = await buildRootless(t, 'pr');
   const { gateway, lan } = topology;
   await postern.start();
   const readiness = await fetch(`${postern.api}/readyz`);
@@ -125,7 +106,7 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
 });
 
 test.serial('a gateway that is killed takes pasta with it', async (t) => {
-  const { topology, postern } = await build(t);
+  const { topology, postern } = await buildRootless(t, 'pr');
   await postern.start();
   await postern.kill();
   await until('the ports are free', () => hasPorts(topology));
@@ -133,7 +114,7 @@ test.serial('a gateway that is killed takes pasta with it', async (t) => {
 });
 
 test.serial('pasta that ends is started again, and the gateway goes on', async (t) => {
-  const { topology, postern } = await build(t);
+  const { topology, postern } = await buildRootless(t, 'pr');
   await postern.start();
   const { pid } = postern;
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
@@ -153,7 +134,7 @@ test.serial('pasta that ends is started again, and the gateway goes on', async (
 });
 
 test.serial('what is in the way of a start is said, and nothing stays behind', async (t) => {
-  const { topology, postern } = await build(t);
+  const { topology, postern } = await buildRootless(t, 'pr');
   const taken = await new Traffic(topology.gateway, 'echo', 51_820, '0.0.0.0').ready();
   t.not(await exitOf(postern.launch()), 0);
   t.regex(postern.output, /cannot start without root:\n {2}UDP port 51820 is taken/);

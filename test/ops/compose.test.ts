@@ -42,7 +42,7 @@ for (const files of [
   ['compose.mysql.yaml', 'compose.caddy.yaml'],
 ])
   test(`${files.join(' and ')}: Compose reads them, and no subnet is fixed`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(60_000);
     const { services, networks } = await compose(files);
     for (const [name, { ipam }] of Object.entries(networks)) t.is(ipam, undefined, name);
     for (const { networks: own = {} } of Object.values(services))

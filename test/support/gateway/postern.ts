@@ -4,9 +4,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuSecondsIn } from '../../../lib/process/pasta.ts';
 import { COMPILE_CACHE, launcherOf, PATH_TO_NODE } from './launcher.ts';
 import { type Host, stop } from '../network/namespaces.ts';
 import { temporaryFolder } from '../suite/temporary-folder.ts';
@@ -205,11 +206,18 @@ function dataOf(answer: Answer, wanted: number): Data {
 
 /** User and system time of a process, from /proc. */
 export function cpuSecondsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  // utime and stime, in ticks of 1/100 s.
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+  return cpuSecondsIn(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+}
+
+/** User and system time of each thread of a process, by its number. */
+export function threadSecondsOf(pid: number): Map<number, number> {
+  const folder = `/proc/${pid}/task`;
+  return new Map(
+    readdirSync(folder).map((tid) => {
+      const text = readFileSync(`${folder}/${tid}/stat`, 'utf8');
+      return [Number(tid), cpuSecondsIn(text)];
+    }),
+  );
 }
 
 /** Waits until something holds; throws after `limitMs`, which is patience and no bar by default. */

@@ -2,8 +2,11 @@
 
 import { chownSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { ExecutionContext } from 'ava';
 import type { Host } from '../network/namespaces.ts';
+import { API_ADDRESS, buildTopology, LAN4, LAN6, type Topology } from '../network/topology.ts';
 import { temporaryFolder } from '../suite/temporary-folder.ts';
+import { Postern } from './postern.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const NOBODY = 65_534;
@@ -44,6 +47,29 @@ export async function prepareRootless(host: Host): Promise<RootlessStart> {
     NODE_COMPILE_CACHE: join(own, 'cache'),
   };
   return { settings, wrapper: ['unshare', '--mount', 'sh', '-euc', AS_NOBODY] };
+}
+
+/**
+ * Builds a host with a way out, and a gateway on it that is not started yet. `limit`: a program and
+ * its arguments that take something away from the gateway.
+ */
+export async function buildRootless(
+  t: ExecutionContext,
+  prefix: string,
+  { settings = {}, limit = [] }: { settings?: Record<string, string>; limit?: string[] } = {},
+): Promise<{ topology: Topology; postern: Postern }> {
+  t.timeout(120_000);
+  const topology = await buildTopology(prefix);
+  t.teardown(() => topology.network.remove());
+  const { gateway, lan } = topology;
+  await gateway.ip('route', 'add', 'default', 'via', LAN4);
+  await gateway.ip('route', 'add', 'default', 'via', LAN6);
+  // The networks of both clients.
+  await lan.ip('route', 'add', '192.0.2.0/23', 'via', '198.51.100.1');
+  const { settings: own, wrapper } = await prepareRootless(gateway);
+  const environment = { ...own, ...settings };
+  const postern = new Postern(gateway, API_ADDRESS, environment, [...limit, ...wrapper]);
+  return { topology, postern };
 }
 
 /** The process id of pasta, which holds the TCP port of a gateway on a host. */
