@@ -379,8 +379,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   }
 
   /**
-   * Sends the addresses of this host when they have changed: packets to the gateway's own socket
-   * must not come through the tunnel.
+   * Sends the addresses of this host when they have changed: packets to the gateway's own socket,
+   * and to the host outside of the gateway's namespace, must not come through the tunnel.
    */
   #sendNewAddresses(): void {
     const ready = this.#links.filter((link) => link.isReady);

@@ -34,9 +34,8 @@ export interface RootlessHost {
 }
 
 /**
- * The date of the pasta of Debian 12, which calls its version unknown: a device can make it hang
- * (lib/process/pasta.ts).
- * Later ones were not all tried.
+ * The date of the pasta of Debian 12, which calls its version unknown. A device can make it hang
+ * (lib/process/pasta.ts). Not all later ones were tried.
  */
 const HANGING_PASTA = 'git20230309';
 /** The program that this process becomes. */

@@ -7,9 +7,9 @@ import process from 'node:process';
 import type { Log } from './log.ts';
 
 const LOOK_MS = 5_000;
-/** Looks in a row at which it hung. */
+/** How many looks in a row must find that it hangs. */
 const LOOKS = 2;
-/** CPU seconds in each second. A gateway on a busy machine may get no more of a core. */
+/** CPU seconds in each second. On a busy machine a pasta that loops may get no more of a core. */
 const BUSY = 0.25;
 /** CPU time is counted in hundredths of a second (proc(5), USER_HZ). */
 const TICKS_PER_SECOND = 100;
@@ -37,15 +37,15 @@ export interface PastaWish {
 /** Watches pasta until the stop. */
 export function watchPasta({ file, interfaceName, log }: PastaWish): { stop(): void } {
   if (file === null) return { stop: () => undefined };
-  const hanging = new PastaJudge();
+  const pasta = new PastaJudge();
   const timer = setInterval(() => {
     const look = lookAtPasta(file, interfaceName);
-    if (look === null || !hanging.judge(look)) return;
+    if (look === null || !pasta.judge(look)) return;
     log.error(
       { pid: look.pid },
       'pasta hangs and is started again: it computes, and no packet passes it; a newer one (package passt) may not hang',
     );
-    killed(look.pid);
+    kill(look.pid);
   }, LOOK_MS).unref();
   return { stop: () => clearInterval(timer) };
 }
@@ -99,7 +99,7 @@ export function packetsIn(text: string, interfaceName: string): number {
   return packets;
 }
 
-function killed(pid: number): void {
+function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {

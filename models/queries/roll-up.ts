@@ -56,8 +56,8 @@ export async function rollUpHistory(
         done[move.into === null ? 'forgotten' : 'joined'] += count;
       }
   const beforeMs = (nowS - retentionS) * 1_000;
-  for await (const devices of looksAt(database, 'devices', isStopping))
-    done.forgotten += await forgetConnections(database, devices, beforeMs);
+  for await (const look of looksAt(database, 'devices', isStopping))
+    done.forgotten += await forgetConnections(database, look, beforeMs);
   return done;
 }
 
@@ -82,7 +82,7 @@ function agedAt(nowS: number, retentionS: number): Aged[] {
   ];
 }
 
-/** Ids that follow each other in a table. */
+/** The ids that one statement looks at: all after `after`, up to `last`. */
 interface Look {
   readonly after: string;
   readonly last: string;
