@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
 import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
-import { faultLines } from './run.ts';
+import { faultLines, type FieldPlaces } from './run.ts';
 
 /** Devices that are judged at once. */
 const BATCH = 200;
@@ -15,6 +15,8 @@ const BATCH = 200;
 export interface WantedDevice {
   /** Where in the file. */
   readonly place: string;
+  /** Where its fields are, in words of the file; left out where it has the names of the API. */
+  readonly places?: FieldPlaces;
   /** As the API takes them. */
   readonly fields: object;
   /** Columns that the API would not set, such as the id. */
@@ -45,8 +47,8 @@ export async function importDevices(
     const judged = await judge.forCreate(inputs, transaction);
     const rows = [];
     for (const [i, { faults: found, row }] of judged.entries()) {
-      const { place, columns } = batch[i] as WantedDevice;
-      if (!isFaultless(found)) faults.push(...faultLines(place, found));
+      const { place, places, columns } = batch[i] as WantedDevice;
+      if (!isFaultless(found)) faults.push(...faultLines(place, found, places));
       // The id keeps its place before the preshared key, which is sealed for it.
       else rows.push({ ...newDeviceRow(row, inputs[i]?.values ?? {}), ...columns });
     }

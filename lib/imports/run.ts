@@ -67,10 +67,13 @@ class TrialEnds extends Error {
   }
 }
 
-/** The faults of one record as lines that begin with its place. */
-export function faultLines(place: string, faults: Faults): string[] {
+/** By field of the API: where a file has it. */
+export type FieldPlaces = Readonly<Record<string, string>>;
+
+/** The faults of one record as lines that begin with its place, or with that of the field. */
+export function faultLines(place: string, faults: Faults, places: FieldPlaces = {}): string[] {
   return Object.entries(faults).flatMap(([field, messages]) =>
-    linesOf(field === 'base' ? place : `${place}.${field}`, messages),
+    linesOf(field === 'base' ? place : (places[field] ?? `${place}.${field}`), messages),
   );
 }
 

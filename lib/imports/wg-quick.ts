@@ -15,7 +15,7 @@ import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { userSchema } from '../users/users.ts';
 import { isKey } from '../judge/keys.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
-import { faultLines, type Imported, runImport } from './run.ts';
+import { faultLines, type FieldPlaces, type Imported, runImport } from './run.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
 
 /** In WireGuard, as if there were none. */
@@ -102,6 +102,7 @@ function deviceOf(
   return {
     device: {
       place,
+      places: placesOf(place),
       fields: {
         user_id: owner.id,
         ...(peer.title === null ? {} : { name: freeName(peer.title, names) }),
@@ -114,6 +115,19 @@ function deviceOf(
     },
     faults,
     notes: [...notes, ...left.map((setting) => notTaken(setting))],
+  };
+}
+
+/** The fields of a device, as the section has them. */
+function placesOf(place: string): FieldPlaces {
+  const addresses = `${place} AllowedIPs`;
+  return {
+    name: `${place} name`,
+    public_key: `${place} PublicKey`,
+    preshared_key: `${place} PresharedKey`,
+    ipv4: addresses,
+    ipv6: addresses,
+    routes: addresses,
   };
 }
 

@@ -42,6 +42,14 @@ test('faults are reported by their place, those of entries too', (t) => {
   );
 });
 
+test('a field has the place that a file gives it', (t) => {
+  const faults = { public_key: ['is invalid'], name: ['is taken'] };
+  t.deepEqual(faultLines('line 3', faults, { public_key: 'line 3: PublicKey' }), [
+    'line 3: PublicKey is invalid',
+    'line 3.name is taken',
+  ]);
+});
+
 test('what a file says does not steer a terminal', (t) => {
   t.deepEqual(indented(['a\u001B[2Jb']), ['   a [2Jb'.slice(1)]);
 });

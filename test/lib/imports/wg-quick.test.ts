@@ -108,11 +108,11 @@ for (const kind of databaseKinds()) {
       'line 28 is neither a section nor a setting of one',
       'line 15: [Peer] has no address inside 10.8.0.0/24 or fd42::/64; set the networks as said below, then import again',
       'line 22: AllowedIPs holds 1.2.3.4.5, which is no network',
-      'line 5: [Peer].name has already been taken',
-      'line 10: [Peer].ipv4 has already been taken',
-      'line 20: [Peer].public_key should be 44 character(s)',
-      'line 20: [Peer].public_key must be a base64-encoded string',
-      'line 25: [Peer].public_key has already been taken',
+      'line 5: [Peer] name has already been taken',
+      'line 10: [Peer] AllowedIPs has already been taken',
+      'line 20: [Peer] PublicKey should be 44 character(s)',
+      'line 20: [Peer] PublicKey must be a base64-encoded string',
+      'line 25: [Peer] PublicKey has already been taken',
     ])
       t.true(lines.includes(line), `${line}\nin\n${error.message}`);
     t.deepEqual((await shown(database)).length, 1);
