@@ -2,7 +2,7 @@
 // administrator, and the work beside requests.
 
 import type { Server } from '@hapi/hapi';
-import type { Config } from '../config/index.ts';
+import { type Config, readRootless } from '../config/index.ts';
 import { type Gateway, releaseMemory } from '../dataplane/index.ts';
 import { type Database, isDatabaseReadOnly, readOrCreateConfiguration } from '../models/index.ts';
 import { askedGateway } from './asked-gateway.ts';
@@ -28,6 +28,7 @@ import { watchFailures } from './policy/watch.ts';
 import { Counters } from './process/counters.ts';
 import { startHourly } from './process/hourly.ts';
 import type { Log } from './process/log.ts';
+import { watchPasta } from './process/pasta.ts';
 import { PendingUsage } from './reconcile/pending-usage.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
@@ -83,6 +84,9 @@ export async function serveRequests(
   const shared = { config, database, log, counters: new Counters() };
   const mails = await mailerFor(config, shared);
   if (mails !== null) undo.push(() => mails.stop());
+  const { pastaFile: file } = readRootless();
+  const watching = watchPasta({ ...shared, file, interfaceName: config.wireguardInterface });
+  undo.push(async () => watching.stop());
   const server = createServer({
     ...shared,
     ...(mails === null ? {} : { mails }),

@@ -18,7 +18,6 @@ import { gatewayIdentity, serverPrivateKey } from './installation/first-start.ts
 import { startHistory } from './history/keeping.ts';
 import type { Log } from './process/log.ts';
 import { messageOf } from './process/message.ts';
-import { watchPasta } from './process/pasta.ts';
 import { workersWarmUp } from './process/warm-up.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
@@ -135,9 +134,6 @@ async function climb(
   const gateway = await opening;
   const flowLog = await reporting;
   await following;
-  const { pastaFile: file } = readRootless();
-  const watching = watchPasta({ file, interfaceName: config.wireguardInterface, log });
-  undo.push(async () => watching.stop());
 
   // From here on devices are served. The code for requests takes long to load, so it comes after.
   const means = { config, database, log, gateway, gatewayId: identity.id, publicKey, fixed };

@@ -1,5 +1,5 @@
-// Counts of what was refused, and of what became of sign-ins, by reason, for one process. They
-// only grow; whoever shows them takes differences. Nothing of a request is kept but its reason.
+// Counts of what was refused or ended, and of what became of sign-ins, for one process. They only
+// grow; whoever shows them takes differences. Nothing of a request is kept but its reason.
 
 /** What is counted. */
 const families = [
@@ -9,6 +9,7 @@ const families = [
   'refreshes',
   'metadata_refreshes',
   'mails',
+  'pasta_ends',
 ] as const;
 
 /** A family of counts, one for each reason. */
@@ -23,6 +24,7 @@ export class Counters {
     refreshes: new Map(),
     metadata_refreshes: new Map(),
     mails: new Map(),
+    pasta_ends: new Map(),
   };
 
   /** Adds one or more; reasons are words of the code, never of a request, so there are few. */

@@ -4,6 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
+import type { Counters } from './counters.ts';
 import type { Log } from './log.ts';
 
 const LOOK_MS = 5_000;
@@ -25,6 +26,9 @@ export interface PastaLook {
   readonly atMs: number;
 }
 
+/** `hung`: it hung for some looks in a row, and is to be killed. `ended`: another has its place. */
+export type PastaEnd = 'hung' | 'ended';
+
 /** What is to be watched. */
 export interface PastaWish {
   /** The file that holds the number of the process; null: there is no pasta. */
@@ -32,39 +36,53 @@ export interface PastaWish {
   /** The TUN, whose packets are not those of pasta. */
   readonly interfaceName: string;
   readonly log: Log;
+  readonly counters: Counters;
 }
 
 /** Watches pasta until the stop. */
-export function watchPasta({ file, interfaceName, log }: PastaWish): { stop(): void } {
+export function watchPasta(wish: PastaWish): { stop(): void } {
+  const { file, interfaceName } = wish;
   if (file === null) return { stop: () => undefined };
   const pasta = new PastaJudge();
-  const timer = setInterval(() => {
-    const look = lookAtPasta(file, interfaceName);
-    if (look === null || !pasta.judge(look)) return;
-    log.error(
-      { pid: look.pid },
-      'pasta hangs and is started again: it computes, and no packet passes it; a newer one (package passt) may not hang',
-    );
-    kill(look.pid);
-  }, LOOK_MS).unref();
+  const look = (): void => {
+    const seen = lookAtPasta(file, interfaceName);
+    if (seen !== null) act(pasta.judge(seen), seen.pid, wish);
+  };
+  look();
+  const timer = setInterval(look, LOOK_MS).unref();
   return { stop: () => clearInterval(timer) };
 }
 
-/** Finds out from what is seen again and again whether pasta hangs. */
+/** Kills a pasta that hangs; counts both ends. */
+function act(end: PastaEnd | null, pid: number, { log, counters }: PastaWish): void {
+  if (end === null) return;
+  counters.add('pasta_ends', end);
+  if (end === 'ended') return;
+  log.error(
+    { pid },
+    'pasta hangs and is started again: it computes, and no packet passes it; a newer one (package passt) may not hang',
+  );
+  kill(pid);
+}
+
+/** Finds out from what is seen again and again whether pasta hangs, and whether it ended. */
 export class PastaJudge {
   #last: PastaLook | null = null;
   #hung = 0;
 
-  /** Returns true when it has hung for some looks in a row. */
-  judge(look: PastaLook): boolean {
+  judge(look: PastaLook): PastaEnd | null {
     const last = this.#last;
+    const wasKilled = this.#hung >= LOOKS;
     this.#last = look;
+    if (last === null || last.pid !== look.pid) {
+      this.#hung = 0;
+      return last === null || wasKilled ? null : 'ended';
+    }
     const hangs =
-      last?.pid === look.pid &&
       last.packets === look.packets &&
       look.cpuSeconds - last.cpuSeconds >= (BUSY * (look.atMs - last.atMs)) / 1_000;
     this.#hung = hangs ? this.#hung + 1 : 0;
-    return this.#hung >= LOOKS;
+    return this.#hung >= LOOKS ? 'hung' : null;
   }
 }
 

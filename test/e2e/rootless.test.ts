@@ -129,6 +129,8 @@ test.serial('pasta that ends is started again, and the gateway goes on', async (
   t.not(await pidOfPasta(topology.gateway), pasta);
   t.is(postern.pid, pid);
   t.regex(postern.output, /pasta has ended; it is started again/);
+  const ends = /wg_gateway_pasta_ends_total\{reason="ended"\} 1$/m;
+  await until('the end is counted', async () => ends.test(await postern.metrics()), 15_000);
   await postern.stop();
   await until('the ports are free', () => hasPorts(topology));
 });

@@ -100,6 +100,12 @@ const counted: Readonly<Record<CounterFamily, Counted>> = {
     label: 'result',
     early: ['sent', 'mail_server_away', 'mail_login_refused', 'mail_refused', 'too_many_mails'],
   },
+  pasta_ends: {
+    name: 'wg_gateway_pasta_ends_total',
+    help: 'Ends of pasta, which connects a gateway without root to its host; it is started again.',
+    label: 'reason',
+    early: ['hung', 'ended'],
+  },
 };
 
 /** What metrics are made of. */

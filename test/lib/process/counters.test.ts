@@ -17,6 +17,7 @@ test('counts grow by reason, and what never happened is none', (t) => {
     refreshes: {},
     metadata_refreshes: {},
     mails: {},
+    pasta_ends: {},
     connections_refused: { too_many: 1 },
   });
 });

@@ -1,12 +1,18 @@
 // When pasta hangs: it computes, and no packet passes it.
 
 import test from 'ava';
-import { cpuSecondsIn, packetsIn, PastaJudge, type PastaLook } from '../../../lib/process/pasta.ts';
+import {
+  cpuSecondsIn,
+  packetsIn,
+  type PastaEnd,
+  PastaJudge,
+  type PastaLook,
+} from '../../../lib/process/pasta.ts';
 
 type Step = Partial<Record<'cpu' | 'packets' | 'pid', number>>;
 
 /** What is judged at looks five seconds apart; each step says what has changed since the last one. */
-function verdicts(...steps: Step[]): boolean[] {
+function verdicts(...steps: Step[]): (PastaEnd | null)[] {
   const judge = new PastaJudge();
   let look: PastaLook = { pid: 7, cpuSeconds: 100, packets: 1_000, atMs: 0 };
   const all = [judge.judge(look)];
@@ -23,15 +29,20 @@ function verdicts(...steps: Step[]): boolean[] {
 }
 
 const HANGS: Step = { cpu: 4.9 };
-const table: readonly [title: string, steps: Step[], wanted: boolean[]][] = [
-  ['it computes, and no packet passes it', [HANGS, HANGS], [false, false, true]],
-  ['it gets little of a core meanwhile', [{ cpu: 1.3 }, { cpu: 1.3 }], [false, false, true]],
-  ['it rests', [{}, {}, {}], [false, false, false, false]],
-  ['it computes little', [{ cpu: 1.2 }, { cpu: 1.2 }], [false, false, false]],
-  ['it carries', [{ cpu: 4.9, packets: 1 }, HANGS], [false, false, false]],
-  ['it hung for a moment', [HANGS, { packets: 5 }, HANGS], [false, false, false, false]],
-  ['it is another process', [HANGS, { ...HANGS, pid: 8 }], [false, false, false]],
-  ['the other one hangs too', [{ pid: 8 }, HANGS, HANGS], [false, false, false, true]],
+const table: readonly [title: string, steps: Step[], wanted: (PastaEnd | null)[]][] = [
+  ['it computes, and no packet passes it', [HANGS, HANGS], [null, null, 'hung']],
+  ['it gets little of a core meanwhile', [{ cpu: 1.3 }, { cpu: 1.3 }], [null, null, 'hung']],
+  ['it rests', [{}, {}, {}], [null, null, null, null]],
+  ['it computes little', [{ cpu: 1.2 }, { cpu: 1.2 }], [null, null, null]],
+  ['it carries', [{ cpu: 4.9, packets: 1 }, HANGS], [null, null, null]],
+  ['it hung for a moment', [HANGS, { packets: 5 }, HANGS], [null, null, null, null]],
+  ['another one has its place', [HANGS, { ...HANGS, pid: 8 }], [null, null, 'ended']],
+  ['the other one hangs too', [{ pid: 8 }, HANGS, HANGS], [null, 'ended', null, 'hung']],
+  [
+    'the one that hung ends once',
+    [HANGS, HANGS, { pid: 8 }, { pid: 9 }],
+    [null, null, 'hung', null, 'ended'],
+  ],
 ];
 
 for (const [title, steps, wanted] of table)
