@@ -8,12 +8,13 @@
 
 import type { Judge } from '../filter/judge.ts';
 import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
-import { NO_PEER } from '../filter/flow-verdict.ts';
+import { FLOW_CONTINUES, NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { PLACE_GATEWAY, PLACE_OUTSIDE, type Sanity } from '../sanity.ts';
 import { isEchoRequest } from '../wire/icmp.ts';
 import { parseInner, WHOLE } from '../wire/ip.ts';
 import { findMalformed } from '../wire/malformed.ts';
+import { isNext } from '../wire/next.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import { DOWN, type Limits, UP } from './limits.ts';
 import type { Mtus } from './mtu.ts';
@@ -64,6 +65,22 @@ export class InwardJudge {
   ): void {
     verdict.clear();
     verdict.reason = this.#reason(view, offset, available, from, verdict);
+  }
+
+  /**
+   * Whether the verdict on the packet before, of the same peer and at the same time, holds for the
+   * packet at `offset` too: both are of a flow that goes on through the TUN. Then `verdict` is that
+   * on this packet.
+   */
+  repeats(view: DataView, offset: number, available: number, verdict: Verdict): boolean {
+    const { flow, packet } = verdict;
+    return (
+      verdict.place === TO_TUN &&
+      flow.step === FLOW_CONTINUES &&
+      !flow.isRenewed &&
+      !this.#limits.isReached(flow.from, UP) &&
+      isNext(view, offset, available, packet)
+    );
   }
 
   /**

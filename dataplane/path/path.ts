@@ -33,6 +33,8 @@ export class PacketPath {
   readonly #captures: Captures;
   /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
+  /** Who sent the packet before, in the same batch; null: there was none. */
+  #before: Peer | null = null;
 
   constructor({ inward, outward, forwarder, refused, captures }: PathParts) {
     this.#inward = inward;
@@ -47,7 +49,11 @@ export class PacketPath {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
-    this.#inward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
+    const offset = d[at + OFFSET]!;
+    const available = d[at + LENGTH]!;
+    if (from !== this.#before || !this.#inward.repeats(batch.view, offset, available, verdict))
+      this.#inward.judge(batch.view, offset, available, from, verdict);
+    this.#before = from;
     if (verdict.reason === reasons.none) from.inside.passed(verdict.packet.length, now);
     else this.#refuseInward(from, now);
     if (this.#captures.isOn) this.#captures.inward(batch, i, from, verdict, now);
@@ -93,6 +99,7 @@ export class PacketPath {
 
   /** Begins a batch. */
   begin(): void {
+    this.#before = null;
     this.#forwarder.begin();
   }
 

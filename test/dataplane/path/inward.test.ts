@@ -6,8 +6,9 @@ import {
   TO_NOBODY,
   TO_PEER,
   TO_TUN,
-  type Verdict,
+  Verdict,
 } from '../../../dataplane/path/verdict.ts';
+import { UP } from '../../../dataplane/path/limits.ts';
 import { type ReasonName, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import type { Peer } from '../../../dataplane/wireguard/peer.ts';
 import {
@@ -15,6 +16,7 @@ import {
   counting,
   echoRequest,
   extension,
+  flagsOf,
   fragmentHeader,
   ip,
   tcp,
@@ -288,3 +290,75 @@ type Asked = readonly [view: DataView, offset: number, length: number, verdict: 
 function withPeer([view, offset, length, verdict]: Asked, peer: Peer) {
   return [view, offset, length, peer, verdict] as const;
 }
+
+// ---- a verdict that repeats ------------------------------------------------------------------
+
+const internet = { source: '10.0.0.2', destination: '192.0.2.1', data: 'abcdefgh' };
+const segment = tcp({ ...internet, flags: flagsOf('A') });
+const datagram6 = udp({ ...internet, source: 'fd00::2', destination: '2001:db8::1' });
+
+/** The verdict on the last of some packets of a peer, each tracked before the next is judged. */
+function following(tables: Tables, ...packets: readonly Uint8Array[]): Verdict {
+  const verdict = new Verdict();
+  for (const bytes of packets) {
+    tables.inward.judge(viewOf(bytes), 0, bytes.length, tables.peers[0]!, verdict);
+    tables.tracker.track(verdict.packet, verdict.flow);
+  }
+  return verdict;
+}
+
+function repeats(tables: Tables, verdict: Verdict, bytes: Uint8Array): boolean {
+  return tables.inward.repeats(viewOf(bytes), 0, bytes.length, verdict);
+}
+
+const openers = [
+  ['TCP', tcp({ ...internet, flags: flagsOf('S') }), segment],
+  ['UDP', udp(internet), udp(internet)],
+  ['UDP over IPv6', datagram6, datagram6],
+] as const;
+
+for (const [title, opening, continuing] of openers)
+  test(`${title}: a verdict that repeats is the one that the packet would get`, (t) => {
+    const tables = new Tables();
+    rulesFor(tables.filter)('0', [rule('1', 'accept', internet.destination)]);
+    following(tables, opening);
+    let repeated = 0;
+    for (let bit = 0; bit < 8 * continuing.length; bit++) {
+      const changed = continuing.slice();
+      changed[bit >> 3]! ^= 1 << (bit & 7);
+      const verdict = following(tables, continuing);
+      if (!repeats(tables, verdict, changed)) continue;
+      repeated += 1;
+      const judged = new Verdict();
+      tables.inward.judge(viewOf(changed), 0, changed.length, tables.peers[0]!, judged);
+      t.deepEqual(verdict, judged, `bit ${bit}`);
+    }
+    t.true(repeated > 60, `${repeated}`);
+  });
+
+test('a verdict repeats only where a flow goes on through the TUN', (t) => {
+  const tables = new Tables();
+  const opened = following(tables, udp(internet));
+  t.false(repeats(tables, opened, udp(internet)), 'the flow has just been opened');
+  t.true(repeats(tables, following(tables, udp(internet)), udp(internet)));
+  const toPeer = udp({ ...internet, destination: '10.0.0.3' });
+  t.false(repeats(tables, following(tables, toPeer, toPeer), toPeer), 'to a peer');
+  rulesFor(tables.filter)('0', [rule('1', 'accept', '192.0.2.9')]);
+  const renewed = following(tables, udp(internet));
+  t.true(renewed.flow.isRenewed);
+  t.false(repeats(tables, renewed, udp(internet)), 'the rules have just changed');
+  rulesFor(tables.filter)('0', [rule('1', 'drop', internet.destination)]);
+  const refused = following(tables, udp(internet), udp(internet));
+  t.is(refused.reason, reasons.rule_drop);
+  t.false(repeats(tables, refused, udp(internet)), 'it is refused');
+});
+
+test('a verdict repeats until the limit of the peer is reached', (t) => {
+  const tables = new Tables();
+  tables.limits.begin(1_000);
+  tables.limits.set(0, null, 1_000);
+  const verdict = following(tables, udp(internet), udp(internet));
+  t.true(repeats(tables, verdict, udp(internet)));
+  tables.limits.take(0, UP, 1_000_000);
+  t.false(repeats(tables, verdict, udp(internet)));
+});

@@ -32,6 +32,7 @@ export class Tables {
   readonly tracker: Tracker;
   readonly inward: InwardJudge;
   readonly outward: OutwardJudge;
+  readonly limits = new Limits();
 
   constructor(hasTun = true) {
     const random = seededRandom(1);
@@ -48,7 +49,6 @@ export class Tables {
     const options = { ipv4, ipv6, mtu: MTU, listenPort: 51_820, allowsMetadata: false };
     const sanity = new Sanity(options, allowedIps);
     const mtus = new Mtus(options);
-    const limits = new Limits();
     const sizes = { capacity: 64, peers: 16 };
     const flows = new FlowTable({ random, ...sizes });
     this.tracker = new Tracker(this.filter, random, flows, new EndedFlows(sizes));
@@ -59,7 +59,7 @@ export class Tables {
     mtus.set(0, null);
     mtus.set(1, 1_280);
     const filter = this.tracker.judge;
-    const asked = { sanity, filter, mtus, limits, overQuota: new OverQuota() };
+    const asked = { sanity, filter, mtus, limits: this.limits, overQuota: new OverQuota() };
     this.inward = new InwardJudge({ ...asked, unfinished, hasTun });
     this.outward = new OutwardJudge({ ...asked, allowedIps });
   }
