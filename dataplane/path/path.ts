@@ -33,7 +33,7 @@ export class PacketPath {
   readonly #captures: Captures;
   /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
-  /** Who sent the packet before, in the same batch; null: there was none. */
+  /** Who sent the packet before, in the same batch; null: no peer of this worker did. */
   #before: Peer | null = null;
 
   constructor({ inward, outward, forwarder, refused, captures }: PathParts) {
@@ -65,6 +65,7 @@ export class PacketPath {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
+    this.#before = null;
     this.#inward.judgeHanded(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
     if (verdict.reason !== reasons.none) this.#refuse(from.slot, verdict.packet.length, now);
     if (this.#captures.isOn) this.#captures.handed(batch, i, from, verdict, now);
@@ -76,6 +77,7 @@ export class PacketPath {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
+    this.#before = null;
     this.#outward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, wasTruncated, verdict);
     if (verdict.reason === reasons.packet_too_big)
       this.#refuse(NO_PEER, segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet), now);
