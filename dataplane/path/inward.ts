@@ -68,17 +68,24 @@ export class InwardJudge {
   }
 
   /**
-   * Whether the verdict on the packet before, of the same peer and at the same time, holds for the
-   * packet at `offset` too: both are of a flow that goes on through the TUN. Then `verdict` is that
-   * on this packet.
+   * Whether `verdict`, which is on the packet before in the same batch, is also the verdict on the
+   * packet at `offset`. It is where `judge` let a packet of the same peer and the same flow go to
+   * the TUN; no other way leads there. Then `verdict` describes the packet at `offset`.
    */
-  repeats(view: DataView, offset: number, available: number, verdict: Verdict): boolean {
+  repeats(
+    view: DataView,
+    offset: number,
+    available: number,
+    from: KnownPeer,
+    verdict: Verdict,
+  ): boolean {
     const { flow, packet } = verdict;
     return (
       verdict.place === TO_TUN &&
+      flow.from === from.slot &&
       flow.step === FLOW_CONTINUES &&
       !flow.isRenewed &&
-      !this.#limits.isReached(flow.from, UP) &&
+      !this.#limits.isReached(from.slot, UP) &&
       isNext(view, offset, available, packet)
     );
   }

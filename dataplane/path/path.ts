@@ -33,8 +33,6 @@ export class PacketPath {
   readonly #captures: Captures;
   /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
-  /** Who sent the packet before, in the same batch; null: no peer of this worker did. */
-  #before: Peer | null = null;
 
   constructor({ inward, outward, forwarder, refused, captures }: PathParts) {
     this.#inward = inward;
@@ -51,9 +49,8 @@ export class PacketPath {
     const verdict = this.#verdict;
     const offset = d[at + OFFSET]!;
     const available = d[at + LENGTH]!;
-    if (from !== this.#before || !this.#inward.repeats(batch.view, offset, available, verdict))
+    if (!this.#inward.repeats(batch.view, offset, available, from, verdict))
       this.#inward.judge(batch.view, offset, available, from, verdict);
-    this.#before = from;
     if (verdict.reason === reasons.none) from.inside.passed(verdict.packet.length, now);
     else this.#refuseInward(from, now);
     if (this.#captures.isOn) this.#captures.inward(batch, i, from, verdict, now);
@@ -65,7 +62,6 @@ export class PacketPath {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
-    this.#before = null;
     this.#inward.judgeHanded(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
     if (verdict.reason !== reasons.none) this.#refuse(from.slot, verdict.packet.length, now);
     if (this.#captures.isOn) this.#captures.handed(batch, i, from, verdict, now);
@@ -77,7 +73,6 @@ export class PacketPath {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
-    this.#before = null;
     this.#outward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, wasTruncated, verdict);
     if (verdict.reason === reasons.packet_too_big)
       this.#refuse(NO_PEER, segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet), now);
@@ -101,7 +96,8 @@ export class PacketPath {
 
   /** Begins a batch. */
   begin(): void {
-    this.#before = null;
+    // No verdict of another time is repeated.
+    this.#verdict.clear();
     this.#forwarder.begin();
   }
 

@@ -179,7 +179,7 @@ function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacke
  * Reads the ports where the packet contains them; refuses fragments that are made to hide them (RFC
  * 1858).
  */
-function parseUpper(view: DataView, offset: number, packet: InnerPacket): number {
+export function parseUpper(view: DataView, offset: number, packet: InnerPacket): number {
   const { protocol, fragment } = packet;
   if (fragment === LATER_FRAGMENT) {
     // A TCP fragment at offset 8 could overwrite the flags that were judged in the first one.

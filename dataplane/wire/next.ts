@@ -1,12 +1,12 @@
-// Most packets follow one of the same flow, with the same header but for its length. Here such a
-// packet is recognized by fewer reads than it takes to decode and check it. Packets with anything
-// special in their headers are never recognized.
+// Most packets come after one of the same flow and have the same header but for their length. Here
+// such a packet is recognized by comparing headers. Packets with anything special in their headers
+// are never recognized.
 
-import { type InnerPacket, PROTOCOL_TCP, PROTOCOL_UDP, TCP_ACK, WHOLE } from './ip.ts';
+import { reasons } from '../reasons.ts';
+import { type InnerPacket, parseUpper, PROTOCOL_TCP, PROTOCOL_UDP, TCP_ACK, WHOLE } from './ip.ts';
+import { findMalformed } from './malformed.ts';
 
 const TCP_PSH = 0x08;
-const TCP_HEADER_BYTES = 20;
-const UDP_HEADER_BYTES = 8;
 const IPV6_HEADER_BYTES = 40;
 
 /** In place of a length. */
@@ -15,7 +15,7 @@ const OTHER = -1;
 /**
  * Whether the packet at `offset`, of which `available` bytes are there, differs from the sound
  * `packet` in nothing but its length, PSH, and fields that are not decoded. Then `packet` is that
- * of `offset`. Never allocates, and never reads past `offset + available`.
+ * of `offset`; else it stays as it is. Never allocates, and never reads past `offset + available`.
  */
 export function isNext(
   view: DataView,
@@ -23,30 +23,27 @@ export function isNext(
   available: number,
   packet: InnerPacket,
 ): boolean {
-  const { protocol, upperOffset } = packet;
+  const { length, sourcePort, destinationPort, flags, protocol } = packet;
   const isTcp = protocol === PROTOCOL_TCP;
   if (packet.fragment !== WHOLE || (!isTcp && protocol !== PROTOCOL_UDP)) return false;
-  if (available < upperOffset + (isTcp ? TCP_HEADER_BYTES : UDP_HEADER_BYTES)) return false;
-  const length =
+  if (available < packet.upperOffset) return false;
+  const next =
     packet.version === 4 ? ipv4Length(view, offset, packet) : ipv6Length(view, offset, packet);
-  if (length === OTHER || length > available) return false;
-  const at = offset + upperOffset;
-  if (view.getUint16(at) !== packet.sourcePort || view.getUint16(at + 2) !== packet.destinationPort)
-    return false;
-  const bytes = length - upperOffset;
-  if (isTcp) {
-    const headerBytes = (view.getUint8(at + 12) >> 4) << 2;
-    const flags = view.getUint8(at + 13);
-    if (headerBytes < TCP_HEADER_BYTES || headerBytes > bytes) return false;
-    if (!isAck(flags) || !isAck(packet.flags)) return false;
-    packet.flags = flags;
-  } else {
-    const datagramBytes = view.getUint16(at + 4);
-    if (datagramBytes < UDP_HEADER_BYTES || datagramBytes > bytes) return false;
-    if (packet.version === 6 && view.getUint16(at + 6) === 0) return false;
-  }
+  if (next === OTHER || next > available) return false;
+  packet.length = next;
+  if (
+    parseUpper(view, offset, packet) === reasons.none &&
+    packet.sourcePort === sourcePort &&
+    packet.destinationPort === destinationPort &&
+    (!isTcp || (isAck(flags) && isAck(packet.flags))) &&
+    findMalformed(view, offset, packet) === reasons.none
+  )
+    return true;
   packet.length = length;
-  return true;
+  packet.sourcePort = sourcePort;
+  packet.destinationPort = destinationPort;
+  packet.flags = flags;
+  return false;
 }
 
 /** Whether a TCP segment neither begins nor ends anything. */

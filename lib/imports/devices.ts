@@ -15,7 +15,7 @@ const BATCH = 200;
 export interface WantedDevice {
   /** Where in the file. */
   readonly place: string;
-  /** Where its fields are, in words of the file; left out where it has the names of the API. */
+  /** Where the file has its fields. Left out: the file names them as the API does. */
   readonly places?: FieldPlaces;
   /** As the API takes them. */
   readonly fields: object;

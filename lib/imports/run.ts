@@ -67,7 +67,7 @@ class TrialEnds extends Error {
   }
 }
 
-/** By field of the API: where a file has it. */
+/** By the API's name of a field: where the file has it. */
 export type FieldPlaces = Readonly<Record<string, string>>;
 
 /** The faults of one record as lines that begin with its place, or with that of the field. */

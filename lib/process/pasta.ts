@@ -26,7 +26,7 @@ export interface PastaLook {
   readonly atMs: number;
 }
 
-/** `hung`: it hung for some looks in a row, and is to be killed. `ended`: another has its place. */
+/** `hung`: it hung for some looks in a row and must be killed. `ended`: another one runs now. */
 export type PastaEnd = 'hung' | 'ended';
 
 /** What is to be watched. */
@@ -70,6 +70,7 @@ export class PastaJudge {
   #last: PastaLook | null = null;
   #hung = 0;
 
+  /** Takes one look; null: pasta runs well, as far as it is known. */
   judge(look: PastaLook): PastaEnd | null {
     const last = this.#last;
     const wasKilled = this.#hung >= LOOKS;

@@ -20,6 +20,7 @@ import {
   fragmentHeader,
   ip,
   tcp,
+  turned,
   udp,
   viewOf,
 } from '../../support/dataplane/packets.ts';
@@ -307,8 +308,9 @@ function following(tables: Tables, ...packets: readonly Uint8Array[]): Verdict {
   return verdict;
 }
 
-function repeats(tables: Tables, verdict: Verdict, bytes: Uint8Array): boolean {
-  return tables.inward.repeats(viewOf(bytes), 0, bytes.length, verdict);
+function repeats(tables: Tables, verdict: Verdict, bytes: Uint8Array, peer = 0): boolean {
+  const { inward, peers } = tables;
+  return inward.repeats(viewOf(bytes), 0, bytes.length, peers[peer]!, verdict);
 }
 
 const openers = [
@@ -324,8 +326,7 @@ for (const [title, opening, continuing] of openers)
     following(tables, opening);
     let repeated = 0;
     for (let bit = 0; bit < 8 * continuing.length; bit++) {
-      const changed = continuing.slice();
-      changed[bit >> 3]! ^= 1 << (bit & 7);
+      const changed = turned(continuing, bit);
       const verdict = following(tables, continuing);
       if (!repeats(tables, verdict, changed)) continue;
       repeated += 1;
@@ -340,6 +341,7 @@ test('a verdict repeats only where a flow goes on through the TUN', (t) => {
   const tables = new Tables();
   const opened = following(tables, udp(internet));
   t.false(repeats(tables, opened, udp(internet)), 'the flow has just been opened');
+  t.false(repeats(tables, following(tables, udp(internet)), udp(internet), 1), 'of another peer');
   t.true(repeats(tables, following(tables, udp(internet)), udp(internet)));
   const toPeer = udp({ ...internet, destination: '10.0.0.3' });
   t.false(repeats(tables, following(tables, toPeer, toPeer), toPeer), 'to a peer');

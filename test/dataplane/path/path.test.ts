@@ -1,4 +1,5 @@
-// The path of a packet: a refusal is counted once, and then nothing of the packet goes anywhere.
+// The path of a packet: a refusal is counted once, and then nothing of the packet goes anywhere. What
+// becomes of a packet does not depend on the packets beside it.
 
 import test from 'ava';
 import { flagsOf, tcp, udp } from '../../support/dataplane/packets.ts';

@@ -13,6 +13,7 @@ import {
   fragmentHeader,
   ip,
   tcp,
+  turned,
   udp,
   viewOf,
 } from '../../support/dataplane/packets.ts';
@@ -61,8 +62,7 @@ for (const [title, bytes] of plain) {
   test(`${title}: each bit of the header`, (t) => {
     let recognized = 0;
     for (let bit = 0; bit < 8 * Math.min(bytes.length, 80); bit++) {
-      const changed = bytes.slice();
-      changed[bit >> 3]! ^= 1 << (bit & 7);
+      const changed = turned(bytes, bit);
       const packet = next(before, changed);
       if (packet === null) continue;
       recognized += 1;
@@ -107,8 +107,7 @@ test('a packet that is not recognized leaves everything as it is', (t) => {
   for (const [title, bytes] of plain) {
     const before = decoded(bytes)!;
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
-      const changed = bytes.slice();
-      changed[bit >> 3]! ^= 1 << (bit & 7);
+      const changed = turned(bytes, bit);
       const packet = Object.assign(new InnerPacket(), before);
       if (!isNext(viewOf(changed), 0, changed.length, packet)) t.deepEqual(packet, before, title);
     }

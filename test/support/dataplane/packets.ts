@@ -26,6 +26,13 @@ export function counting(length: number, first = 0): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => first + i);
 }
 
+/** A copy with one bit turned. */
+export function turned(bytes: Uint8Array, bit: number): Uint8Array {
+  const copy = bytes.slice();
+  copy[bit >> 3]! ^= 1 << (bit & 7);
+  return copy;
+}
+
 // ---- super-packets ---------------------------------------------------------------------------
 
 /** virtio_net_hdr (VIRTIO 1.2, section 5.1.6): flags and kinds of segmentation. */
