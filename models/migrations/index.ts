@@ -4,6 +4,7 @@
 import { DataTypes } from 'sequelize';
 import { checkEncryptionKey, refuseOtherKey } from '../queries/secrets.ts';
 import type { Database } from '../database/database.ts';
+import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
 import { up as schemaOf100 } from './0001-schema-of-1.0.0.ts';
@@ -102,14 +103,15 @@ async function runSteps(database: Database, options: MigrateOptions): Promise<st
           if (options.checksKey !== false) await refuseOtherKey(database);
           await options.beforeUpgrade?.();
         }
-        if (pending.length > 0) await createList(database);
+        if (pending.length > 0) await rerunOnConflict(database, () => createList(database));
         for (const { name, up } of known.filter((step) => pending.includes(step.name))) {
-          await lease.assertHeld();
           database.log?.info({ migration: name }, 'migrating the database');
-          await up(database);
-          await insertIfAbsent(database, 'migrations', {
-            name,
-            executed_at: sqlTime(database.kind, new Date()),
+          // Another node of a Galera cluster may end any statement with a deadlock.
+          await rerunOnConflict(database, async () => {
+            await lease.assertHeld();
+            await up(database);
+            const executedAt = sqlTime(database.kind, new Date());
+            await insertIfAbsent(database, 'migrations', { name, executed_at: executedAt });
           });
           applied.push(name);
         }

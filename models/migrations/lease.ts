@@ -45,6 +45,17 @@ export async function withLease<T>(
   work: (lease: Lease) => Promise<T>,
   times: LeaseTimes = TIMES,
 ): Promise<T> {
+  await rerunOnConflict(database, () => createLease(database));
+  const life = await showLife(database);
+  try {
+    await acquire(database, life.owner, times);
+    return await workAsOwner(database, life.owner, work, times);
+  } finally {
+    await life.end();
+  }
+}
+
+async function createLease(database: Database): Promise<void> {
   await createTable(database, 'leases', {
     columns: {
       name: { type: DataTypes.STRING(32), primaryKey: true, allowNull: false },
@@ -53,13 +64,6 @@ export async function withLease<T>(
     },
   });
   await insertIfAbsent(database, 'leases', { name: NAME, owner: '', expires_ms: 0 });
-  const life = await showLife(database);
-  try {
-    await acquire(database, life.owner, times);
-    return await workAsOwner(database, life.owner, work, times);
-  } finally {
-    await life.end();
-  }
 }
 
 async function workAsOwner<T>(
@@ -157,9 +161,10 @@ interface Holder {
 }
 
 async function read(database: Database): Promise<Holder | undefined> {
-  const [row] = await database.sequelize.query<Holder>(
-    `SELECT owner, expires_ms FROM leases WHERE name = '${NAME}'`,
-    plainSelect(),
+  const sql = `SELECT owner, expires_ms FROM leases WHERE name = '${NAME}'`;
+  // A read too meets a deadlock while another node of a Galera cluster makes the table.
+  const [row] = await rerunOnConflict(database, () =>
+    database.sequelize.query<Holder>(sql, plainSelect()),
   );
   return row;
 }

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
+import { DatabaseError } from 'sequelize';
 import {
   type Database,
   DatabaseTooNewError,
@@ -72,6 +73,28 @@ for (const kind of databaseKinds()) {
       steps = crashed;
     }
     t.true(crashes > 30, `${crashes} crashes`);
+  });
+
+  test(`${kind}: statements that a deadlock ended are run again`, async (t) => {
+    const database = await openAt(t, await makePlace(t, kind));
+    const { sequelize } = database;
+    const query = sequelize.query.bind(sequelize) as (...given: unknown[]) => Promise<unknown>;
+    const seen = new Set<string>();
+    let deadlocks = 0;
+    const queryOrFail = async (sql: string, ...rest: unknown[]): Promise<unknown> => {
+      const isNew = !seen.has(sql) && /^(ALTER|CREATE|INSERT|UPDATE) /.test(sql);
+      if (isNew) seen.add(sql);
+      if (!isNew || seen.size % 3 !== 2) return query(sql, ...rest);
+      deadlocks += 1;
+      throw new DatabaseError(Object.assign(new Error('Deadlock found'), { errno: 1213, sql }));
+    };
+    sequelize.query = queryOrFail as typeof sequelize.query;
+    t.deepEqual(
+      await migrate(database),
+      migrations.map(({ name }) => name),
+    );
+    t.true(deadlocks > 10, `${deadlocks} deadlocks`);
+    await addUser(database);
   });
 
   test(`${kind}: later steps run alone, and only once`, async (t) => {
