@@ -9,6 +9,7 @@
         "bind_primitives.cc",
         "bind_system.cc",
         "checksum.cc",
+        "coalesce.cc",
         "keys.cc",
         "netlink.cc",
         "poll.cc",

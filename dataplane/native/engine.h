@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "aead.h"
+#include "coalesce.h"
 #include "contract.h"
 #include "ring.h"
 
@@ -92,6 +93,7 @@ struct Engine {
   uint64_t rekey_after_messages = REKEY_AFTER_MESSAGES;
   uint64_t reject_after_messages = REJECT_AFTER_MESSAGES;
   int receive_limit = DATAGRAM_SLOTS;
+  Coalescer coalescer;
 
   Batch datagrams;
   Batch packets;

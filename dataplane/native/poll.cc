@@ -39,6 +39,7 @@ int poll_events(Engine& engine, double timeout_ms) {
     timeout.tv_nsec = static_cast<long>((wait_ms - seconds * 1000) * 1e6);
     limit = &timeout;
   }
+  engine.coalescer.end_turn(timeout_ms != 0 && !has_handed(engine));
   // Whoever hands something over wakes this worker only while it says that it sleeps.
   if (timeout_ms != 0) set_sleeping(engine, true);
   if (has_handed(engine)) {

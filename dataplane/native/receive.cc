@@ -127,6 +127,7 @@ int receive_datagrams(Engine& engine) {
     used = receive_from(engine, engine.udp4, 0, limit, count, bytes);
   }
   if (from6) receive_from(engine, engine.udp6, used, engine.receive_limit - used, count, bytes);
+  engine.coalescer.count(count, bytes);
   engine.udp4_readable = true;
   engine.udp6_readable = true;
   if (bytes > LARGE_BATCH_BYTES && engine.receive_limit > RECEIVE_LIMIT_MIN)

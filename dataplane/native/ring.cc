@@ -126,6 +126,7 @@ int take_handed(Engine& engine, int worker) {
   const uint32_t written = written_for(ring);
   int count = 0;
   size_t total = 0;
+  size_t packet_bytes = 0;
   while (ring.taken != written && count < batch.capacity && total < BATCH_BYTES) {
     const RingRecord& record = record_at(ring.memory, ring.taken);
     const uint32_t at = static_cast<uint32_t>(ring.taken % RING_BYTES);
@@ -151,8 +152,10 @@ int take_handed(Engine& engine, int worker) {
     d[ADDRESS] = static_cast<int32_t>(engine.handed_endpoints) + worker * HANDED_PER_TURN + count;
     engine.endpoints[d[ADDRESS]] = record.endpoint;
     total += bytes;
+    packet_bytes += length;
     count++;
   }
+  engine.coalescer.count(count, packet_bytes);
   return count;
 }
 

@@ -98,6 +98,7 @@ int read_tun(Engine& engine) {
     d[MARK] = length > PACKET_BYTES_MAX ? MARK_TRUNCATED : MARK_DROP;
     bytes += length;
   }
+  engine.coalescer.count(count, bytes);
   return count;
 }
 

@@ -1,0 +1,31 @@
+// Lets small packets share a turn, as network cards coalesce interrupts; coalesce.cc.
+
+#ifndef POSTERN_COALESCE_H
+#define POSTERN_COALESCE_H
+
+#include <cstddef>
+
+namespace postern {
+
+// Knows what a thread has read in each turn, and pauses before a wait where that pays.
+class Coalescer {
+ public:
+  // Counts packets that were read in this turn.
+  void count(int packets, size_t bytes);
+  // Ends a turn: pauses where many small packets come. `may_wait` false: something is to be done.
+  void end_turn(bool may_wait);
+
+ private:
+  bool learn_and_ask(bool may_wait);
+
+  int packets_ = 0;
+  size_t bytes_ = 0;
+  bool has_paused_ = false;
+  // How many turns pass without a pause, and how many after the next useless one.
+  int skipped_ = 0;
+  int penalty_ = 1;
+};
+
+}  // namespace postern
+
+#endif
