@@ -17,6 +17,8 @@ constexpr long PAUSE_NS = 100'000;
 constexpr unsigned long TIMER_SLACK_NS = 1'000;
 // A packet of more bytes, on average, costs more than its turn; and TCP is slower after a pause.
 constexpr size_t SMALL_BYTES = 256;
+// Of how many packets the average is: TCP has turns with acknowledgements alone.
+constexpr size_t RECENT_PACKETS = 512;
 // A turn with fewer packets says nothing of the rate.
 constexpr int SEVERAL_PACKETS = 2;
 // So many packets in the turn after a pause are worth it: 46,000 a second.
@@ -36,18 +38,22 @@ void pause() {
 
 void Coalescer::count(int packets, size_t bytes) {
   packets_ += packets;
-  bytes_ += bytes;
+  recent_packets_ += static_cast<size_t>(packets);
+  recent_bytes_ += bytes;
+  while (recent_packets_ > RECENT_PACKETS) {
+    recent_packets_ /= 2;
+    recent_bytes_ /= 2;
+  }
 }
 
 void Coalescer::end_turn(bool may_wait) {
   has_paused_ = learn_and_ask(may_wait);
   packets_ = 0;
-  bytes_ = 0;
   if (has_paused_) pause();
 }
 
 bool Coalescer::learn_and_ask(bool may_wait) {
-  const bool is_small = bytes_ <= static_cast<size_t>(packets_) * SMALL_BYTES;
+  const bool is_small = recent_bytes_ <= recent_packets_ * SMALL_BYTES;
   if (has_paused_) {
     if (is_small && packets_ >= WORTH_PACKETS) {
       penalty_ = 1;

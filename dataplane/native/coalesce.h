@@ -18,8 +18,11 @@ class Coalescer {
  private:
   bool learn_and_ask(bool may_wait);
 
+  // The packets of this turn.
   int packets_ = 0;
-  size_t bytes_ = 0;
+  // Those of the last turns, the older the less they count.
+  size_t recent_packets_ = 0;
+  size_t recent_bytes_ = 0;
   bool has_paused_ = false;
   // How many turns pass without a pause, and how many after the next useless one.
   int skipped_ = 0;

@@ -55,12 +55,27 @@ for (const { name, packets, timeoutMs = 100, pauses } of [
     try {
       const [, ...later] = waits(bench, 41, packets, timeoutMs);
       // On a busy machine a wait without a pause may be long too, but not each of them.
-      if (pauses) t.is(pausesAmong(later), later.length, `${later}`);
-      else t.true(pausesAmong(later) < later.length / 2, `${later}`);
+      if (pauses) t.is(pausesAmong(later), later.length, later.join(', '));
+      else t.true(pausesAmong(later) < later.length / 2, later.join(', '));
     } finally {
       bench.close();
     }
   });
+
+nativeTest('turns of small packets between turns of large ones: no pause', (t, native) => {
+  const bench = new NativeBench(native);
+  try {
+    const took = Array.from({ length: 40 }, () => [
+      ...waits(bench, 1, copies(LARGE, WORTH)),
+      ...waits(bench, 2, copies(SMALL, WORTH)),
+    ]).flat();
+    t.true(pausesAmong(took) < took.length / 4, took.join(', '));
+    const later = waits(bench, 400, copies(SMALL, WORTH)).slice(300);
+    t.is(pausesAmong(later), later.length, 'once the large ones are long ago');
+  } finally {
+    bench.close();
+  }
+});
 
 nativeTest('pauses that bring too little are tried less and less often', (t, native) => {
   const bench = new NativeBench(native);
@@ -71,7 +86,7 @@ nativeTest('pauses that bring too little are tried less and less often', (t, nat
     t.true(pausesAmong(few) >= 5, `${pausesAmong(few)}`);
     // At the latest after 256 turns a pause is tried again, and pays.
     const many = waits(bench, 300, copies(SMALL, WORTH)).slice(258);
-    t.is(pausesAmong(many), many.length, `${many}`);
+    t.is(pausesAmong(many), many.length, many.join(', '));
   } finally {
     bench.close();
   }
