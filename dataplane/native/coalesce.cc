@@ -47,28 +47,29 @@ void Coalescer::count(int packets, size_t bytes) {
 }
 
 void Coalescer::end_turn(bool may_wait) {
-  has_paused_ = learn_and_ask(may_wait);
+  if (has_paused_) learn();
+  has_paused_ = may_wait && pays();
   packets_ = 0;
   if (has_paused_) pause();
 }
 
-bool Coalescer::learn_and_ask(bool may_wait) {
-  const bool is_small = recent_bytes_ <= recent_packets_ * SMALL_BYTES;
-  if (has_paused_) {
-    if (is_small && packets_ >= WORTH_PACKETS) {
-      penalty_ = 1;
-    } else {
-      skipped_ = penalty_;
-      if (penalty_ < SKIPPED_TURNS_MAX) penalty_ *= 2;
-    }
+// Notes what the turn after a pause has brought.
+void Coalescer::learn() {
+  if (is_small() && packets_ >= WORTH_PACKETS) {
+    penalty_ = 1;
+  } else {
+    skipped_ = penalty_;
+    if (penalty_ < SKIPPED_TURNS_MAX) penalty_ *= 2;
   }
-  if (!may_wait || !is_small || packets_ < SEVERAL_PACKETS || packets_ >= MANY_PACKETS)
-    return false;
-  if (skipped_ > 0) {
-    skipped_--;
-    return false;
-  }
-  return true;
 }
+
+bool Coalescer::pays() {
+  if (!is_small() || packets_ < SEVERAL_PACKETS || packets_ >= MANY_PACKETS) return false;
+  if (skipped_ == 0) return true;
+  skipped_--;
+  return false;
+}
+
+bool Coalescer::is_small() const { return recent_bytes_ <= recent_packets_ * SMALL_BYTES; }
 
 }  // namespace postern

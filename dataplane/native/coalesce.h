@@ -16,7 +16,9 @@ class Coalescer {
   void end_turn(bool may_wait);
 
  private:
-  bool learn_and_ask(bool may_wait);
+  void learn();
+  bool pays();
+  bool is_small() const;
 
   // The packets of this turn.
   int packets_ = 0;
