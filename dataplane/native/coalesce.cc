@@ -1,7 +1,7 @@
 // Implements coalesce.h. A turn costs more than a small packet: a thread wakes up, asks each
 // descriptor and sends. Where small packets come fast, a short pause lets several of them share one
-// turn. Whether a pause pays is learnt: one that brings too few packets is not tried again for some
-// turns, each time for twice as many, so that pauses cost a slow tunnel nothing.
+// turn. After a pause that brought too few packets, the next turns have none: one turn, then two,
+// four and so on. So a slow tunnel hardly ever waits.
 
 #include "coalesce.h"
 
@@ -15,15 +15,15 @@ namespace {
 constexpr long PAUSE_NS = 100'000;
 // The kernel adds up to 50 µs to a sleep that nobody asked to be exact.
 constexpr unsigned long TIMER_SLACK_NS = 1'000;
-// A packet of more bytes, on average, costs more than its turn; and TCP is slower after a pause.
+// Larger packets, on average, cost so much themselves that a shared turn saves little.
 constexpr size_t SMALL_BYTES = 256;
-// Of how many packets the average is: TCP has turns with acknowledgements alone.
+// The average is that of about so many packets, because TCP has turns of acknowledgements alone.
 constexpr size_t RECENT_PACKETS = 512;
 // A turn with fewer packets says nothing of the rate.
 constexpr int SEVERAL_PACKETS = 2;
-// So many packets in the turn after a pause are worth it: 46,000 a second.
+// A pause was worth it if the turn after it has so many packets: about 46,000 a second.
 constexpr int WORTH_PACKETS = 6;
-// So many packets share the cost of their turn without a pause.
+// A turn of so many packets is shared well enough without a pause.
 constexpr int MANY_PACKETS = 48;
 constexpr int SKIPPED_TURNS_MAX = 256;
 

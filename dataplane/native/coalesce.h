@@ -12,7 +12,8 @@ class Coalescer {
  public:
   // Counts packets that were read in this turn.
   void count(int packets, size_t bytes);
-  // Ends a turn: pauses where many small packets come. `may_wait` false: something is to be done.
+  // Ends a turn, and pauses where small packets come fast. `may_wait` is false where other work is
+  // due: then there is no pause.
   void end_turn(bool may_wait);
 
  private:
