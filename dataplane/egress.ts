@@ -6,7 +6,9 @@ import type { GatewayOptions } from './descriptors.ts';
 import {
   loadMasquerade,
   type Masquerade,
+  type MasqueradeCounts,
   masqueradeRoutes,
+  readMasqueradeCounts,
   removeMasquerade,
 } from './io/masquerade.ts';
 import { enableForwarding, readFilesMax } from './io/system.ts';
@@ -30,6 +32,11 @@ export class Egress {
   /** Whether what leaves is masqueraded. */
   get isMasqueraded(): boolean {
     return this.#isMasqueraded;
+  }
+
+  /** What the kernel refused to masquerade; null where that is not known. */
+  get masqueradeCounts(): MasqueradeCounts | null {
+    return this.#isMasqueraded ? readMasqueradeCounts(this.#options.interfaceName) : null;
   }
 
   /** How many TCP connections the relay had no room for. */

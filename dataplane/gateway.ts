@@ -167,7 +167,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       listenPort: () => this.#listenPort,
       losses: () => (this.#isClosing ? 0 : socketLosses(this.#system)),
       unrelayed: () => this.#egress.unrelayed,
-      masqueraded: () => (this.#egress.isMasqueraded ? options.interfaceName : null),
+      masquerade: () => this.#egress.masqueradeCounts,
     });
   }
 

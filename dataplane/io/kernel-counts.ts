@@ -3,7 +3,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { reasonNames, reasons } from '../reasons.ts';
-import { readMasqueradeCounts } from './masquerade.ts';
+import type { MasqueradeCounts } from './masquerade.ts';
 import { readSysctl } from './system.ts';
 
 const LOOK_MS = 5_000;
@@ -21,8 +21,8 @@ export interface KernelCountsOptions {
   readonly losses: () => number | null;
   /** How many TCP connections the relay had no room for. */
   readonly unrelayed: () => number;
-  /** The TUN whose nft table is loaded; null where none is. */
-  readonly masqueraded: () => string | null;
+  /** What the nft table has counted; null where none is loaded, or it cannot be read. */
+  readonly masquerade: () => MasqueradeCounts | null;
 }
 
 /** The counts, as they were read last. */
@@ -61,16 +61,14 @@ export class KernelCounts {
   }
 
   async #look(): Promise<void> {
-    const tun = this.#options.masqueraded();
-    const [lost, counts] = await Promise.all([
-      this.#options.losses() ?? readSocketLosses(this.#options.listenPort()),
-      tun === null ? null : readMasqueradeCounts(tun),
-    ]);
+    const { losses, listenPort, unrelayed, masquerade } = this.#options;
+    const lost = losses() ?? (await readSocketLosses(listenPort()));
+    const counts = masquerade();
     const totals = [
       [reasons.udp_socket_full, lost],
       [reasons.kernel_untranslatable, counts?.untranslatable ?? 0],
       [reasons.kernel_too_many_flows, counts?.tooManyFlows ?? 0],
-      [reasons.relay_full, this.#options.unrelayed()],
+      [reasons.relay_full, unrelayed()],
     ] as const;
     this.#drops = Object.fromEntries(
       totals

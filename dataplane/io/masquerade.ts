@@ -4,8 +4,13 @@
 // decisions/2026-11-23-kernel-table.md.
 
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
+import { loadAddon } from '../native/index.ts';
 import { formatNetwork, type NetworkRange } from '../wire/network.ts';
 import { fixOfNft, nft, runNft, tableName } from './nft.ts';
+
+/** Names of counters. */
+const UNTRANSLATABLE = 'untranslatable';
+const TOO_MANY_FLOWS = 'too_many_flows';
 
 /** Which networks are masqueraded, and on which interface. */
 export interface Masquerade {
@@ -59,26 +64,16 @@ export function removeMasquerade(interfaceName: string): Promise<string | null> 
 }
 
 /** Reads the counters of the table; null where they cannot be read. */
-export async function readMasqueradeCounts(
-  interfaceName: string,
-): Promise<MasqueradeCounts | null> {
-  const answer = await runNft([
-    '-j',
-    'list',
-    'counters',
-    'table',
-    'inet',
-    tableName(interfaceName),
-  ]);
-  if ('fault' in answer) return null;
-  const { nftables } = JSON.parse(answer.output) as {
-    nftables: readonly { counter?: { name: string; packets: number } }[];
-  };
-  const packets = new Map(nftables.map(({ counter }) => [counter?.name, counter?.packets ?? 0]));
-  return {
-    untranslatable: packets.get('untranslatable') ?? 0,
-    tooManyFlows: packets.get('too_many_flows') ?? 0,
-  };
+export function readMasqueradeCounts(interfaceName: string): MasqueradeCounts | null {
+  const { addon } = loadAddon();
+  if (addon === null) return null;
+  const table = Buffer.from(tableName(interfaceName));
+  const packets = (name: string): number => addon.readCounter(table, Buffer.from(name));
+  try {
+    return { untranslatable: packets(UNTRANSLATABLE), tooManyFlows: packets(TOO_MANY_FLOWS) };
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -128,13 +123,13 @@ function scriptOf(masquerade: Masquerade, limits: Limits): string {
   );
   const kept = from.map(
     (source) =>
-      `    iifname "${interfaceName}" ${out} ${source} ct state { invalid, untracked } counter name "untranslatable" drop`,
+      `    iifname "${interfaceName}" ${out} ${source} ct state { invalid, untracked } counter name "${UNTRANSLATABLE}" drop`,
   );
   return `add table inet ${table}
 delete table inet ${table}
 table inet ${table} {
-  counter untranslatable { }
-  counter too_many_flows { }
+  counter ${UNTRANSLATABLE} { }
+  counter ${TOO_MANY_FLOWS} { }
 ${sets.join('\n')}
 ${limits === 'with limits' ? limitsOf(interfaceName) : ''}
   chain forward {
@@ -173,7 +168,7 @@ function limitsOf(interfaceName: string): string {
     protocol tcp; l3proto ${family}; policy = { ${policy} };
   }`,
   );
-  const tooMany = `ct count over ${MAX_FLOWS_PER_PEER} } counter name "too_many_flows" drop`;
+  const tooMany = `ct count over ${MAX_FLOWS_PER_PEER} } counter name "${TOO_MANY_FLOWS}" drop`;
   const rules = families.map(
     ([number, family]) =>
       `    add @flows${number} { ${family} saddr ${tooMany}

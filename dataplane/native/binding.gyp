@@ -11,6 +11,7 @@
         "checksum.cc",
         "coalesce.cc",
         "keys.cc",
+        "netfilter.cc",
         "netlink.cc",
         "poll.cc",
         "primitives.cc",

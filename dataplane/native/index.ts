@@ -77,6 +77,11 @@ export interface Addon extends Primitives {
   /** How many datagrams a socket has lost since it was opened, because it had no room. */
   socketLosses(fd: number): number;
   /**
+   * How many packets a named counter in a table of nftables (family inet) has counted; ENOENT where
+   * there is no such counter.
+   */
+  readCounter(table: Uint8Array, name: Uint8Array): number;
+  /**
    * Where a TCP connection was bound for before the kernel redirected it to this socket
    * (SO_ORIGINAL_DST); null where it was not redirected.
    */

@@ -27,6 +27,11 @@ int add_address(const char* name, const uint8_t* address, size_t length, uint8_t
 int change_route(const char* name, const uint8_t* network, size_t length, uint8_t prefix_bits,
                  bool is_added);
 
+// netfilter.cc: the packets that a named counter in a table of nftables, of the family inet, has
+// counted.
+int64_t read_counter(const uint8_t* table, size_t table_length, const uint8_t* name,
+                     size_t name_length);
+
 // udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family.
 // With `is_shared` others of this process may be bound to it too.
 int open_udp(bool is_ipv6, uint16_t port, bool is_shared);

@@ -37,7 +37,7 @@ test('a loss of a socket is seen at the next look, and kept until the one after'
     listenPort: () => port,
     losses: () => null,
     unrelayed: () => 0,
-    masqueraded: () => null,
+    masquerade: () => null,
   });
   await counts.look();
   t.deepEqual(counts.drops, {});
@@ -66,7 +66,7 @@ test('what the sockets say of their losses counts where they are known', async (
     listenPort: () => 0,
     losses: () => lost,
     unrelayed: () => 0,
-    masqueraded: () => null,
+    masquerade: () => null,
   });
   await counts.look();
   t.deepEqual(counts.drops, { udp_socket_full: 3 });

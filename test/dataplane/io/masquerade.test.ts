@@ -33,7 +33,7 @@ test('masquerading that cannot be had says what that means and how to fix it', a
 test('a table that cannot be removed or read is a fault, not an exception', async (t) => {
   const script = `[
     await module.removeMasquerade('wg-postern.test'),
-    await module.readMasqueradeCounts('wg-postern.test'),
+    module.readMasqueradeCounts('wg-postern.test'),
   ]`;
   const found = (await withoutRights(t, 'masquerade', script)) as unknown[] | null;
   if (found !== null) {
@@ -65,7 +65,7 @@ test('a table is loaded, read and removed, and a second one takes its place', as
       await module.tryMasquerade(${masquerade}),
       await module.loadMasquerade(${masquerade}),
       await module.loadMasquerade(${masquerade}),
-      await module.readMasqueradeCounts('wg-postern.test'),
+      module.readMasqueradeCounts('wg-postern.test'),
       await module.masqueradeRoutes(${masquerade}, [
         { network: new Uint8Array([192, 168, 7, 0]), prefixBits: 24 },
         { network: new Uint8Array([192, 168, 9, 9]), prefixBits: 32 },
@@ -98,4 +98,31 @@ test('a table is loaded, read and removed, and a second one takes its place', as
   // Other versions of nft write times with their units.
   t.regex(String(table), /established : (7440|2h4m).*time_wait : 10/);
   t.deepEqual([removed, tables], [null, '']);
+});
+
+test('each counter is read as the kernel has it, beyond 32 bits too', async (t) => {
+  const table = `table inet postern_wg0 {
+    counter other { packets 5 bytes 1 }
+    counter untranslatable { packets 7 bytes 3 }
+    counter too_many_flows { packets 4294967297 bytes 2 }
+  }
+  table inet postern_wg1 {
+    counter untranslatable { packets 9 bytes 3 }
+  }
+  `;
+  const found = await withRights(
+    t,
+    `[
+      await runNft(['-f', '-'], ${JSON.stringify(table)}),
+      module.readMasqueradeCounts('wg0'),
+      module.readMasqueradeCounts('wg1'),
+      module.readMasqueradeCounts('wg2'),
+    ]`,
+  );
+  if (found === null) {
+    t.pass();
+    return;
+  }
+  const counts = { untranslatable: 7, tooManyFlows: 4_294_967_297 };
+  t.deepEqual(found, [{ output: '' }, counts, null, null]);
 });
