@@ -1,7 +1,5 @@
 // Offers the primitives of Noise to JavaScript. index.ts describes each function.
 
-#include <openssl/crypto.h>
-
 #include "call.h"
 #include "primitives.h"
 
@@ -99,14 +97,9 @@ napi_value on_xseal(napi_env env, napi_callback_info info) {
   const Bytes ad = bytes_of(call, 4);
   if (!call.failed && out.length != plaintext.length + 16)
     call.refuse("out must hold text and tag");
-  if (call.failed) return nullptr;
-  uint8_t subkey[32];
-  uint8_t subnonce[12];
-  xchacha_subkey(subkey, subnonce, key.data, nonce.data);
-  const bool sealed = aead_seal(out.data, subkey, subnonce, plaintext.data, plaintext.length,
-                                ad.data, ad.length);
-  OPENSSL_cleanse(subkey, sizeof subkey);
-  if (!sealed) napi_throw_error(env, nullptr, "OpenSSL refused to seal");
+  if (!call.failed && !xaead_seal(out.data, key.data, nonce.data, plaintext.data,
+                                  plaintext.length, ad.data, ad.length))
+    napi_throw_error(env, nullptr, "OpenSSL refused to seal");
   return nullptr;
 }
 
@@ -119,13 +112,8 @@ napi_value on_xopen(napi_env env, napi_callback_info info) {
   const Bytes ad = bytes_of(call, 4);
   if (!call.failed && out.length + 16 != sealed.length) call.refuse("out must hold the text");
   if (call.failed) return nullptr;
-  uint8_t subkey[32];
-  uint8_t subnonce[12];
-  xchacha_subkey(subkey, subnonce, key.data, nonce.data);
-  const bool opened = aead_open(out.data, subkey, subnonce, sealed.data, sealed.length, ad.data,
-                                ad.length);
-  OPENSSL_cleanse(subkey, sizeof subkey);
-  return make_boolean(env, opened);
+  return make_boolean(env, xaead_open(out.data, key.data, nonce.data, sealed.data, sealed.length,
+                                      ad.data, ad.length));
 }
 
 }  // namespace

@@ -229,9 +229,82 @@ void quarter_round(uint32_t s[16], int a, int b, int c, int d) {
   s[b] = rotate_left(s[b] ^ s[c], 7);
 }
 
+// HChaCha20 (draft-irtf-cfrg-xchacha-03, section 2.2): with this key and the nonce below,
+// ChaCha20-Poly1305 is XChaCha20-Poly1305. It reads the first 16 bytes of the nonce.
+void xchacha_subkey(uint8_t subkey[32], const uint8_t key[32], const uint8_t nonce[24]) {
+  uint32_t s[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+  for (int i = 0; i < 8; i++) s[4 + i] = load32_le(key + 4 * i);
+  for (int i = 0; i < 4; i++) s[12 + i] = load32_le(nonce + 4 * i);
+  for (int round = 0; round < 10; round++) {
+    quarter_round(s, 0, 4, 8, 12);
+    quarter_round(s, 1, 5, 9, 13);
+    quarter_round(s, 2, 6, 10, 14);
+    quarter_round(s, 3, 7, 11, 15);
+    quarter_round(s, 0, 5, 10, 15);
+    quarter_round(s, 1, 6, 11, 12);
+    quarter_round(s, 2, 7, 8, 13);
+    quarter_round(s, 3, 4, 9, 14);
+  }
+  for (int i = 0; i < 4; i++) store32_le(subkey + 4 * i, s[i]);
+  for (int i = 0; i < 4; i++) store32_le(subkey + 16 + 4 * i, s[12 + i]);
+  OPENSSL_cleanse(s, sizeof s);
+}
+
+// Of the rest of the nonce, the nonce for the subkey.
+void write_subnonce(uint8_t subnonce[12], const uint8_t nonce[24]) {
+  memset(subnonce, 0, 4);
+  memcpy(subnonce + 4, nonce + 16, 8);
+}
+
 struct Context {
   EVP_CIPHER_CTX* value = EVP_CIPHER_CTX_new();
   ~Context() { EVP_CIPHER_CTX_free(value); }
+};
+
+// Seals with a context that has a key and a nonce.
+bool seal_with(EVP_CIPHER_CTX* context, uint8_t* out, const uint8_t* in, size_t length,
+               const uint8_t* ad, size_t ad_bytes) {
+  int written = 0;
+  return (ad_bytes == 0 || EVP_EncryptUpdate(context, nullptr, &written, ad,
+                                             static_cast<int>(ad_bytes)) == 1) &&
+         (length == 0 ||
+          EVP_EncryptUpdate(context, out, &written, in, static_cast<int>(length)) == 1) &&
+         EVP_EncryptFinal_ex(context, out + length, &written) == 1 &&
+         EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, out + length) == 1;
+}
+
+// A context with the subkey of a key and of the first 16 bytes of a nonce. In a flood all cookie
+// replies have these in common, and setting a subkey costs three times as much as sealing a cookie.
+class XSealer {
+ public:
+  // The context with this key and nonce; null where OpenSSL refuses.
+  EVP_CIPHER_CTX* with(const uint8_t key[32], const uint8_t nonce[24]) {
+    const bool is_kept = is_set_ && memcmp(key, key_, sizeof key_) == 0 &&
+                         memcmp(nonce, prefix_, sizeof prefix_) == 0;
+    if (!is_kept && !set(key, nonce)) return nullptr;
+    uint8_t subnonce[12];
+    write_subnonce(subnonce, nonce);
+    const bool has_nonce =
+        EVP_EncryptInit_ex2(context_.value, nullptr, nullptr, subnonce, nullptr) == 1;
+    return has_nonce ? context_.value : nullptr;
+  }
+
+ private:
+  bool set(const uint8_t key[32], const uint8_t nonce[24]) {
+    uint8_t subkey[32];
+    xchacha_subkey(subkey, key, nonce);
+    is_set_ = context_.value != nullptr && EVP_EncryptInit_ex2(context_.value, chacha20_poly1305(),
+                                                               subkey, nullptr, nullptr) == 1;
+    OPENSSL_cleanse(subkey, sizeof subkey);
+    memcpy(key_, key, sizeof key_);
+    memcpy(prefix_, nonce, sizeof prefix_);
+    return is_set_;
+  }
+
+  Context context_;
+  bool is_set_ = false;
+  uint8_t key_[32];
+  uint8_t prefix_[16];
 };
 
 }  // namespace
@@ -292,16 +365,10 @@ void hkdf(const uint8_t ck[32], const uint8_t* input, size_t input_bytes, uint8_
 bool aead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], const uint8_t* in,
                size_t length, const uint8_t* ad, size_t ad_bytes) {
   const Quiet quiet;
-  Context context;
-  int written = 0;
+  const Context context;
   return context.value != nullptr &&
          EVP_EncryptInit_ex2(context.value, chacha20_poly1305(), key, nonce, nullptr) == 1 &&
-         (ad_bytes == 0 || EVP_EncryptUpdate(context.value, nullptr, &written, ad,
-                                             static_cast<int>(ad_bytes)) == 1) &&
-         (length == 0 || EVP_EncryptUpdate(context.value, out, &written, in,
-                                           static_cast<int>(length)) == 1) &&
-         EVP_EncryptFinal_ex(context.value, out + length, &written) == 1 &&
-         EVP_CIPHER_CTX_ctrl(context.value, EVP_CTRL_AEAD_GET_TAG, 16, out + length) == 1;
+         seal_with(context.value, out, in, length, ad, ad_bytes);
 }
 
 bool aead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], const uint8_t* sealed,
@@ -324,26 +391,23 @@ bool aead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], con
          EVP_DecryptFinal_ex(context.value, rest, &written) == 1;
 }
 
-void xchacha_subkey(uint8_t subkey[32], uint8_t subnonce[12], const uint8_t key[32],
-                    const uint8_t nonce[24]) {
-  uint32_t s[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-  for (int i = 0; i < 8; i++) s[4 + i] = load32_le(key + 4 * i);
-  for (int i = 0; i < 4; i++) s[12 + i] = load32_le(nonce + 4 * i);
-  for (int round = 0; round < 10; round++) {
-    quarter_round(s, 0, 4, 8, 12);
-    quarter_round(s, 1, 5, 9, 13);
-    quarter_round(s, 2, 6, 10, 14);
-    quarter_round(s, 3, 7, 11, 15);
-    quarter_round(s, 0, 5, 10, 15);
-    quarter_round(s, 1, 6, 11, 12);
-    quarter_round(s, 2, 7, 8, 13);
-    quarter_round(s, 3, 4, 9, 14);
-  }
-  for (int i = 0; i < 4; i++) store32_le(subkey + 4 * i, s[i]);
-  for (int i = 0; i < 4; i++) store32_le(subkey + 16 + 4 * i, s[12 + i]);
-  memset(subnonce, 0, 4);
-  memcpy(subnonce + 4, nonce + 16, 8);
-  OPENSSL_cleanse(s, sizeof s);
+bool xaead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[24], const uint8_t* in,
+                size_t length, const uint8_t* ad, size_t ad_bytes) {
+  static thread_local XSealer sealer;
+  const Quiet quiet;
+  EVP_CIPHER_CTX* context = sealer.with(key, nonce);
+  return context != nullptr && seal_with(context, out, in, length, ad, ad_bytes);
+}
+
+bool xaead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[24],
+                const uint8_t* sealed, size_t sealed_bytes, const uint8_t* ad, size_t ad_bytes) {
+  uint8_t subkey[32];
+  uint8_t subnonce[12];
+  xchacha_subkey(subkey, key, nonce);
+  write_subnonce(subnonce, nonce);
+  const bool opened = aead_open(out, subkey, subnonce, sealed, sealed_bytes, ad, ad_bytes);
+  OPENSSL_cleanse(subkey, sizeof subkey);
+  return opened;
 }
 
 }  // namespace postern

@@ -28,10 +28,12 @@ bool aead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], con
 bool aead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], const uint8_t* sealed,
                size_t sealed_bytes, const uint8_t* ad, size_t ad_bytes);
 
-// The key and the nonce for ChaCha20-Poly1305 by which XChaCha20-Poly1305 is defined
-// (draft-irtf-cfrg-xchacha-03, section 2.3).
-void xchacha_subkey(uint8_t subkey[32], uint8_t subnonce[12], const uint8_t key[32],
-                    const uint8_t nonce[24]);
+// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03, section 2.3) with a 24-byte nonce. Each thread
+// keeps the last key that it sealed with: it is the one of cookies, which everybody can compute.
+bool xaead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[24], const uint8_t* in,
+                size_t length, const uint8_t* ad, size_t ad_bytes);
+bool xaead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[24],
+                const uint8_t* sealed, size_t sealed_bytes, const uint8_t* ad, size_t ad_bytes);
 
 }  // namespace postern
 

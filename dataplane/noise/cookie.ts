@@ -8,6 +8,7 @@ import {
   COOKIE_REFRESH_TIME_MS,
   KEY_BYTES,
   MAC_BYTES,
+  TAG_BYTES,
 } from '../constants.ts';
 import { sameBytes } from '../wire/bytes.ts';
 import { COOKIE_REPLY, cookieReply, initiation } from '../wire/messages.ts';
@@ -20,6 +21,8 @@ const LABEL_COOKIE = encoder.encode('cookie--');
 const SECRET_BYTES = 32;
 /** Bytes of the sender index of a message, which is at the same place in each type. */
 const INDEX_BYTES = 4;
+/** Where the nonce of a cookie reply counts: its last 32 bits. */
+const NONCE_COUNTER = COOKIE_NONCE_BYTES - 4;
 const NO_SOURCE = new Uint8Array(0);
 
 /** Hash(label || public key): the key of mac1 or of the encryption of cookies. */
@@ -44,11 +47,14 @@ export class CookieChecker {
    */
   #cookieSource = NO_SOURCE;
   /**
-   * The nonce of replies. It is random at first for each secret and then counts. It must be unique
-   * under one key, so a flood need not cost randomness for each datagram.
+   * The nonce of replies. It is random at first for each secret, and then its last bytes count. It
+   * must be unique under one key, so a flood need not cost randomness for each datagram; the first
+   * 16 bytes stay, so the addon need not derive a subkey for each datagram.
    */
   readonly #nonce = new Uint8Array(COOKIE_NONCE_BYTES);
   readonly #nonceView = new DataView(this.#nonce.buffer);
+  readonly #mac1 = new Uint8Array(MAC_BYTES);
+  readonly #sealedCookie = new Uint8Array(MAC_BYTES + TAG_BYTES);
 
   constructor(primitives: Primitives, publicKey: Uint8Array, random: Random) {
     this.#primitives = primitives;
@@ -87,21 +93,23 @@ export class CookieChecker {
   ): void {
     if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) this.#renew(now);
     this.#makeCookie(source);
-    this.#nonceView.setUint32(0, (this.#nonceView.getUint32(0) + 1) >>> 0);
-    // In a flood there are many replies, so nothing more is allocated than necessary.
-    out.fill(0, 0, cookieReply.receiver);
+    this.#nonceView.setUint32(NONCE_COUNTER, this.#nonceView.getUint32(NONCE_COUNTER) + 1);
+    // In a flood there are many replies, so this allocates nothing.
+    for (let i = 0; i < MAC_BYTES; i++) this.#mac1[i] = message[mac1At + i]!;
+    this.#primitives.xseal(
+      this.#sealedCookie,
+      this.#cookieKey,
+      this.#nonce,
+      this.#cookie,
+      this.#mac1,
+    );
+    for (let i = 1; i < cookieReply.receiver; i++) out[i] = 0;
     out[0] = COOKIE_REPLY;
     // The receiver of the reply is the sender of the message.
     for (let i = 0; i < INDEX_BYTES; i++)
       out[cookieReply.receiver + i] = message[initiation.sender + i]!;
     out.set(this.#nonce, cookieReply.nonce);
-    this.#primitives.xseal(
-      out.subarray(cookieReply.cookie, cookieReply.bytes),
-      this.#cookieKey,
-      this.#nonce,
-      this.#cookie,
-      message.subarray(mac1At, mac1At + MAC_BYTES),
-    );
+    out.set(this.#sealedCookie, cookieReply.cookie);
   }
 
   #renew(now: number): void {

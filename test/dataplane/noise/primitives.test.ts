@@ -278,6 +278,19 @@ for (const [name, primitives] of implementations) {
     );
   });
 
+  test(`${name}: XChaCha20-Poly1305 keeps no subkey beyond a change of key or nonce`, (t) => {
+    const [key, nonce, text] = [sequence(32, 1), sequence(24, 2), sequence(16, 3)];
+    for (const part of [nonce, key]) {
+      for (let i = 0; i < part.length; i++) {
+        part[i]! ^= 1;
+        const [sealed, expected] = [new Uint8Array(32), new Uint8Array(32)];
+        primitives.xseal(sealed, key, nonce, text, text);
+        portablePrimitives.xseal(expected, key, nonce, text, text);
+        t.deepEqual(sealed, expected);
+      }
+    }
+  });
+
   test(`${name} and portable agree on Diffie-Hellmans of any bytes`, (t) => {
     const random = chance(11);
     for (let i = 0; i < 50; i++) {
