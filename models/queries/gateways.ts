@@ -26,7 +26,16 @@ export interface GatewayStart {
   readonly publicKey?: string;
 }
 
-/** Enters a gateway that starts, or its new start; returns the row, with an earlier clock floor. */
+/**
+ * How much later the clock floor of a start is than that of the start before, or than the clock. No
+ * timestamp of an initiation comes to it before the first beat, which sets another one.
+ */
+const START_FLOOR_MS = 10_000;
+
+/**
+ * Enters a gateway that starts, or its new start. Returns the row with the clock floor of this
+ * start. A later one is written already: this start may end before its first beat.
+ */
 export async function registerGateway(database: Database, gateway: GatewayStart): Promise<Gateway> {
   const { Gateway: gateways } = database.models;
   const { id, name, startedAt, settings = null, publicKey = null } = gateway;
@@ -38,9 +47,13 @@ export async function registerGateway(database: Database, gateway: GatewayStart)
     public_key: publicKey,
   };
   return rerunOnConflict(database, async () => {
-    const values = { id, ...start, applied_revision: 0 };
+    const before = (await gateways.findByPk(id))?.clock_floor ?? null;
+    const greatestMs = Math.max(before?.getTime() ?? 0, startedAt.getTime());
+    const clockFloor = new Date(greatestMs + START_FLOOR_MS);
+    const values = { id, ...start, applied_revision: 0, clock_floor: clockFloor };
     await gateways.upsert(values, { fields: Object.keys(values) as (keyof typeof values)[] });
-    return gateways.findByPk(id, { rejectOnEmpty: true });
+    const row = await gateways.findByPk(id, { rejectOnEmpty: true });
+    return row.set('clock_floor', before);
   });
 }
 

@@ -46,6 +46,19 @@ for (const kind of databaseKinds()) {
     t.deepEqual(again.clock_floor, clockFloor);
   });
 
+  test(`${kind}: a start has a later clock floor than one that ended before a beat`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const floors: number[] = [];
+    // The clock is set back by an hour at the third start.
+    for (const at of [0, 100, -3_600_000, -3_599_900]) {
+      const start = { id: 'g', name: 'g', startedAt: new Date(startedAt.getTime() + at) };
+      const { clock_floor } = await registerGateway(database, start);
+      floors.push(clock_floor?.getTime() ?? 0);
+    }
+    const first = startedAt.getTime() + 10_000;
+    t.deepEqual(floors, [0, first, first + 10_000, first + 20_000]);
+  });
+
   test(`${kind}: gateways that live tell what they run with, the newest first`, async (t) => {
     const database = await openDatabase(t, kind);
     t.deepEqual(await readGateways(database, startedAt), []);
