@@ -36,12 +36,22 @@ export class Egress {
 
   /** What the kernel refused to masquerade; null where that is not known. */
   get masqueradeCounts(): MasqueradeCounts | null {
+    const counts = this.#counts();
+    return counts === 'gone' ? null : counts;
+  }
+
+  #counts(): MasqueradeCounts | 'gone' | null {
     return this.#isMasqueraded ? readMasqueradeCounts(this.#options.interfaceName) : null;
   }
 
   /** How many TCP connections the relay had no room for. */
   get unrelayed(): number {
     return this.#relay?.refused ?? 0;
+  }
+
+  /** Whether somebody has removed the table: `nft flush ruleset` does it. */
+  get hasVanished(): boolean {
+    return this.#counts() === 'gone';
   }
 
   async open(): Promise<void> {
@@ -51,11 +61,25 @@ export class Egress {
       for (const fault of faults) log('warn', fault);
     }
     await this.#relay?.open();
-    const masquerade = this.#masquerade();
-    if (masquerade.networks.length === 0) return;
-    const loaded = await loadMasquerade(masquerade);
-    this.#isMasqueraded = loaded.isMasqueraded;
-    if (loaded.fault !== null) log('warn', loaded.fault);
+    if (this.#masquerade().networks.length > 0) await this.#load();
+  }
+
+  /** Loads the table again if it has vanished; resolves to whether it did. */
+  async restore(): Promise<boolean> {
+    if (!this.hasVanished) return false;
+    const { log, interfaceName } = this.#options;
+    log(
+      'warn',
+      `the nft table of ${interfaceName} has vanished and is loaded again; nft flush ruleset removes it too`,
+    );
+    await this.#load();
+    return this.#isMasqueraded;
+  }
+
+  async #load(): Promise<void> {
+    const { isMasqueraded, fault } = await loadMasquerade(this.#masquerade());
+    this.#isMasqueraded = isMasqueraded;
+    if (fault !== null) this.#options.log('warn', fault);
   }
 
   /** Masquerades what comes from networks behind devices; resolves to a fault or null. */

@@ -237,6 +237,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     await this.#uapi?.close();
     await Promise.all(this.#links.map((link) => link.close(closed())));
     closeDescriptors(this.#system);
+    await this.#routed;
     // After the last packet: one that came later would leave with the address of its device.
     await this.#egress.close();
     await this.#kernelCounts.stop();

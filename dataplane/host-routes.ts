@@ -11,7 +11,7 @@ import { formatNetwork, type NetworkRange } from './wire/network.ts';
 export interface HostRoutesOptions {
   readonly interfaceName: string;
   readonly addon: Pick<Addon, 'changeRoute'>;
-  readonly egress: Pick<Egress, 'masqueradeRoutes'>;
+  readonly egress: Pick<Egress, 'masqueradeRoutes' | 'hasVanished' | 'restore'>;
   readonly log: (level: 'info' | 'warn', text: string) => void;
 }
 
@@ -28,9 +28,12 @@ export class HostRoutes {
     this.#options = options;
   }
 
-  /** Whether the kernel refused a route: the host may change, so that it is to be tried again. */
+  /**
+   * Whether the kernel refused a route, because the host may change, or the nft table has vanished:
+   * then `retry`.
+   */
   get isIncomplete(): boolean {
-    return this.#refused.size > 0;
+    return this.#refused.size > 0 || this.#options.egress.hasVanished;
   }
 
   /** Makes these the networks; a network that the kernel refused is tried again. */
@@ -47,9 +50,10 @@ export class HostRoutes {
     await this.#masquerade();
   }
 
-  /** Tries the routes again that the kernel refused. */
+  /** Tries the routes again that the kernel refused, and loads a table again that has vanished. */
   async retry(): Promise<void> {
-    if (this.#add()) await this.#masquerade();
+    const isRestored = await this.#options.egress.restore();
+    if (this.#add() || isRestored) await this.#masquerade();
   }
 
   /** Adds what is wanted and not there; returns whether the kernel took some of it. */

@@ -63,16 +63,16 @@ export function removeMasquerade(interfaceName: string): Promise<string | null> 
   return nft(`add table inet ${table}\ndelete table inet ${table}\n`);
 }
 
-/** Reads the counters of the table; null where they cannot be read. */
-export function readMasqueradeCounts(interfaceName: string): MasqueradeCounts | null {
+/** Reads the counters of the table; null where they cannot be read, 'gone': there is no table. */
+export function readMasqueradeCounts(interfaceName: string): MasqueradeCounts | 'gone' | null {
   const { addon } = loadAddon();
   if (addon === null) return null;
   const table = Buffer.from(tableName(interfaceName));
   const packets = (name: string): number => addon.readCounter(table, Buffer.from(name));
   try {
     return { untranslatable: packets(UNTRANSLATABLE), tooManyFlows: packets(TOO_MANY_FLOWS) };
-  } catch {
-    return null;
+  } catch (error) {
+    return (error as { code?: string }).code === 'ENOENT' ? 'gone' : null;
   }
 }
 

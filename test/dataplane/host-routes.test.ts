@@ -16,7 +16,7 @@ function range(...bytes: number[]): NetworkRange {
 }
 
 /** Routes of a kernel that refuses with a code, by the second byte of a network. */
-function open(refused: Readonly<Record<number, string>> = {}) {
+function open(refused: Readonly<Record<number, string>> = {}, egress = { hasVanished: false }) {
   const done: string[] = [];
   const said: string[] = [];
   const masqueraded: string[][] = [];
@@ -33,6 +33,14 @@ function open(refused: Readonly<Record<number, string>> = {}) {
       masqueradeRoutes: async (ranges) => {
         masqueraded.push(ranges.map(({ network }) => network.join('.')));
         return null;
+      },
+      get hasVanished() {
+        return egress.hasVanished;
+      },
+      async restore() {
+        const { hasVanished } = egress;
+        egress.hasVanished = false;
+        return hasVanished;
       },
     },
     log: (_level, text) => said.push(text),
@@ -92,6 +100,23 @@ test('a refused route is tried again until the kernel takes it, and each fault i
   await routes.renew();
   await routes.set([B]);
   t.false(routes.isIncomplete, 'nobody wants it any more');
+});
+
+test('after the nft table has vanished, its networks are masqueraded again', async (t) => {
+  const egress = { hasVanished: false };
+  const { routes, masqueraded } = open({}, egress);
+  await routes.set([A, B]);
+  t.false(routes.isIncomplete);
+  await routes.retry();
+  t.is(masqueraded.length, 1, 'the table is there');
+  egress.hasVanished = true;
+  t.true(routes.isIncomplete);
+  await routes.retry();
+  t.false(routes.isIncomplete);
+  t.deepEqual(masqueraded, [
+    ['10.1.0.0', '10.2.0.0'],
+    ['10.1.0.0', '10.2.0.0'],
+  ]);
 });
 
 test('a route that has vanished is no fault; after a new interface all are made again', async (t) => {

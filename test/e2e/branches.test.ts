@@ -104,6 +104,11 @@ test('offices behind devices and a laptop that roams reach each other', async (t
   const toLan = await transfer(office77, lan, LAN6, BYTES);
   t.deepEqual(toLan.received, { bytes: BYTES, sha256: toLan.sent['sha256'] });
 
+  // As a reload of Debian's nftables.service does.
+  await gateway.run('nft', 'flush', 'ruleset');
+  for (const host of [office77, roamer])
+    await until('the LAN is reached again', () => canPing(host, LAN4, 1));
+
   await roamer.ip('address', 'del', '192.0.4.2/24', 'dev', 'c0');
   await roamer.ip('address', 'add', '192.0.4.3/24', 'dev', 'c0');
   await until('the laptop has roamed', () => canPing(roamer, '10.77.0.2', 1));
