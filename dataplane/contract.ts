@@ -55,7 +55,16 @@ export interface PeerConfig {
    * Where it was heard last. Read only when the peer is added, so that its tunnel comes back after
    * a restart.
    */
-  readonly resume: { readonly endpoint: Endpoint; readonly heardAtMs: number } | null;
+  readonly resume: Heard | null;
+}
+
+/** Where and when a peer was heard. */
+export interface Heard {
+  readonly endpoint: Endpoint;
+  /** The own address that it sent to; null or left out: not known. */
+  readonly local?: string | null;
+  /** Unix time in ms. */
+  readonly heardAtMs: number;
 }
 
 /** A peer that is added, in the place that it has from now on. */
@@ -155,6 +164,8 @@ export interface PeerSample {
   /** Unix time in milliseconds, null before the first handshake. */
   readonly latestHandshakeMs: number | null;
   readonly endpoint: Endpoint | null;
+  /** The own address that it sends to; null or left out: not known. */
+  readonly local?: string | null;
   /** UDP payload received from, and sent to, the peer, as `wg show` counts. */
   readonly rxBytes: number;
   readonly txBytes: number;

@@ -27,6 +27,7 @@ interface Seen extends Omit<PeerSample, 'publicKey' | 'rxInnerBytes' | 'txInnerB
 /** What is known of a peer that has not been heard. */
 const NOTHING: Seen = {
   endpoint: null,
+  local: null,
   latestHandshakeMs: null,
   rxBytes: 0,
   txBytes: 0,
@@ -46,6 +47,7 @@ export class Totals {
       const last = this.#seen.get(publicKey) ?? NOTHING;
       this.#seen.set(publicKey, {
         endpoint: sample.endpoint ?? last.endpoint,
+        local: (sample.endpoint === null ? last.local : sample.local) ?? null,
         latestHandshakeMs: later(sample.latestHandshakeMs, last.latestHandshakeMs),
         rxBytes: last.rxBytes + sample.rxBytes,
         txBytes: last.txBytes + sample.txBytes,
@@ -90,9 +92,9 @@ export class Totals {
   resumed<P extends PeerConfig>(peer: P): P {
     const seen = this.#seen.get(peer.publicKey) ?? NOTHING;
     if (isElsewhere(seen)) return { ...peer, resume: null };
-    const { endpoint, heardAtMs } = seen;
+    const { endpoint, local, heardAtMs } = seen;
     if (endpoint === null || heardAtMs === null) return peer;
-    return { ...peer, resume: { endpoint, heardAtMs } };
+    return { ...peer, resume: { endpoint, local: local ?? null, heardAtMs } };
   }
 
   /** Yields the totals of these peers, in their order. */

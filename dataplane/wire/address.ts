@@ -93,14 +93,44 @@ export interface Endpoint {
 /** Reads a record; null when it is empty. It allocates, so the packet path does not use it. */
 export function readEndpoint(table: EndpointTable, slot: number): Endpoint | null {
   const at = slot * ENDPOINT_BYTES;
-  const family = table.bytes[at];
-  if (family === 0) return null;
-  const view = new DataView(table.bytes.buffer, at, ENDPOINT_BYTES);
-  const length = family === 4 ? 4 : 16;
-  const bytes = table.bytes.subarray(at + endpoint.address, at + endpoint.address + length);
-  const scope = view.getUint32(endpoint.scope, true);
+  if (!hasEndpoint(table, slot)) return null;
+  const bytes = addressIn(table, slot, endpoint.address);
+  const scope = table.view.getUint32(at + endpoint.scope, true);
   const address = scope === 0 ? formatAddress(bytes) : `${formatAddress(bytes)}%${scope}`;
-  return { address, port: view.getUint16(endpoint.port, true) };
+  return { address, port: table.view.getUint16(at + endpoint.port, true) };
+}
+
+/** The own address in a record as text; null where it is not known. */
+export function readLocal(table: EndpointTable, slot: number): string | null {
+  const bytes = addressIn(table, slot, endpoint.local);
+  return bytes.some((byte) => byte !== 0) ? formatAddress(bytes) : null;
+}
+
+function addressIn(table: EndpointTable, slot: number, field: number): Uint8Array {
+  const at = slot * ENDPOINT_BYTES;
+  const length = table.bytes[at] === 4 ? 4 : 16;
+  return table.bytes.subarray(at + field, at + field + length);
+}
+
+/**
+ * Writes what `readEndpoint` and `readLocal` have read. Returns false, and writes nothing, where
+ * the address cannot be read.
+ */
+export function restoreEndpoint(
+  table: EndpointTable,
+  slot: number,
+  { address: text, port }: Endpoint,
+  local: string | null,
+): boolean {
+  const [host = '', scope = '0'] = text.split('%');
+  const address = parseAddress(host);
+  if (address === null) return false;
+  writeEndpoint(table, slot, address, port);
+  const at = slot * ENDPOINT_BYTES;
+  table.view.setUint32(at + endpoint.scope, Number(scope) || 0, true);
+  const own = local === null ? null : parseAddress(local);
+  if (own?.length === address.length) table.bytes.set(own, at + endpoint.local);
+  return true;
 }
 
 /** Writes an endpoint; the own address is not known. */

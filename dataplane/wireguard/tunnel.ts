@@ -40,10 +40,10 @@ import {
   clearEndpoint,
   copyEndpoint,
   hasEndpoint,
-  parseAddress,
   readEndpoint,
+  readLocal,
+  restoreEndpoint,
   senderOf,
-  writeEndpoint,
 } from '../wire/address.ts';
 import { AllowedIps } from './allowed-ips.ts';
 import { CookiePace } from './cookie-pace.ts';
@@ -292,10 +292,10 @@ export class Tunnel {
 
   #resume(peer: KnownPeer, config: PeerConfig): void {
     if (config.resume === null) return;
-    const address = parseAddress(config.resume.endpoint.address);
-    if (address === null) return;
-    writeEndpoint(this.engine.endpoints, peer.endpointSlot, address, config.resume.endpoint.port);
-    this.cookiePace.enter(senderOf(this.engine.endpoints, peer.endpointSlot));
+    const { endpoint, local = null } = config.resume;
+    const { endpoints } = this.engine;
+    if (restoreEndpoint(endpoints, peer.endpointSlot, endpoint, local))
+      this.cookiePace.enter(senderOf(endpoints, peer.endpointSlot));
   }
 
   /** Sets the endpoint of a peer to that in slot `from`. */
@@ -450,6 +450,7 @@ export class Tunnel {
       publicKey: peer.id,
       latestHandshakeMs: peer.latestHandshakeMs,
       endpoint: readEndpoint(this.engine.endpoints, peer.endpointSlot),
+      local: readLocal(this.engine.endpoints, peer.endpointSlot),
       rxBytes: peer.rxBytes,
       txBytes: peer.txBytes,
       rxInnerBytes: peer.rxInnerBytes,

@@ -51,10 +51,11 @@ test('a peer that was removed is forgotten, also when its last news come late', 
 test('peers are resumed from where and when they were heard last', (t) => {
   const totals = new Totals();
   const endpoint = { address: '192.0.2.7', port: 7 };
-  totals.add([sample('a', { rxBytes: 1, endpoint })], byKey(a, b), 100);
+  const local = '198.51.100.1';
+  totals.add([sample('a', { rxBytes: 1, endpoint, local })], byKey(a, b), 100);
   // What is only sent tells nothing of the peer.
   totals.add([sample('a', { txBytes: 1 })], byKey(a, b), 200);
-  t.deepEqual(totals.resumed(a), { ...a, resume: { endpoint, heardAtMs: 100 } });
+  t.deepEqual(totals.resumed(a), { ...a, resume: { endpoint, local, heardAtMs: 100 } });
   t.is(totals.resumed(b), b);
 });
 
@@ -66,7 +67,7 @@ test('a peer that is elsewhere has no endpoint, and is resumed nowhere, until it
   ];
   totals.add(seen(50), byKey(a, b), 60);
   t.deepEqual(totals.release(new Map([['a', 40]]), byKey(a, b)), new Map(), 'it came here since');
-  t.deepEqual(totals.resumed(a).resume, { endpoint, heardAtMs: 60 });
+  t.deepEqual(totals.resumed(a).resume, { endpoint, local: null, heardAtMs: 60 });
 
   const heard = new Map([
     ['a', 70],
@@ -91,7 +92,7 @@ test('a peer that is elsewhere has no endpoint, and is resumed nowhere, until it
   );
 
   totals.add(seen(80), byKey(a, b), 90);
-  t.deepEqual(totals.resumed(a).resume, { endpoint, heardAtMs: 90 });
+  t.deepEqual(totals.resumed(a).resume, { endpoint, local: null, heardAtMs: 90 });
   t.deepEqual([...totals.elsewhere().keys()], ['b']);
   totals.forget(['b']);
   t.deepEqual(totals.elsewhere(), new Map());

@@ -14,6 +14,8 @@ import {
   hasEndpoint,
   parseAddress,
   readEndpoint,
+  readLocal,
+  restoreEndpoint,
   sameEndpoint,
   sourceOf,
   writeEndpoint,
@@ -239,4 +241,32 @@ test('an endpoint is an address and a port; IPv6 has brackets', (t) => {
   t.is(formatEndpoint({ address: '192.0.2.1', port: 51_820 }), '192.0.2.1:51820');
   t.is(formatEndpoint({ address: '2001:db8::1', port: 1 }), '[2001:db8::1]:1');
   t.is(formatEndpoint({ address: 'fe80::1%eth0', port: 1 }), '[fe80::1%eth0]:1');
+});
+
+test('what was read of a record is written again: the own address and the interface too', (t) => {
+  const table = createEndpointTable(2);
+  for (const [remote, local, scope] of [
+    ['192.0.2.9', '198.51.100.1', 0],
+    ['2001:db8::9', '2001:db8::1', 0],
+    ['fe80::9', 'fe80::1', 3],
+    ['192.0.2.9', null, 0],
+  ] as const) {
+    writeEndpoint(table, 0, address(remote), 51_820);
+    table.view.setUint32(endpoint.scope, scope, true);
+    if (local !== null) table.bytes.set(address(local), endpoint.local);
+    const read = readEndpoint(table, 0);
+    t.is(readLocal(table, 0), local);
+    t.true(read !== null && restoreEndpoint(table, 1, read, readLocal(table, 0)));
+    t.true(sameEndpoint(table, 0, 1), remote);
+  }
+});
+
+test('an endpoint that cannot be read is not restored; a wrong own address is left out', (t) => {
+  const table = createEndpointTable(1);
+  t.false(restoreEndpoint(table, 0, { address: 'nowhere', port: 1 }, null));
+  t.is(readEndpoint(table, 0), null);
+  for (const local of ['2001:db8::1', 'nowhere']) {
+    t.true(restoreEndpoint(table, 0, { address: '192.0.2.9', port: 1 }, local));
+    t.is(readLocal(table, 0), null);
+  }
 });

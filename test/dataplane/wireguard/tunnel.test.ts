@@ -10,7 +10,12 @@ import {
 } from '../../../dataplane/constants.ts';
 import { NO_SLOT } from '../../../dataplane/places.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
-import { hasEndpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
+import {
+  hasEndpoint,
+  readEndpoint,
+  readLocal,
+  restoreEndpoint,
+} from '../../../dataplane/wire/address.ts';
 import type { Keypair } from '../../../dataplane/wireguard/keypair.ts';
 import type { KnownPeer } from '../../../dataplane/wireguard/known-peer.ts';
 import type { Peer } from '../../../dataplane/wireguard/peer.ts';
@@ -397,6 +402,23 @@ test('the last news of a peer are gone when it is removed', (t) => {
   t.is(sample?.publicKey, initiator.key);
   t.true((sample?.rxBytes ?? 0) > 148);
   t.deepEqual(withoutNulls(responder.tunnel.takeNews()), []);
+});
+
+test('a peer is resumed at the own address and interface where a sample says it was', (t) => {
+  const { world, responder, initiator } = twoTunnels();
+  const { endpoints } = responder.tunnel.engine;
+  const { endpointSlot } = responder.peer;
+  initiator.send(packet);
+  world.run(100);
+  const endpoint = { address: 'fe80::7%3', port: 7 };
+  const resume = { endpoint, local: 'fe80::1', heardAtMs: world.wallMs };
+  restoreEndpoint(endpoints, endpointSlot, endpoint, resume.local);
+  const [sample] = withoutNulls(responder.tunnel.takeNews());
+  t.like(sample, { endpoint, local: resume.local });
+  const resumed = alone();
+  const added = resumed.addPeer({ ...peer({ key: keyOf(1), ipv4: '10.0.0.2' }), resume });
+  t.deepEqual(readEndpoint(resumed.tunnel.engine.endpoints, added.endpointSlot), endpoint);
+  t.is(readLocal(resumed.tunnel.engine.endpoints, added.endpointSlot), resume.local);
 });
 
 // ---- odds and ends ---------------------------------------------------------------------------
