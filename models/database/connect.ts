@@ -103,7 +103,8 @@ function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): 
     dialectOptions: {
       ...mysqlDialectOptions,
       ...tlsOptions(options.tls ?? null),
-      connectTimeout: silenceMs,
+      // However long its statements may take, a server greets at once.
+      connectTimeout: Math.min(silenceMs, SILENCE_MS),
     },
     pool: { max: options.poolSize ?? POOL_SIZE, acquire: ACQUIRE_TIMEOUT_MS, idle: IDLE_MS },
     ...shared,

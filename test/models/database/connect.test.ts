@@ -1,5 +1,7 @@
 // Opening a database: what the options may say, and what is said of bad ones.
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
 import { connectDatabase, EncryptionKeyError, migrate } from '../../../models/index.ts';
 import { isDatabaseAway } from '../../../models/index.ts';
@@ -74,3 +76,21 @@ if (databaseKinds().includes('mariadb'))
     t.is((await migrate(database))[0], '0001-schema-of-1.0.0');
     await database.close();
   });
+
+test('a server that takes the connection and says nothing is away, however long statements may take', async (t) => {
+  t.timeout(60_000);
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `mysql://user:password@127.0.0.1:${port}/name`;
+  const began = performance.now();
+  const error = await t.throwsAsync(
+    connectDatabase({ url, encryptionKey, silenceMs: 300_000 }).then((database) =>
+      migrate(database),
+    ),
+  );
+  t.true(isDatabaseAway(error));
+  t.true(performance.now() - began < 30_000);
+});
