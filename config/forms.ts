@@ -33,7 +33,11 @@ export const ipv6Network = Joi.string().ip({ version: 'ipv6', cidr: 'required' }
 /** The name of a network interface. */
 export const interfaceName = Joi.string()
   .pattern(/^[A-Za-z0-9_=+.-]{1,15}$/)
-  .messages({ 'string.pattern.base': 'must be 1 to 15 characters of A-Z a-z 0-9 _ = + . -' });
+  .invalid('.', '..', 'all', 'default', 'lo')
+  .messages({
+    'string.pattern.base': 'must be 1 to 15 characters of A-Z a-z 0-9 _ = + . -',
+    'any.invalid': 'has a meaning of its own for the kernel; give another name',
+  });
 
 /** An API token. */
 export const token = Joi.string()

@@ -371,7 +371,12 @@ export const settings = [
   },
   {
     name: 'DATAPLANE_WORKERS',
-    schema: Joi.number().integer().min(1).max(8).allow('auto'),
+    schema: Joi.number()
+      .integer()
+      .min(1)
+      .max(8)
+      .allow('auto')
+      .messages({ 'number.base': 'must be auto, or a number from 1 to 8' }),
     fallback: 'auto',
     example: 'auto',
     sentence:

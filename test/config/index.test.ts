@@ -196,6 +196,16 @@ const bad: [title: string, environment: Record<string, string>, fault: RegExp][]
     /^WIREGUARD_INTERFACE/,
   ],
   [
+    'an interface name that the kernel keeps for itself',
+    { WIREGUARD_INTERFACE: 'all' },
+    /^WIREGUARD_INTERFACE has a meaning of its own for the kernel; give another name; got "all"/,
+  ],
+  [
+    'a number of workers that is none',
+    { DATAPLANE_WORKERS: 'x' },
+    /^DATAPLANE_WORKERS must be auto, or a number from 1 to 8; got "x"/,
+  ],
+  [
     'a token of another form',
     { BOOTSTRAP_API_TOKEN: 'secret' },
     /^BOOTSTRAP_API_TOKEN must be pst_/,
