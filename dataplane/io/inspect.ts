@@ -38,7 +38,7 @@ export interface Inspected {
   readonly tun: 'auto' | 'required' | 'off';
   /** True while this gateway runs, so that it has the port. */
   readonly isRunning: boolean;
-  /** The TUN of the gateway that inspects its own host; null: a TUN is made for a moment. */
+  /** The TUN of the gateway that runs; null: a TUN is made for a moment. */
   readonly runningTun: string | null;
 }
 
@@ -67,7 +67,7 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
     ];
   return [
     tun(inspected),
-    rights(),
+    rights(inspected),
     await masquerading(inspected),
     ...forwarding(inspected),
     ...(await otherRules(inspected)),
@@ -110,10 +110,17 @@ function tun({ runningTun }: Inspected): Finding {
   }
 }
 
-function rights(): Finding {
+/** Whether this process may change the network. */
+function hasNetAdmin(): boolean {
   const status = readFileSync('/proc/self/status', 'utf8');
   const mask = BigInt(`0x${/^CapEff:\s*(\w+)/m.exec(status)?.[1] ?? '0'}`);
-  if (((mask >> NET_ADMIN_BIT) & 1n) === 1n) return good('rights', 'CAP_NET_ADMIN is held');
+  return ((mask >> NET_ADMIN_BIT) & 1n) === 1n;
+}
+
+function rights({ runningTun }: Inspected): Finding {
+  if (hasNetAdmin()) return good('rights', 'CAP_NET_ADMIN is held');
+  // It has it in a namespace of its own, where there is no root, or under an account of its own.
+  if (runningTun !== null) return good('rights', 'the gateway that runs has CAP_NET_ADMIN');
   return {
     check: 'rights',
     level: 'failed',
@@ -131,6 +138,8 @@ async function masquerading(inspected: Inspected): Promise<Finding> {
     inspected.masqueradeIpv6 ? inspected.ipv6 : null,
   ].filter((network) => network !== null);
   if (networks.length === 0) return good('nft', 'nothing is to be masqueraded');
+  if (inspected.runningTun !== null && !hasNetAdmin())
+    return good('nft', 'this account cannot try it; the gateway says whether it masquerades');
   const fault = await tryMasquerade({ interfaceName, networks, egressInterface });
   if (fault === null) return good('nft', 'nft works, so that devices can be masqueraded');
   return {

@@ -31,7 +31,7 @@ export async function diagnose(
     ...warnings.map((message) => warning('settings', message, null)),
     ...settings(config),
     ...(answer === null ? [] : readiness(answer, config)),
-    ...(await inspectHost({ ...hostOf(config), isRunning, runningTun: null })),
+    ...(await inspectHost({ ...hostOf(config), isRunning, runningTun: answer?.tun ?? null })),
     await httpPort(config, isRunning),
     ...certificate(config),
     ...(await names(config)),

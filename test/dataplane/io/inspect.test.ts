@@ -30,11 +30,12 @@ const inspected: Inspected = {
   runningTun: null,
 };
 
-test('without rights the missing right is named, and every fault has its fix', async (t) => {
+/** What an account without rights finds. */
+async function inspectAsNobody(runningTun: string | null): Promise<Finding[]> {
   const module = new URL('../../../dataplane/io/inspect.ts', import.meta.url).href;
   const program = `
     import { inspectHost } from '${module}';
-    const asked = ${JSON.stringify(inspected)};
+    const asked = ${JSON.stringify({ ...inspected, runningTun })};
     asked.ipv4.network = Uint8Array.of(100, 64, 0, 0);
     asked.ipv4.address = Uint8Array.of(100, 64, 0, 1);
     process.stdout.write(JSON.stringify(await inspectHost(asked)));`;
@@ -43,7 +44,17 @@ test('without rights the missing right is named, and every fault has its fix', a
     ['--input-type=module', '-e', program],
     process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {},
   );
-  const findings = JSON.parse(stdout) as Finding[];
+  return JSON.parse(stdout) as Finding[];
+}
+
+test('the rights that the gateway has are not asked of who looks at it', async (t) => {
+  const findings = await inspectAsNobody('wg-postern');
+  for (const check of ['tun', 'rights', 'nft'])
+    t.is(findings.find((finding) => finding.check === check)?.level, 'ok', check);
+});
+
+test('without rights the missing right is named, and every fault has its fix', async (t) => {
+  const findings = await inspectAsNobody(null);
   const levelOf = (check: string): string | undefined =>
     findings.find((finding) => finding.check === check)?.level;
   t.is(levelOf('rights'), 'failed');
