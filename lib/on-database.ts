@@ -20,7 +20,7 @@ import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { createLog, type Log } from './process/log.ts';
-import { complain, EXIT_FAILED, print } from './print.ts';
+import { complain, EXIT_FAILED, print, remark } from './print.ts';
 
 /** How long a command waits for an answer of the database server. */
 const COMMAND_SILENCE_MS = 300_000;
@@ -110,8 +110,8 @@ async function run(
     outcomeOf(command, { config, database, open, log }),
   );
   print(outcome, command.options);
-  if (outcome.note !== undefined) process.stderr.write(`${outcome.note}\n`);
-  if (!isObeyed) process.stderr.write(`${NOT_OBEYED_YET}\n`);
+  if (outcome.note !== undefined) remark(outcome.note);
+  if (!isObeyed) remark(NOT_OBEYED_YET);
   return outcome.isBad === true ? EXIT_FAILED : 0;
 }
 

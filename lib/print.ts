@@ -2,17 +2,28 @@
 
 import process from 'node:process';
 import type { Command, Outcome } from './command/run.ts';
+import { printableText } from './command/text-table.ts';
 
 /** The exit code of a command that failed. */
 export const EXIT_FAILED = 1;
 
 /** Prints what a command came to: text for people, or data for programs. */
-export function print({ text: shown, data }: Outcome, { json }: Command['options']): void {
-  process.stdout.write(json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
+export function print(outcome: Outcome, { json }: Command['options']): void {
+  process.stdout.write(json ? `${JSON.stringify(outcome.data)}\n` : textForPeople(outcome));
+}
+
+/** Says on standard error what people should know. */
+export function remark(message: string): void {
+  process.stderr.write(`${printableText(message)}\n`);
 }
 
 /** Says why a command failed; the exit code. */
 export function complain(message: string): number {
-  process.stderr.write(`${message}\n`);
+  remark(message);
   return EXIT_FAILED;
+}
+
+/** What people read. Users wrote names in the text, and a terminal would obey what is in them. */
+export function textForPeople({ text, picture }: Pick<Outcome, 'text' | 'picture'>): string {
+  return [printableText(text), ...(picture === undefined ? [] : [picture]), ''].join('\n');
 }

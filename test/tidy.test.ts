@@ -93,7 +93,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/web/parts/rule-form.ts': 'test/lib/web/pages/rules.test.ts',
   'lib/obey.ts': 'test/lib/serve.test.ts',
   'lib/on-database.ts': 'test/lib/serve.test.ts',
-  'lib/print.ts': 'test/lib/serve.test.ts',
   'lib/serve-until-stopped.ts': 'test/lib/serve.test.ts',
   'lib/serve-requests.ts': 'test/lib/serve.test.ts',
   'lib/observe/gateway-state.ts': 'test/lib/observe/metrics/index.test.ts',

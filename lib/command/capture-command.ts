@@ -10,6 +10,7 @@ import { messageOf } from '../process/message.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Options, Outcome } from './run.ts';
+import { printable } from './text-table.ts';
 
 const HINTS: Hints = {
   destination: '--destination 10.0.0.5 or 10.0.0.0/8',
@@ -73,10 +74,11 @@ function queryOf(options: Options): URLSearchParams {
 async function write(
   response: IncomingMessage,
   blocks: WholeBlocks,
-  { name }: ShownDevice,
+  device: ShownDevice,
   { out, notes, onInterrupt }: CaptureEnds,
 ): Promise<number> {
   const began = performance.now();
+  const name = printable(device.name);
   let [bytes, isEnded] = [0, false];
   const end = (): void => {
     isEnded = true;

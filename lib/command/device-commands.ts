@@ -85,8 +85,8 @@ async function createDevice(
   await noteClientFile(database, row.id, clientFileHash(client));
   const file = clientFile(client, privateKey);
   const data = { ...dataOf(row, owner.email), file_name: clientFileName(row.name), file };
-  const text = qr ? `${file}\n${codeInWords(file)}` : file.trimEnd();
-  return { text, data, ...noteOn(gateway, client) };
+  const shown = qr ? { text: file, picture: codeInWords(file) } : { text: file.trimEnd() };
+  return { ...shown, data, ...noteOn(gateway, client) };
 }
 
 /** Replaces the networks behind a device. */

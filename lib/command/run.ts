@@ -110,6 +110,8 @@ export interface Command {
 /** What a command says: text for people, data for programs. */
 export interface Outcome {
   readonly text: string;
+  /** What is printed below the text as it is, colours too; it holds nothing that users wrote. */
+  readonly picture?: string;
   readonly data: unknown;
   /** What people should know besides; not on standard output. */
   readonly note?: string;

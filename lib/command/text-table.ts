@@ -3,6 +3,9 @@
 /** Spaces between columns. */
 const GAP = 2;
 
+/** What steers a terminal, or breaks a line. */
+const STEERING = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
 /**
  * Rows under their labels. Control characters are replaced, because users write the cells and a
  * terminal would obey them.
@@ -26,7 +29,14 @@ export function table(labels: readonly string[], rows: readonly (readonly string
 
 /** A cell in which control characters are replaced. */
 export function printable(cell: string): string {
-  return cell.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ');
+  return cell.replaceAll(STEERING, ' ');
+}
+
+/** A text of lines in which all other control characters are replaced; tabs stay. */
+export function printableText(text: string): string {
+  return text.replaceAll(STEERING, (character, at: number) =>
+    /^(?:[\n\t]|\r\n)/.test(text.slice(at, at + 2)) ? character : ' ',
+  );
 }
 
 /** A time of the API without its fraction. */

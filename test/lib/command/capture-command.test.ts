@@ -31,7 +31,7 @@ interface Scene extends LocalServer {
   };
 }
 
-async function open(t: ExecutionContext, isTTY = false): Promise<Scene> {
+async function open(t: ExecutionContext, isTTY = false, name = 'laptop'): Promise<Scene> {
   const running = new RunningCaptures();
   const orders: CaptureOrder[] = [];
   const capturing = {
@@ -50,7 +50,7 @@ async function open(t: ExecutionContext, isTTY = false): Promise<Scene> {
   };
   const opened = await openLocally(t, { capturing });
   const user = await addUser(opened.database);
-  await addDevice(opened.database, user.id, { name: 'laptop', ipv4: '100.64.9.9' });
+  await addDevice(opened.database, user.id, { name, ipv4: '100.64.9.9' });
   const capture: Scene['capture'] = (...words) => {
     const parsed = parseCommandLine(['capture', ...words]);
     if (!('command' in parsed)) throw new Error('not understood');
@@ -101,6 +101,15 @@ test('packets go to standard output until the time is over, and notes beside the
       ['end capture', null, null],
     ],
   );
+});
+
+test('nothing in the name of a device steers the terminal of whoever captures', async (t) => {
+  const { capture } = await open(t, false, 'pwn\u001b]0;owned\u0007');
+  const { done, notes, interrupt } = capture('100.64.9.9');
+  await untilHolds(() => notes() !== '');
+  interrupt();
+  await done;
+  t.regex(notes(), /^capturing packets of pwn \]0;owned \npwn \]0;owned : \d s, /);
 });
 
 test('a person ends it cleanly: the file has whole blocks', async (t) => {

@@ -8,6 +8,7 @@ import { derivePublicKey } from '../../../dataplane/index.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { deviceCommands } from '../../../lib/command/device-commands.ts';
+import { textForPeople } from '../../../lib/print.ts';
 import { PRIVATE_KEY_BLANK } from '../../../lib/devices/client-config.ts';
 import {
   type Database,
@@ -216,8 +217,8 @@ test('a code for the terminal is below the file, light on dark in every terminal
   const database = await openDatabase(t, 'sqlite');
   await addUser(database, { email: 'ann@b.example' });
   const line = 'device create --email ann@b.example --name laptop --qr';
-  const { text, data } = await runLine(database, line);
-  const [file = '', code = ''] = text.split(`\n\n${LIGHT_ON_DARK}`);
+  const { data, ...shown } = await runLine(database, line);
+  const [file = '', code = ''] = textForPeople(shown).trimEnd().split(`\n\n${LIGHT_ON_DARK}`);
   t.is(`${file}\n`, (data as { file: string }).file);
   t.is(readTerminal(code), `${file}\n`);
 });
