@@ -103,6 +103,8 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   for (const option of entry.needs ?? [])
     if (values[option] === undefined || values[option] === '')
       return { complaint: `--${option} is missing; ${usage}` };
+  const empty = emptyFault(values);
+  if (empty !== null) return { complaint: `${empty}; ${usage}` };
   const [least, most] = entry.operands ?? (entry.operand === true ? [1, 1] : [0, 0]);
   // A script hands on a variable that holds nothing as an empty operand.
   const missing = [...rest, ''].indexOf('');
@@ -142,6 +144,25 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     mail: values.mail === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
+}
+
+/**
+ * Options for which the API takes an empty value as "no limit" or "all traffic", and what to give.
+ * An unset variable of a shell must neither take a limit away nor open more than was meant.
+ */
+const NEVER_EMPTY = [
+  ['down', 'bits per second, or none'],
+  ['up', 'bits per second, or none'],
+  ['quota', 'bytes in a month, or none'],
+  ['port-type', 'tcp or udp, or leave it out for all traffic'],
+  ['port-range', 'a port or ports, or leave it out for all traffic'],
+  ['protocol', 'a protocol, or leave it out for all traffic'],
+] as const satisfies readonly (readonly [OptionName, string])[];
+
+/** What is wrong with an option that is empty. */
+function emptyFault(values: Values): string | null {
+  const found = NEVER_EMPTY.find(([option]) => values[option]?.trim() === '');
+  return found === undefined ? null : `--${found[0]} is empty; give ${found[1]}`;
 }
 
 /** Options of which a command takes one. */

@@ -129,6 +129,16 @@ const bad: [line: string, complaint: RegExp][] = [
   ],
   ['rule delete --id a --force', /^--force is not an option of rule delete/],
   ['device enable', /--id is missing; usage: postern device enable --id ID/],
+  // A script hands on a variable that holds nothing.
+  ['device limit --id 0190 --down ', /^--down is empty; give bits per second, or none; usage: /],
+  ['device limit --id 0190 --down none --up ', /^--up is empty; give bits per second, or none; /],
+  ['user limit --email a@b --quota ', /^--quota is empty; give bytes in a month, or none; usage: /],
+  [
+    'rule create --destination ::/0 --action accept --port-range ',
+    /^--port-range is empty; give a port or ports, or leave it out for all traffic; usage: /,
+  ],
+  ['rule create --destination ::/0 --protocol ', /^--protocol is empty; give a protocol, or leave/],
+  ['rule create --destination ::/0 --port-type ', /^--port-type is empty; give tcp or udp, or /],
   ['device expire --id 0190', /--at is missing; usage: postern device expire --id ID --at T/],
   ['device expire --id 0190 --at 9999-12-31T23:59:59-10:00', /--at takes a time such as/],
   ['device expire --id 0190 --at 2026-02-30', /--at takes a time such as/],
