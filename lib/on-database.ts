@@ -12,10 +12,11 @@ import {
   pendingMigrations,
 } from '../models/index.ts';
 import { backUpBefore } from './backups/automatic.ts';
+import type { CommandName } from './command/grammar.ts';
 import type { Command } from './command/run.ts';
 import { databaseTls } from './database/tls.ts';
 import { sayFault } from './database/fault.ts';
-import { defaultDatabaseFile } from './database/place.ts';
+import { defaultDatabaseFile, missingDatabase } from './database/place.ts';
 import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
@@ -24,6 +25,16 @@ import { complain, EXIT_FAILED, print, remark } from './print.ts';
 
 /** How long a command waits for an answer of the database server. */
 const COMMAND_SILENCE_MS = 300_000;
+
+/** Commands that make a SQLite database where none is; for others its place is set wrongly. */
+const MAKE_DATABASE: ReadonlySet<CommandName> = new Set([
+  'serve',
+  'migrate',
+  'restore',
+  'import wg-quick',
+  'import firezone',
+  'admin create-or-reset',
+]);
 
 /** A command with good settings. */
 interface Asked {
@@ -42,6 +53,18 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
   const isServing = command.words === 'serve';
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
+  const missing = missingDatabase(config);
+  if (missing !== null) {
+    const { place, setting } = missing;
+    if (!MAKE_DATABASE.has(command.words))
+      return complain(
+        `there is no database ${place}; set ${setting} as the gateway has it, or start the gateway, which makes one`,
+      );
+    if (!isServing)
+      remark(
+        `a database is made ${place}; if the gateway has another one, set ${setting} as it has it`,
+      );
+  }
   // It is loaded before the database is waited for, so that a signal finds its handlers soon.
   const serving = isServing ? await import('./serve-until-stopped.ts') : null;
   try {

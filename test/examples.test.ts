@@ -113,7 +113,9 @@ test('the commands of docs/guides/teams.md and policy-tests.md work as they are 
   t.true(groups !== '' && tests !== '' && others.length === 0);
   const people = `npx postern user enrol --file ${folder}/people.csv --csv`;
   // Each npx would take a second of a processor.
-  const commands = [people, groups, tests].join('\n').replaceAll('npx postern', 'lib/postern');
+  const commands = ['npx postern migrate', people, groups, tests]
+    .join('\n')
+    .replaceAll('npx postern', 'lib/postern');
   const printed = await runShell(commands, { DATA_DIR: folder });
   t.regex(printed, /2 added\.[\s\S]*alice@example\.com +manual\n.*bob@example\.com +manual/);
   t.regex(printed, /manual\n[0-9a-f-]{36}[\s\S]*\n[0-9a-f-]{36}/);

@@ -1,6 +1,6 @@
 // Where the settings put a SQLite database, and how much room is left there.
 
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/index.ts';
 
@@ -16,6 +16,33 @@ export function databaseFile(
   if (config.databaseHost !== null) return null;
   if (config.databaseUrl === null) return defaultDatabaseFile(config);
   return /^sqlite:(?!:memory:$)(.+)/.exec(config.databaseUrl)?.[1] ?? null;
+}
+
+/** A database that is not there, in words: where it should be, and what sets that. */
+export interface Missing {
+  readonly place: string;
+  readonly setting: 'DATA_DIR' | 'DATABASE_URL';
+}
+
+/** The SQLite database that is not where it is set to be; null: it is there, or nobody can tell. */
+export function missingDatabase(
+  config: Pick<Config, 'databaseHost' | 'databaseUrl' | 'dataDir'>,
+): Missing | null {
+  const file = databaseFile(config);
+  if (file === null || !isMissing(file)) return null;
+  return config.databaseUrl === null
+    ? { place: `in ${config.dataDir}`, setting: 'DATA_DIR' }
+    : { place: `at ${file}`, setting: 'DATABASE_URL' };
+}
+
+function isMissing(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    // A folder that may not be opened may hold it.
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
 }
 
 /** Bytes that are free on the disk of a folder, null where nobody knows. */

@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -37,6 +37,9 @@ async function loadedBy(t: ExecutionContext, ...words: string[]): Promise<string
   const folder = mkdtempSync(join(tmpdir(), 'postern-loaded-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'loaded');
+  // Most commands make no database where none is; an empty file is one.
+  mkdirSync(join(folder, 'data'), { mode: 0o700 });
+  writeFileSync(join(folder, 'data/postern.sqlite'), '');
   const hook = `data:text/javascript,${encodeURIComponent(HOOK)}`;
   const child = spawn(process.execPath, ['--import', hook, 'lib/main.ts', ...words], {
     cwd: ROOT,

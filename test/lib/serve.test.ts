@@ -215,12 +215,48 @@ test.serial('commands share the database of the data folder; --json is for progr
   );
 });
 
-test.serial('a command that finds no database says which setting to check', async (t) => {
+test.serial('a command that can make no database says which setting to check', async (t) => {
   const environment = { DATA_DIR: dataDir(t), DATABASE_URL: 'sqlite:/dev/null/x.sqlite' };
-  const { status, stderr } = await postern(['token', 'list'], environment);
+  const { status, stderr } = await postern(['migrate'], environment);
   t.is(status, 1);
   t.regex(stderr, /look at DATABASE_URL \(\/dev\/null\/x\.sqlite\)\n$/);
 });
+
+test.serial('a command that finds no database makes none, and says what to set', async (t) => {
+  const folder = join(dataDir(t), 'data');
+  const making = ['user', 'create', '--email', 'a@b.example', '--no-password'];
+  for (const words of [['user', 'list'], making, ['backup', join(folder, 'a')]]) {
+    const { status, stdout, stderr } = await postern(words, { DATA_DIR: folder });
+    t.is(status, 1);
+    t.is(stdout, '');
+    t.is(
+      stderr,
+      `there is no database in ${folder}; set DATA_DIR as the gateway has it, or start the gateway, which makes one\n`,
+    );
+  }
+  const named = { DATA_DIR: folder, DATABASE_URL: `sqlite:${folder}/x.sqlite` };
+  const { stderr } = await postern(['user', 'list'], named);
+  t.regex(stderr, /^there is no database at .*\/x\.sqlite; set DATABASE_URL as the gateway has it/);
+  t.false(existsSync(folder));
+});
+
+test.serial(
+  'a database that is made for an administrator before the first start is named',
+  async (t) => {
+    const folder = join(dataDir(t), 'data');
+    const words = ['admin', 'create-or-reset', '--email', 'a@b.example'];
+    const { status, stderr } = await postern(words, { DATA_DIR: folder });
+    t.is(status, 0, stderr);
+    t.true(
+      stderr.startsWith(
+        `a database is made in ${folder}; if the gateway has another one, set DATA_DIR as it has it\n`,
+      ),
+      stderr,
+    );
+    t.true(existsSync(join(folder, 'postern.sqlite')));
+    t.notRegex((await postern(words, { DATA_DIR: folder })).stderr, /a database is made/);
+  },
+);
 
 interface CreatedToken {
   id: string;
@@ -232,7 +268,10 @@ test.serial(
   async (t) => {
     const check = await postern(['check-config'], settings);
     t.regex(check.stderr, /^EXTERNAL_URL is http:.*set EXTERNAL_URL/);
-    const list = await postern(['token', 'list'], { DATA_DIR: dataDir(t) });
+    const folder = { DATA_DIR: dataDir(t) };
+    t.is((await postern(['migrate'], folder)).status, 0);
+    const list = await postern(['token', 'list'], folder);
+    t.is(list.status, 0);
     t.false(list.stderr.includes('EXTERNAL_URL'));
   },
 );
