@@ -26,9 +26,8 @@ import { complain, EXIT_FAILED, print, remark } from './print.ts';
 /** How long a command waits for an answer of the database server. */
 const COMMAND_SILENCE_MS = 300_000;
 
-/** Commands that make a SQLite database where none is; for others its place is set wrongly. */
+/** Commands that make a SQLite database where none is; what sets its place is wrong for others. */
 const MAKE_DATABASE: ReadonlySet<CommandName> = new Set([
-  'serve',
   'migrate',
   'restore',
   'import wg-quick',
@@ -53,18 +52,8 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
   const isServing = command.words === 'serve';
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
-  const missing = missingDatabase(config);
-  if (missing !== null) {
-    const { place, setting } = missing;
-    if (!MAKE_DATABASE.has(command.words))
-      return complain(
-        `there is no database ${place}; set ${setting} as the gateway has it, or start the gateway, which makes one`,
-      );
-    if (!isServing)
-      remark(
-        `a database is made ${place}; if the gateway has another one, set ${setting} as it has it`,
-      );
-  }
+  const wrong = isServing ? await servedAlready(config) : withoutDatabase(command, config);
+  if (wrong !== null) return complain(wrong);
   // It is loaded before the database is waited for, so that a signal finds its handlers soon.
   const serving = isServing ? await import('./serve-until-stopped.ts') : null;
   try {
@@ -88,6 +77,27 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
     const said = sayFault(error, config);
     return complain(isServing ? await orRunsAlready(said, config) : said);
   }
+}
+
+/** Why a gateway may not start in this folder; null: none runs on it. */
+async function servedAlready(config: Config): Promise<string | null> {
+  const { answers, localSocketPath } = await import('./http/local-socket.ts');
+  const path = localSocketPath(config);
+  if (!(await answers(path))) return null;
+  return `a gateway already runs on this DATA_DIR (${path} answers); stop it, or give this one a DATA_DIR of its own`;
+}
+
+/** Why a command cannot work where no database is; null: it is there, or it is to be made. */
+function withoutDatabase({ words }: Command, config: Config): string | null {
+  const missing = missingDatabase(config);
+  if (missing === null) return null;
+  const { place, setting } = missing;
+  if (!MAKE_DATABASE.has(words))
+    return `there is no database ${place}; set ${setting} as the gateway has it, or start the gateway, which makes one`;
+  remark(
+    `a database is made ${place}; if the gateway has another one, set ${setting} as it has it`,
+  );
+  return null;
 }
 
 /** Opens the database for the doctor, who may find that it cannot be opened. */

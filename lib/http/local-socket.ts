@@ -70,10 +70,12 @@ async function listen(listener: Server, path: string): Promise<void> {
   }
 }
 
-function answers(path: string): Promise<boolean> {
+/** Whether a gateway that runs has the socket; one that was killed left its file alone. */
+export function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
-    socket.once('error', () => resolve(false));
+    // A gateway that is halted takes no more connections at some time.
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'EAGAIN'));
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);

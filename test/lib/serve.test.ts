@@ -1,7 +1,7 @@
 // The whole process: its command line, its start with real sockets, and its stop. The TUN is off,
 // so no rights are needed.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -316,6 +316,48 @@ test.serial('a command asks the gateway that runs, and says where none does', as
   await running.stop();
   t.regex((await postern(words, environment)).stderr, /^no gateway runs here/);
 });
+
+/** Starts a gateway as a process and waits until it serves. */
+async function serveOn(t: ExecutionContext, folder: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
+    cwd: ROOT,
+    env: {
+      ...COMPILE_CACHE,
+      ...settings,
+      DATA_DIR: folder,
+      WIREGUARD_PORT: String(await freeUdpPort()),
+    },
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  while (!output.includes('Postern serves')) await once(child.stdout, 'data');
+  return child;
+}
+
+test.serial(
+  'a second gateway is not started on a folder, unless the first was killed',
+  async (t) => {
+    const folder = dataDir(t);
+    const first = await serveOn(t, folder);
+    const second = { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
+    const { status, stderr } = await postern(['serve'], second);
+    t.is(status, 1);
+    t.is(
+      stderr,
+      `a gateway already runs on this DATA_DIR (${folder}/gateway.sock answers); stop it, or give this one a DATA_DIR of its own\n`,
+    );
+    t.is((await postern(['flows'], { DATA_DIR: folder })).status, 0, 'the first one serves on');
+    first.kill('SIGKILL');
+    await once(first, 'close');
+    t.true(existsSync(join(folder, 'gateway.sock')));
+    const third = await serveOn(t, folder);
+    t.is((await postern(['flows'], { DATA_DIR: folder })).status, 0);
+    third.kill('SIGTERM');
+    await once(third, 'close');
+    t.false(existsSync(join(folder, 'gateway.sock')));
+  },
+);
 
 async function ownId(call: Served['call']): Promise<string> {
   const { data } = (await (await call('GET', '/v0/users')).json()) as { data: { id: string }[] };
