@@ -114,7 +114,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   if (both !== undefined)
     return { complaint: `--${both.join(' and --')} exclude each other; ${usage}` };
   if (rest.length > most) return { complaint: `"${rest[most]}" is too much; ${usage}` };
-  const numbers = numbersOf(values);
+  const numbers = numbersOf(values, entry);
   if ('complaint' in numbers) return numbers;
   const times = timesOf(values);
   if ('complaint' in times) return times;
@@ -183,9 +183,13 @@ const NUMBER_OPTIONS = { days: 365, hours: 336, limit: 10_000 } as const;
 type NumberOption = keyof typeof NUMBER_OPTIONS;
 
 /** The numbers of options, or what is wrong with one. */
-function numbersOf(values: Values): Pick<Options, NumberOption> | { complaint: string } {
+function numbersOf(
+  values: Values,
+  { limitMost = NUMBER_OPTIONS.limit }: Entry,
+): Pick<Options, NumberOption> | { complaint: string } {
   const numbers: { [Name in NumberOption]?: number } = {};
-  for (const [name, most] of Object.entries(NUMBER_OPTIONS) as [NumberOption, number][]) {
+  const mosts = { ...NUMBER_OPTIONS, limit: limitMost };
+  for (const [name, most] of Object.entries(mosts) as [NumberOption, number][]) {
     const text = values[name];
     if (text === undefined) continue;
     const value = Number(text);

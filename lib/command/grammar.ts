@@ -14,6 +14,8 @@ export interface Entry {
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
   readonly needs?: readonly OptionName[];
+  /** The most that `--limit` takes, where it is less than elsewhere. */
+  readonly limitMost?: number;
 }
 
 /** Every command by its words. */
@@ -445,6 +447,7 @@ export const commands = {
     sentence:
       'Lists packets of devices that the gateway that runs here refused lately, and why; the latest 100 kinds, or N (1 to 1000); with --follow also what comes.',
     takes: ['device', 'user', 'reason', 'limit', 'follow', 'json'],
+    limitMost: 1_000,
   },
   traffic: {
     usage:

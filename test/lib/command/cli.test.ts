@@ -154,6 +154,8 @@ const bad: [line: string, complaint: RegExp][] = [
   ['traffic --json --csv', /--json and --csv exclude each other; usage: postern traffic/],
   ['traffic --from yesterday', /--from takes a time such as .*, not "yesterday"/],
   ['traffic --to now', /--to takes a time such as .*, not "now"/],
+  ['refusals --limit 1001', /^--limit takes a whole number from 1 to 1000, not "1001"$/],
+  ['flows --limit 10001', /^--limit takes a whole number from 1 to 10000, not "10001"$/],
   ['audit list --limit 0', /--limit takes a whole number from 1 to 10000, not "0"/],
   ['audit list --limit 10001', /not "10001"/],
   ['rule create --destination D --starts-at noon', /--starts-at takes a time such as/],
