@@ -95,11 +95,16 @@ async function switchDevice(
     options.id ?? '',
     switches,
   );
-  const end = expires_at === null ? 'does not end' : `ends at ${expires_at.toISOString()}`;
   return {
-    text: `${name} is switched ${disabled_at === null ? 'on' : 'off'} and ${end}.`,
+    text: `${name} is switched ${disabled_at === null ? 'on' : 'off'} and ${endInWords(expires_at)}.`,
     data: { id, enabled: disabled_at === null, expires_at },
   };
+}
+
+function endInWords(end: Date | null): string {
+  if (end === null) return 'does not end';
+  const time = end.toISOString();
+  return end.getTime() <= Date.now() ? `has ended: ${time} is past` : `ends at ${time}`;
 }
 
 async function resetMfa(database: Database, { options }: Command): Promise<Outcome> {

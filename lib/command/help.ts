@@ -18,7 +18,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   scopes: ['S', 'What a token is for: admin, read, metrics, capture, with commas between.'],
   since: ['T', 'A date or a time, UTC where no zone is named.'],
   limit: ['N', 'As many at most.'],
-  at: ['T', 'A date or a time to come, or never.'],
+  at: ['T', 'A date or a time, or never; one that is past ends it at once.'],
   'starts-at': ['T', 'A date or a time, UTC where no zone is named; none: no start.'],
   'ends-at': ['T', 'A date or a time, UTC where no zone is named; none: no end.'],
   json: ['', 'Prints JSON for programs.'],

@@ -26,7 +26,7 @@ export interface Options {
   readonly from?: Date;
   readonly to?: Date;
   readonly step?: string;
-  /** A time to come; null for never. */
+  /** When it ends; null for never. */
   readonly at?: Date | null;
   readonly role?: string;
   /** Limits to and from a device, in bits per second; the API's rules judge them. */

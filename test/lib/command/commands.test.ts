@@ -106,9 +106,11 @@ for (const kind of databaseKinds()) {
     const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
     const off = await runLine(database, `device disable --id ${id}`);
     t.is(off.text, 'laptop is switched off and does not end.');
-    const ends = await runLine(database, `device expire --id ${id} --at 2026-12-31`);
-    t.is(ends.text, 'laptop is switched off and ends at 2026-12-31T00:00:00.000Z.');
+    const ends = await runLine(database, `device expire --id ${id} --at 2099-12-31`);
+    t.is(ends.text, 'laptop is switched off and ends at 2099-12-31T00:00:00.000Z.');
     await runLine(database, `device enable --id ${id}`);
+    const past = await runLine(database, `device expire --id ${id} --at 2020-01-01`);
+    t.is(past.text, 'laptop is switched on and has ended: 2020-01-01T00:00:00.000Z is past.');
     const last = await runLine(database, `device expire --id ${id} --at never`);
     t.deepEqual(last.data, { id, enabled: true, expires_at: null });
     await t.throwsAsync(runLine(database, 'device disable --id 0190'), {
