@@ -17,7 +17,7 @@ import { labelOfPassword, passwordOf } from './passwords.ts';
 import { setSwitches, type Switches } from '../devices/switches.ts';
 import { entryLine, showEntry } from '../records/audit.ts';
 import type { Command, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { printable, table } from './text-table.ts';
 
 /** What an administrator should know who gets a password where none serves. */
 const LOCAL_REOPENED =
@@ -96,7 +96,7 @@ async function switchDevice(
     switches,
   );
   return {
-    text: `${name} is switched ${disabled_at === null ? 'on' : 'off'} and ${endInWords(expires_at)}.`,
+    text: `${printable(name)} is switched ${disabled_at === null ? 'on' : 'off'} and ${endInWords(expires_at)}.`,
     data: { id, enabled: disabled_at === null, expires_at },
   };
 }

@@ -37,7 +37,7 @@ import {
 } from '../devices/client-config.ts';
 import { lockDevice } from '../devices/switches.ts';
 import { faultsInWords, noDevice } from './fault-words.ts';
-import { table } from './text-table.ts';
+import { printable, table } from './text-table.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import { endpoint } from '../doctor/serving.ts';
 import { type GatewayOfFiles, gatewayOfFiles } from '../installation/running-gateway.ts';
@@ -107,10 +107,11 @@ async function routeDevice(
     return present.update(storedRoutes(input.values), { transaction });
   });
   const networks = device.routes ?? [];
+  const name = printable(device.name);
   const text =
     networks.length === 0
-      ? `No network is behind ${device.name}.`
-      : `Behind ${device.name}: ${networks.join(', ')}.`;
+      ? `No network is behind ${name}.`
+      : `Behind ${name}: ${networks.join(', ')}.`;
   return { text, data: { id: device.id, routes: networks } };
 }
 

@@ -11,6 +11,7 @@ import { type Database, type Device, type User, writeTransaction } from '../../m
 import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome, Run } from './run.ts';
+import { printable } from './text-table.ts';
 
 /** What takes a limit away. */
 const NONE = 'none';
@@ -40,7 +41,7 @@ async function limitDevice(database: Database, { options }: Command): Promise<Ou
     if (found === null) throw noDevice(id);
     return found.update(values, { transaction });
   });
-  return said(device, device.name, 'its owner or the settings say');
+  return said(device, printable(device.name), 'its owner or the settings say');
 }
 
 async function limitUser(database: Database, { options }: Command): Promise<Outcome> {

@@ -24,7 +24,7 @@ import type { Command, Outcome, Run } from './run.ts';
 import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 import { lockDevice } from '../devices/switches.ts';
 import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
-import { table } from './text-table.ts';
+import { printable, table } from './text-table.ts';
 
 /** What a command takes for the fields that are typed as options. */
 const HINTS: Hints = {
@@ -178,7 +178,10 @@ async function deleteDevice(
     await removeDevices(database, [device.id], transaction);
     return device.name;
   });
-  return { text: `${name} is deleted; it passes no packet any more.`, data: { id, removed: true } };
+  return {
+    text: `${printable(name)} is deleted; it passes no packet any more.`,
+    data: { id, removed: true },
+  };
 }
 
 function refuse(faults: Faults): void {

@@ -113,6 +113,10 @@ for (const kind of databaseKinds()) {
     t.is(past.text, 'laptop is switched on and has ended: 2020-01-01T00:00:00.000Z is past.');
     const last = await runLine(database, `device expire --id ${id} --at never`);
     t.deepEqual(last.data, { id, enabled: true, expires_at: null });
+    const user = await addUser(database, { email: 'b@b.example' });
+    const forged = await addDevice(database, user, { name: 'a is off.\nlaptop' });
+    const line = await runLine(database, `device disable --id ${forged.id}`);
+    t.is(line.text, 'a is off. laptop is switched off and does not end.', 'one line');
     await t.throwsAsync(runLine(database, 'device disable --id 0190'), {
       message: /no device 0190/,
     });
