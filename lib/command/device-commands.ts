@@ -35,7 +35,7 @@ import {
   clientFileHash,
   clientFileName,
 } from '../devices/client-config.ts';
-import { lockDevice } from '../devices/switches.ts';
+import { lockDevice, switchState } from '../devices/switches.ts';
 import { faultsInWords, noDevice } from './fault-words.ts';
 import { printable, table } from './text-table.ts';
 import { defaultSettings } from '../devices/settings.ts';
@@ -137,14 +137,17 @@ async function listDevices(
   const users = owner === null ? await readUsers(database) : [owner];
   const emails = new Map(users.map((user) => [user.id, user.email]));
   const data = devices.map((device) => dataOf(device, emails.get(device.user_id) ?? ''));
-  const rows = data.map((device) => [
+  const states = devices.map((device) => switchState(device, Date.now()));
+  const rows = data.map((device, i) => [
     device.id,
     device.email,
     device.name,
     [device.ipv4, device.ipv6].filter((address) => address !== null).join(','),
+    states[i] ?? '',
     device.latest_handshake ?? 'never seen',
   ]);
-  return { text: table(['id', 'owner', 'name', 'addresses', 'latest handshake'], rows), data };
+  const labels = ['id', 'owner', 'name', 'addresses', 'state', 'latest handshake'];
+  return { text: table(labels, rows), data };
 }
 
 async function printFile(
@@ -162,9 +165,21 @@ async function printFile(
 /** What programs read about a device; never its preshared key. */
 function dataOf(device: DeviceRow, email: string) {
   const { id, name, description, public_key, ipv4, ipv6, latest_handshake: handshake } = device;
-  const routes = device.routes ?? [];
-  const latest_handshake = handshake?.toISOString() ?? null;
-  return { id, email, name, description, public_key, ipv4, ipv6, routes, latest_handshake };
+  return {
+    id,
+    email,
+    name,
+    description,
+    public_key,
+    ipv4,
+    ipv6,
+    routes: device.routes ?? [],
+    enabled: device.disabled_at === null,
+    ends_at: device.expires_at?.toISOString() ?? null,
+    limit_down: device.limit_down,
+    limit_up: device.limit_up,
+    latest_handshake: handshake?.toISOString() ?? null,
+  };
 }
 
 /** Finds the user with an e-mail address; throws a sentence for a person if there is none. */

@@ -142,11 +142,31 @@ for (const kind of databaseKinds()) {
     const [device] = await readDevices(database);
     const addresses = `${device?.ipv4},${device?.ipv6}`;
     const [labels = '', row = ''] = text.split('\n');
-    t.regex(labels, /^ID +OWNER +NAME +ADDRESSES +LATEST HANDSHAKE$/);
-    const cells = [device?.id, 'ann@b.example', 'a b [2J', addresses, 'never seen'];
+    t.regex(labels, /^ID +OWNER +NAME +ADDRESSES +STATE +LATEST HANDSHAKE$/);
+    const cells = [device?.id, 'ann@b.example', 'a b [2J', addresses, 'on', 'never seen'];
     t.deepEqual(row.split(/ {2,}/), cells);
     t.is((data as unknown[]).length, 2);
     t.false(JSON.stringify(data).includes(String(device?.preshared_key)));
+    const changes = {
+      disabled_at: new Date(),
+      expires_at: new Date('2099-01-01T00:00:00Z'),
+      limit_down: 5_000_000,
+    };
+    const where = { id: String(device?.id) };
+    await writeTransaction(database, (transaction) =>
+      database.models.Device.update(changes, { where, transaction }),
+    );
+    const changed = await runLine(database, 'device list');
+    t.regex(changed.text, / off +never seen$/m);
+    t.like(changed.data, [
+      {
+        enabled: false,
+        ends_at: '2099-01-01T00:00:00.000Z',
+        limit_down: 5_000_000,
+        limit_up: null,
+      },
+      { enabled: true, ends_at: null, limit_down: null, limit_up: null },
+    ]);
     const own = await runLine(database, 'device list --email BOB@b.example');
     t.regex(own.text, /^ID[^\n]*\n\S+ +bob@b\.example [^\n]*$/);
     const nobody = runLine(database, 'device list --email x@b.example');
