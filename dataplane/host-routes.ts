@@ -28,10 +28,7 @@ export class HostRoutes {
     this.#options = options;
   }
 
-  /**
-   * Whether the kernel refused a route, because the host may change, or the nft table has vanished:
-   * then `retry`.
-   */
+  /** Whether there is something to `retry`: a refused route, or an nft table that has vanished. */
   get isIncomplete(): boolean {
     return this.#refused.size > 0 || this.#options.egress.hasVanished;
   }
@@ -50,7 +47,7 @@ export class HostRoutes {
     await this.#masquerade();
   }
 
-  /** Tries the routes again that the kernel refused, and loads a table again that has vanished. */
+  /** Tries refused routes again, and loads the nft table again if it has vanished. */
   async retry(): Promise<void> {
     const isRestored = await this.#options.egress.restore();
     if (this.#add() || isRestored) await this.#masquerade();

@@ -119,7 +119,7 @@ function hasNetAdmin(): boolean {
 
 function rights({ runningTun }: Inspected): Finding {
   if (hasNetAdmin()) return good('rights', 'CAP_NET_ADMIN is held');
-  // It has it in a namespace of its own, where there is no root, or under an account of its own.
+  // The gateway may run under another account, or in a namespace of its own.
   if (runningTun !== null) return good('rights', 'the gateway that runs has CAP_NET_ADMIN');
   return {
     check: 'rights',

@@ -27,8 +27,9 @@ export interface GatewayStart {
 }
 
 /**
- * How much later the clock floor of a start is than that of the start before, or than the clock. No
- * timestamp of an initiation comes to it before the first beat, which sets another one.
+ * How much later the next clock floor is than that of this start, and than the clock. Until the
+ * first beat, which sets a later one, each device gets a few initiations, and the timestamp of each
+ * is one step of 17 ms greater.
  */
 const START_FLOOR_MS = 10_000;
 
