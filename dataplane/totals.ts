@@ -17,7 +17,8 @@ export interface PeerTotals {
 type PeersByKey = ReadonlyMap<string, PeerConfig>;
 
 /** What is known of one peer. */
-interface Seen extends Omit<PeerSample, 'publicKey' | 'rxInnerBytes' | 'txInnerBytes'> {
+interface Seen extends Omit<PeerSample, 'publicKey' | 'local' | 'rxInnerBytes' | 'txInnerBytes'> {
+  readonly local: string | null;
   /** Unix time in ms at which its last bytes were sampled. */
   readonly heardAtMs: number | null;
   /** Unix time in ms of its latest handshake with another gateway. */
@@ -47,7 +48,7 @@ export class Totals {
       const last = this.#seen.get(publicKey) ?? NOTHING;
       this.#seen.set(publicKey, {
         endpoint: sample.endpoint ?? last.endpoint,
-        local: (sample.endpoint === null ? last.local : sample.local) ?? null,
+        local: sample.endpoint === null ? last.local : (sample.local ?? null),
         latestHandshakeMs: later(sample.latestHandshakeMs, last.latestHandshakeMs),
         rxBytes: last.rxBytes + sample.rxBytes,
         txBytes: last.txBytes + sample.txBytes,
@@ -94,7 +95,7 @@ export class Totals {
     if (isElsewhere(seen)) return { ...peer, resume: null };
     const { endpoint, local, heardAtMs } = seen;
     if (endpoint === null || heardAtMs === null) return peer;
-    return { ...peer, resume: { endpoint, local: local ?? null, heardAtMs } };
+    return { ...peer, resume: { endpoint, local, heardAtMs } };
   }
 
   /** Yields the totals of these peers, in their order. */

@@ -136,15 +136,16 @@ async function listDevices(
   const devices = await readDevices(database, owner === null ? {} : { userId: owner.id });
   const users = owner === null ? await readUsers(database) : [owner];
   const emails = new Map(users.map((user) => [user.id, user.email]));
-  const data = devices.map((device) => dataOf(device, emails.get(device.user_id) ?? ''));
-  const states = devices.map((device) => switchState(device, Date.now()));
-  const rows = data.map((device, i) => [
+  const emailOf = (device: DeviceRow): string => emails.get(device.user_id) ?? '';
+  const data = devices.map((device) => dataOf(device, emailOf(device)));
+  const nowMs = Date.now();
+  const rows = devices.map((device) => [
     device.id,
-    device.email,
+    emailOf(device),
     device.name,
     [device.ipv4, device.ipv6].filter((address) => address !== null).join(','),
-    states[i] ?? '',
-    device.latest_handshake ?? 'never seen',
+    switchState(device, nowMs),
+    device.latest_handshake?.toISOString() ?? 'never seen',
   ]);
   const labels = ['id', 'owner', 'name', 'addresses', 'state', 'latest handshake'];
   return { text: table(labels, rows), data };

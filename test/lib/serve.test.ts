@@ -1,7 +1,7 @@
 // The whole process: its command line, its start with real sockets, and its stop. The TUN is off,
 // so no rights are needed.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -317,8 +318,11 @@ test.serial('a command asks the gateway that runs, and says where none does', as
   t.regex((await postern(words, environment)).stderr, /^no gateway runs here/);
 });
 
-/** Starts a gateway as a process and waits until it serves. */
-async function serveOn(t: ExecutionContext, folder: string): Promise<ChildProcess> {
+/** Starts a gateway as a process. */
+async function spawnGateway(
+  t: ExecutionContext,
+  folder: string,
+): Promise<ChildProcessByStdio<null, Readable, Readable>> {
   const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
     cwd: ROOT,
     env: {
@@ -327,19 +331,26 @@ async function serveOn(t: ExecutionContext, folder: string): Promise<ChildProces
       DATA_DIR: folder,
       WIREGUARD_PORT: String(await freeUdpPort()),
     },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
+  return child;
+}
+
+/** Starts a gateway as a process and waits until it serves. */
+async function serveOn(t: ExecutionContext, folder: string) {
+  const child = await spawnGateway(t, folder);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   while (!output.includes('Postern serves')) await once(child.stdout, 'data');
-  return child;
+  return { child, output: () => output };
 }
 
 test.serial(
   'a second gateway is not started on a folder, unless the first was killed',
   async (t) => {
     const folder = dataDir(t);
-    const first = await serveOn(t, folder);
+    const { child: first } = await serveOn(t, folder);
     const second = { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
     const { status, stderr } = await postern(['serve'], second);
     t.is(status, 1);
@@ -351,7 +362,7 @@ test.serial(
     first.kill('SIGKILL');
     await once(first, 'close');
     t.true(existsSync(join(folder, 'gateway.sock')));
-    const third = await serveOn(t, folder);
+    const { child: third } = await serveOn(t, folder);
     t.is((await postern(['flows'], { DATA_DIR: folder })).status, 0);
     third.kill('SIGTERM');
     await once(third, 'close');
@@ -371,26 +382,15 @@ test.serial('a signal stops the process cleanly', async (t) => {
     ['SIGHUP', false],
     ['SIGINT', true],
   ] as const) {
-    const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
-      cwd: ROOT,
-      env: {
-        ...COMPILE_CACHE,
-        ...settings,
-        DATA_DIR: dataDir(t),
-        WIREGUARD_PORT: String(await freeUdpPort()),
-      },
-    });
-    let output = '';
-    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    while (!output.includes('Postern serves')) await once(child.stdout, 'data');
+    const { child, output } = await serveOn(t, dataDir(t));
     child.kill(signal);
     // One Ctrl-C may arrive twice, from the terminal and from npm.
     if (isTwice) child.kill(signal);
     await once(child, 'close');
-    t.true(output.includes('Postern stops'), output);
-    t.true(output.includes('Postern has stopped'), output);
+    t.true(output().includes('Postern stops'), output());
+    t.true(output().includes('Postern has stopped'), output());
     // The second one may find the process at its very end, where nothing is left to undo.
-    if (!isTwice) t.is(child.exitCode, 0, output);
+    if (!isTwice) t.is(child.exitCode, 0, output());
   }
 });
 
@@ -411,16 +411,7 @@ test.serial('a signal stops in time even a start that waits for the database', a
   t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
   const held = join(folder, 'postern.sqlite');
   const release = await lockSqliteFile(held);
-  const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
-    cwd: ROOT,
-    env: {
-      ...COMPILE_CACHE,
-      ...settings,
-      DATA_DIR: folder,
-      WIREGUARD_PORT: String(await freeUdpPort()),
-    },
-  });
-  t.teardown(() => child.kill('SIGKILL'));
+  const child = await spawnGateway(t, folder);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
