@@ -23,7 +23,13 @@ export type { GatewayOptions } from './descriptors.ts';
 export type { CapturedPacket } from './capture-ring.ts';
 export { createCapturedPacket, FROM_DEVICE, REFUSED, TO_DEVICE } from './capture-ring.ts';
 export type { Capture } from './captures.ts';
-export { createGateway, defaultSignals, inspectHost, openUdpSockets } from './on-demand.ts';
+export {
+  createGateway,
+  defaultSignals,
+  inspectHost,
+  loadGateway,
+  openUdpSockets,
+} from './on-demand.ts';
 export type { LoggedFlow } from './flow-log-ring.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export type { Finding } from './io/inspect.ts';

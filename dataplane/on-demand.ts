@@ -9,6 +9,11 @@ import type { inspectHost as inspect } from './io/inspect.ts';
 export const createGateway: typeof create = async (...given) =>
   (await import('./gateway.ts')).createGateway(...given);
 
+/** Loads what `createGateway` needs, while something else is waited for. */
+export const loadGateway = async (): Promise<void> => {
+  await import('./gateway.ts');
+};
+
 /** See `inspectHost` in io/inspect.ts. */
 export const inspectHost: typeof inspect = async (...given) =>
   (await import('./io/inspect.ts')).inspectHost(...given);

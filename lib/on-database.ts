@@ -3,6 +3,7 @@
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '../config/index.ts';
+import { loadGateway } from '../dataplane/index.ts';
 import {
   COMMAND_LINE,
   connectDatabase,
@@ -56,6 +57,8 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
   if (wrong !== null) return complain(wrong);
   // It is loaded before the database is waited for, so that a signal finds its handlers soon.
   const serving = isServing ? await import('./serve-until-stopped.ts') : null;
+  // The data plane is loaded while the database is waited for; a fault is reported where it starts.
+  if (isServing) loadGateway().catch(() => undefined);
   try {
     prepareDataDir(config);
     const keys = encryptionKeys(config);

@@ -557,6 +557,7 @@ test.serial(
       'groupScope',
       'inspectHost',
       'isLowOrder',
+      'loadGateway',
       'makePrivateKey',
       'notify',
       'openUdpSockets',

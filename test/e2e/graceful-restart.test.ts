@@ -18,8 +18,10 @@ const BEACON_MS = 5;
 const ROUNDS = 3;
 /** What a client may wait, on a quiet machine. */
 const SILENT_MS = 1_500;
+const WORKERS = Number(process.env['WORKERS'] ?? 1);
+const CORES = availableParallelism();
 /** Workers for each core, where there are more of them than cores: they start one after the other. */
-const CROWDED = Math.max(1, Number(process.env['WORKERS'] ?? 1) / availableParallelism());
+const CROWDED = Math.max(1, WORKERS / CORES);
 /** How long a handshake and its packets may take after the gateway is ready. */
 const LATE_MS = 500;
 
@@ -52,7 +54,7 @@ for (const engine of enginesOfRun)
       const silentMs = Number(at) - Number(last?.['at']);
       const lateMs = Number(at) - (stoppedAt + startMs);
       // Others on this machine are no fault of the gateway.
-      const slowness = await measureSlowness();
+      const slowness = await measureSlowness(Math.min(WORKERS, CORES));
       waits.push(silentMs);
       limits.push(SILENT_MS * CROWDED * slowness);
       t.log({ silentMs, slowness, startMs, lateMs });
