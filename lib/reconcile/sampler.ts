@@ -127,6 +127,7 @@ export class Sampler {
         // The interface of a link-local address means nothing outside this host.
         remoteIp: peer.endpoint?.address.split('%')[0] ?? null,
         remotePort: peer.endpoint?.port ?? null,
+        ownIp: peer.local ?? null,
         rxBytes: peer.rxBytes,
         txBytes: peer.txBytes,
       });

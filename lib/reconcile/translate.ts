@@ -189,11 +189,12 @@ function checkedMtu(mtu: number | null): number | null {
  * restart. Null for a device that another gateway heard last: a handshake would take it from there.
  */
 export function resumeOf(device: ObeyedDevice, gatewayId: string): PeerConfig['resume'] {
-  const { latest_handshake, remote_ip, remote_port } = device;
+  const { latest_handshake, remote_ip, remote_port, own_ip } = device;
   if (device.gateway_id !== gatewayId) return null;
   if (latest_handshake === null || remote_ip === null || remote_port === null) return null;
   return {
     endpoint: { address: remote_ip, port: remote_port },
+    local: own_ip,
     heardAtMs: latest_handshake.getTime(),
   };
 }

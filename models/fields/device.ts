@@ -187,6 +187,7 @@ export const deviceFields = fieldsOf({
     },
   },
   remote_port: { status: { kind: 'integer' }, obeyed: true },
+  own_ip: { status: { kind: 'text' }, obeyed: true },
   rx_bytes: {
     status: { kind: 'big integer' },
     api: {

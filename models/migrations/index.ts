@@ -19,6 +19,7 @@ import { up as enrolment } from './0009-enrolment.ts';
 import { up as quotas } from './0010-quotas.ts';
 import { up as providerGroups } from './0011-provider-groups.ts';
 import { up as stagedRules } from './0012-staged-rules.ts';
+import { up as ownAddress } from './0013-own-address.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -44,6 +45,7 @@ export const migrations: readonly Migration[] = [
   { name: '0010-quotas', up: quotas },
   { name: '0011-provider-groups', up: providerGroups },
   { name: '0012-staged-rules', up: stagedRules },
+  { name: '0013-own-address', up: ownAddress },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

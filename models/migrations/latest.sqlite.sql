@@ -13,7 +13,7 @@ CREATE TABLE `api_tokens` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36
 CREATE INDEX `api_tokens_user_id_inserted_at` ON `api_tokens` (`user_id`, `inserted_at`);
 CREATE TABLE `secrets` (`name` VARCHAR(64) NOT NULL PRIMARY KEY, `value` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL);
 CREATE TABLE `gateways` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `started_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `applied_revision` BIGINT NOT NULL, `clock_floor` DATETIME, `bootstrap_sha256` CHAR(64), `settings` TEXT, `public_key` CHAR(44));
-CREATE TABLE `device_statuses` (`device_id` CHAR(36) NOT NULL PRIMARY KEY REFERENCES `devices` (`id`) ON DELETE RESTRICT, `gateway_id` CHAR(36) NOT NULL, `latest_handshake` DATETIME, `remote_ip` VARCHAR(45), `remote_port` INTEGER, `rx_bytes` BIGINT NOT NULL, `tx_bytes` BIGINT NOT NULL, `updated` DATETIME NOT NULL, `arrived_at` DATETIME);
+CREATE TABLE `device_statuses` (`device_id` CHAR(36) NOT NULL PRIMARY KEY REFERENCES `devices` (`id`) ON DELETE RESTRICT, `gateway_id` CHAR(36) NOT NULL, `latest_handshake` DATETIME, `remote_ip` VARCHAR(45), `remote_port` INTEGER, `rx_bytes` BIGINT NOT NULL, `tx_bytes` BIGINT NOT NULL, `updated` DATETIME NOT NULL, `arrived_at` DATETIME, `own_ip` VARCHAR(45));
 CREATE INDEX `device_statuses_gateway_id_arrived_at` ON `device_statuses` (`gateway_id`, `arrived_at`);
 CREATE TABLE `revisions` (`id` INTEGER PRIMARY KEY, `number` BIGINT NOT NULL);
 CREATE TABLE `changes` (`revision` BIGINT NOT NULL, `table_name` VARCHAR(32) NOT NULL, `row_id` VARCHAR(64) NOT NULL, PRIMARY KEY (`revision`, `table_name`, `row_id`));
@@ -73,6 +73,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0009-enrolment', strftime('%
 INSERT INTO migrations (name, executed_at) VALUES ('0010-quotas', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0011-provider-groups', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0012-staged-rules', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0013-own-address', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -17,7 +17,7 @@ const AHEAD_MS = 60_000;
 const TOUCH_EVERY_MS = 60_000;
 
 const COLUMNS = `device_id, gateway_id, latest_handshake, arrived_at, remote_ip, remote_port,
-  rx_bytes, tx_bytes, updated`;
+  own_ip, rx_bytes, tx_bytes, updated`;
 
 /** What one gateway saw of one device since its last report. */
 export interface StatusReport {
@@ -27,6 +27,8 @@ export interface StatusReport {
   /** Outer source address without port; null while unknown. */
   remoteIp: string | null;
   remotePort: number | null;
+  /** The address of the gateway at which it was heard; null or left out: not known. */
+  ownIp?: string | null;
   /** Increments, not totals. */
   rxBytes: number;
   txBytes: number;
@@ -49,9 +51,11 @@ export async function recordStatus(
   const rows = reports
     .toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
     .map((report) => {
-      const { deviceId, latestHandshake, remoteIp, remotePort, rxBytes, txBytes } = report;
+      const { deviceId, latestHandshake, remoteIp, remotePort, ownIp = null } = report;
       const time = latestHandshake === null ? null : sqlTime(database.kind, latestHandshake);
-      return [deviceId, gatewayId, time, time, remoteIp, remotePort, rxBytes, txBytes, updated];
+      const endpoint = [remoteIp, remotePort, ownIp];
+      const { rxBytes, txBytes } = report;
+      return [deviceId, gatewayId, time, time, ...endpoint, rxBytes, txBytes, updated];
     });
   const sql = database.kind === 'sqlite' ? SQLITE_UPSERT : MYSQL_UPSERT;
   for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
@@ -135,8 +139,8 @@ const SQLITE_UPSERT = `
         OR device_statuses.arrived_at IS NULL OR device_statuses.arrived_at > :ahead)
       THEN excluded.latest_handshake ELSE device_statuses.arrived_at END,
     gateway_id = ${sqliteNewer('gateway_id')},
-    remote_port = CASE WHEN ${SQLITE_WINS} AND excluded.remote_ip IS NOT NULL
-      THEN excluded.remote_port ELSE device_statuses.remote_port END,
+    remote_port = ${sqliteWithRemote('remote_port')},
+    own_ip = ${sqliteWithRemote('own_ip')},
     remote_ip = ${sqliteNewer('remote_ip')},
     latest_handshake = ${sqliteNewer('latest_handshake')},
     rx_bytes = device_statuses.rx_bytes + excluded.rx_bytes,
@@ -146,6 +150,12 @@ const SQLITE_UPSERT = `
 function sqliteNewer(column: string): string {
   return `CASE WHEN ${SQLITE_WINS} THEN COALESCE(excluded.${column}, device_statuses.${column})
       ELSE device_statuses.${column} END`;
+}
+
+/** What is known of one endpoint changes with its address. */
+function sqliteWithRemote(column: string): string {
+  return `CASE WHEN ${SQLITE_WINS} AND excluded.remote_ip IS NOT NULL
+      THEN excluded.${column} ELSE device_statuses.${column} END`;
 }
 
 // MySQL assigns from left to right and later expressions see earlier results, so the handshake,
@@ -160,11 +170,15 @@ const MYSQL_UPSERT = `
       AND (VALUES(gateway_id) <> gateway_id OR arrived_at IS NULL OR arrived_at > :ahead),
       VALUES(latest_handshake), arrived_at),
     gateway_id = IF(${MYSQL_WINS}, VALUES(gateway_id), gateway_id),
-    remote_port = IF(${MYSQL_WINS} AND VALUES(remote_ip) IS NOT NULL,
-      VALUES(remote_port), remote_port),
+    remote_port = ${mysqlWithRemote('remote_port')},
+    own_ip = ${mysqlWithRemote('own_ip')},
     remote_ip = IF(${MYSQL_WINS}, COALESCE(VALUES(remote_ip), remote_ip), remote_ip),
     rx_bytes = rx_bytes + VALUES(rx_bytes),
     tx_bytes = tx_bytes + VALUES(tx_bytes),
     updated = GREATEST(updated, VALUES(updated)),
     latest_handshake = IF(${MYSQL_WINS},
       COALESCE(VALUES(latest_handshake), latest_handshake), latest_handshake)`;
+
+function mysqlWithRemote(column: string): string {
+  return `IF(${MYSQL_WINS} AND VALUES(remote_ip) IS NOT NULL, VALUES(${column}), ${column})`;
+}

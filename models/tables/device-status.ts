@@ -25,6 +25,8 @@ export class DeviceStatus extends Model<
   /** Outer source address, without port. */
   declare remote_ip: CreationOptional<string | null>;
   declare remote_port: CreationOptional<number | null>;
+  /** The address of the gateway at which it was heard; null where that is not known. */
+  declare own_ip: CreationOptional<string | null>;
   /** Total over all gateways, received from the device. */
   declare rx_bytes: CreationOptional<number>;
   /** Total over all gateways, sent to the device. */
@@ -43,6 +45,7 @@ export function initDeviceStatus({ sequelize }: TableContext): typeof DeviceStat
       arrived_at: timeColumn(),
       remote_ip: nullable(DataTypes.STRING(45)),
       remote_port: nullable(DataTypes.INTEGER),
+      own_ip: nullable(DataTypes.STRING(45)),
       rx_bytes: { type: DataTypes.BIGINT, allowNull: false, defaultValue: 0 },
       tx_bytes: { type: DataTypes.BIGINT, allowNull: false, defaultValue: 0 },
       updated: { type: DataTypes.DATE(6), allowNull: false },

@@ -105,7 +105,7 @@ test('offices behind devices and a laptop that roams reach each other', async (t
   t.deepEqual(toLan.received, { bytes: BYTES, sha256: toLan.sent['sha256'] });
 
   // As a reload of Debian's nftables.service does.
-  await gateway.run('nft', 'flush', 'ruleset');
+  await gateway.run('/usr/sbin/nft', 'flush', 'ruleset');
   for (const host of [office77, roamer])
     await until('the LAN is reached again', () => canPing(host, LAN4, 1));
 

@@ -199,7 +199,8 @@ for (const kind of databaseKinds()) {
     const row = await database.models.Gateway.findOne({ rejectOnEmpty: true });
     const latestHandshake = new Date();
     const report = { deviceId: device.id, latestHandshake, rxBytes: 1, txBytes: 1 };
-    await recordStatus(database, row.id, [{ ...report, remoteIp: '192.0.2.7', remotePort: 4_711 }]);
+    const endpoint = { remoteIp: '192.0.2.7', remotePort: 4_711, ownIp: '198.51.100.2' };
+    await recordStatus(database, row.id, [{ ...report, ...endpoint }]);
     const disable = (values: object) =>
       writeTransaction(database, (transaction) =>
         database.models.User.update(values, { where: { id: user.id }, transaction }),
@@ -211,6 +212,7 @@ for (const kind of databaseKinds()) {
     await until(async () => peer() !== undefined);
     t.deepEqual(peer()?.resume, {
       endpoint: { address: '192.0.2.7', port: 4_711 },
+      local: '198.51.100.2',
       heardAtMs: latestHandshake.getTime(),
     });
   });

@@ -61,13 +61,16 @@ for (const kind of databaseKinds()) {
     const { log } = collect();
     const gateway = feed(
       { peers: [news(key)] },
-      { peers: [news(key, { endpoint: { address: '192.0.2.10', port: 1 } })] },
+      {
+        peers: [news(key, { endpoint: { address: '192.0.2.10', port: 1 }, local: '198.51.100.2' })],
+      },
       { peers: [news('unknown')] },
     );
     const sampler = new Sampler({ database, gateway, gatewayId: GATEWAY, deviceIdOf, log });
     for (let i = 0; i < 4; i++) await sampler.sample();
     const [row] = await readDevices(database, { ids: [id] });
     t.like(row, { rx_bytes: 200, tx_bytes: 20, remote_ip: '192.0.2.10', remote_port: 1 });
+    t.is(row?.own_ip, '198.51.100.2');
     t.is(row?.latest_handshake?.getTime(), Date.UTC(2026, 10, 20));
   });
 

@@ -94,10 +94,12 @@ test('where a device was heard last goes along, for the time after a restart', (
     latest_handshake: new Date(NOW - 1_000),
     remote_ip: '192.0.2.9',
     remote_port: 4711,
+    own_ip: '198.51.100.2',
   });
   const { config } = translateAll(everything({ devices: [heard] }), settings, NOW);
   t.deepEqual(config.peers.get(KEY)?.resume, {
     endpoint: { address: '192.0.2.9', port: 4711 },
+    local: '198.51.100.2',
     heardAtMs: NOW - 1_000,
   });
 });

@@ -82,6 +82,7 @@ for (const kind of databaseKinds()) {
       latest_handshake: null,
       remote_ip: null,
       remote_port: null,
+      own_ip: null,
       rx_bytes: null,
       tx_bytes: null,
     };
@@ -111,6 +112,7 @@ for (const kind of databaseKinds()) {
         latestHandshake,
         remoteIp: '::1',
         remotePort: 9,
+        ownIp: '2001:db8::9',
         rxBytes: 1,
         txBytes: 2,
       },
@@ -120,6 +122,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(row?.latest_handshake, latestHandshake);
     t.is(row?.remote_ip, '::1');
     t.is(row?.remote_port, 9);
+    t.is(row?.own_ip, '2001:db8::9');
     t.is(row?.rx_bytes, 1);
     t.is(row?.tx_bytes, 2);
   });

@@ -108,6 +108,26 @@ for (const kind of databaseKinds()) {
     t.is((await statusOf(database, id)).rx_bytes, steps.length);
   });
 
+  test(`${kind}: the address of the gateway goes with the endpoint`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database));
+    const steps: [Partial<StatusReport>, string | null][] = [
+      [{ remoteIp: null, ownIp: null }, null],
+      [{ ownIp: '198.51.100.2' }, '198.51.100.2'],
+      // Bytes alone, and an earlier handshake, say nothing of the endpoint.
+      [{ remoteIp: null }, '198.51.100.2'],
+      [{ latestHandshake: at(9), ownIp: '198.51.100.9' }, '198.51.100.2'],
+      [{ ownIp: '2001:db8::2', remoteIp: '2001:db8::1' }, '2001:db8::2'],
+      // Where the device is now, the own address is not known.
+      [{ remoteIp: '192.0.2.3' }, null],
+    ];
+    for (const [values, own] of steps) {
+      await recordStatus(database, 'g', [report(id, values)]);
+      const [row] = await readDevices(database, { ids: [id] });
+      t.is(row?.own_ip, own, JSON.stringify(values));
+    }
+  });
+
   test(`${kind}: devices that are gone are skipped, the others are not`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addDevice(database, await addUser(database));

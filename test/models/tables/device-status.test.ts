@@ -20,6 +20,7 @@ for (const kind of databaseKinds()) {
       arrived_at: null,
       remote_ip: null,
       remote_port: null,
+      own_ip: null,
       rx_bytes: 0,
       tx_bytes: 0,
       updated,

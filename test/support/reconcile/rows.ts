@@ -74,6 +74,7 @@ export function deviceRow(fields: Partial<DeviceRow> = {}): DeviceRow {
     latest_handshake: null,
     remote_ip: null,
     remote_port: null,
+    own_ip: null,
     rx_bytes: null,
     tx_bytes: null,
     ...fields,
