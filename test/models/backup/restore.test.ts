@@ -236,6 +236,7 @@ for (const kind of kinds) {
       users: ',null,null,null,null]',
       identities: ',null]',
       devices: ',null,null,null]',
+      device_statuses: ',null]',
       api_tokens: ',"admin"]',
     }).map(([name, columns]) => {
       const lines = before[name] ?? [];
