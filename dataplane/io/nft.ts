@@ -48,9 +48,14 @@ export async function nft(script: string): Promise<string | null> {
 }
 
 /**
- * The name of a table for an interface. Names of nft have only letters, digits and underscores;
- * names of interfaces can have more.
+ * The name of a table for an interface; no other interface or prefix has it. Names of nft have no =
+ * and +, so these are written as their code after a dot, and the dot as well. A prefix has no
+ * underscore, which ends it.
  */
 export function tableName(interfaceName: string, prefix = 'postern'): string {
-  return `${prefix}_${interfaceName.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
+  const name = interfaceName.replaceAll(
+    /[^A-Za-z0-9_-]/g,
+    (sign) => `.${sign.charCodeAt(0).toString(16)}`,
+  );
+  return `${prefix}_${name}`;
 }

@@ -34,5 +34,5 @@ function removal(interfaceName: string): string {
 }
 
 function nameOf(interfaceName: string): string {
-  return tableName(interfaceName, 'postern_relay');
+  return tableName(interfaceName, 'postern-relay');
 }

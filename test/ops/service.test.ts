@@ -121,7 +121,7 @@ test.serial(
       endless.write('POST /v0/rules HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');
       await sleep(200);
       const hasTable = (): Promise<boolean> =>
-        topology.gateway.succeeds('/usr/sbin/nft', 'list', 'table', 'inet', 'postern_wg_postern');
+        topology.gateway.succeeds('/usr/sbin/nft', 'list', 'table', 'inet', 'postern_wg-postern');
       t.true(await hasTable());
 
       const begun = performance.now();

@@ -70,7 +70,7 @@ test('a table is loaded, read and removed, and a second one takes its place', as
         { network: new Uint8Array([192, 168, 7, 0]), prefixBits: 24 },
         { network: new Uint8Array([192, 168, 9, 9]), prefixBits: 32 },
       ]),
-      (await runNft(['list', 'table', 'inet', 'postern_wg_postern_test'])).output,
+      (await runNft(['list', 'table', 'inet', 'postern_wg-postern.2etest'])).output,
       await module.removeMasquerade('wg-postern.test'),
       (await runNft(['list', 'tables'])).output,
     ]`,
