@@ -221,12 +221,12 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     }
   }
 
-  /** Looks for what nothing reports: a worker that hangs, another address, a route that is free. */
+  /** Looks for what nothing reports: a worker that hangs, another address, a route that is gone. */
   watch(): void {
     this.#watch = setInterval(() => {
       for (const link of this.#links) link.endIfHung();
       this.#sendNewAddresses();
-      if (this.#hostRoutes?.isIncomplete === true) this.#retryRoutes();
+      this.#lookAtHost();
     }, WATCH_MS).unref();
   }
 
@@ -370,8 +370,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     return this.#routed;
   }
 
-  #retryRoutes(): void {
-    this.#routed = this.#routed.then(() => this.#hostRoutes?.retry());
+  #lookAtHost(): void {
+    this.#routed = this.#routed.then(() => this.#hostRoutes?.look(this.#addresses.here));
   }
 
   release(heardElsewhere: ReadonlyMap<string, number>): void {
@@ -384,10 +384,11 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
    * and to the host outside of the gateway's namespace, must not come through the tunnel.
    */
   #sendNewAddresses(): void {
-    const ready = this.#links.filter((link) => link.isReady);
-    if (ready.length === 0 || !this.#readAddresses()) return;
+    if (!this.#readAddresses()) return;
     const addresses = this.#addresses;
-    for (const link of ready) link.send({ type: 'hostAddresses', addresses });
+    // A worker that is not ready gets them when it is.
+    for (const link of this.#links)
+      if (link.isReady) link.send({ type: 'hostAddresses', addresses });
   }
 
   /** Returns whether they have changed. */

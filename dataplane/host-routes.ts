@@ -1,36 +1,35 @@
 // The host's side of networks behind devices: a route to the TUN for each, and masquerading of what
-// comes from them. The routes vanish with the TUN. What the kernel refuses is a warning, is tried
-// again, and holds up no other network.
+// comes from them. The routes vanish with the TUN, and when somebody sets it down. What the kernel
+// refuses is a warning, is tried again, and holds up no other network.
 
 import { messageOf } from './descriptors.ts';
 import type { Egress } from './egress.ts';
 import type { Addon } from './native/index.ts';
+import { TunAddresses, type TunAddressesOptions } from './tun-addresses.ts';
 import { formatNetwork, type NetworkRange } from './wire/network.ts';
 
 /** What routes are made with. */
-export interface HostRoutesOptions {
-  readonly interfaceName: string;
-  readonly addon: Pick<Addon, 'changeRoute'>;
-  readonly egress: Pick<Egress, 'masqueradeRoutes' | 'hasVanished' | 'restore'>;
-  readonly log: (level: 'info' | 'warn', text: string) => void;
+export interface HostRoutesOptions extends TunAddressesOptions {
+  readonly addon: Pick<Addon, 'addAddress' | 'changeRoute'>;
+  readonly egress: Pick<Egress, 'masqueradeRoutes' | 'restore'>;
 }
 
 /** The routes that are there. */
 export class HostRoutes {
   readonly #options: HostRoutesOptions;
+  readonly #addresses: Pick<TunAddresses, 'restore'>;
   #wanted: readonly NetworkRange[] = [];
   /** By text. */
   #present = new Map<string, NetworkRange>();
   /** By text of a network that the kernel refused: why. */
   readonly #refused = new Map<string, string>();
 
-  constructor(options: HostRoutesOptions) {
+  constructor(
+    options: HostRoutesOptions,
+    addresses: Pick<TunAddresses, 'restore'> = new TunAddresses(options),
+  ) {
     this.#options = options;
-  }
-
-  /** Whether there is something to `retry`: a refused route, or an nft table that has vanished. */
-  get isIncomplete(): boolean {
-    return this.#refused.size > 0 || this.#options.egress.hasVanished;
+    this.#addresses = addresses;
   }
 
   /** Makes these the networks; a network that the kernel refused is tried again. */
@@ -47,10 +46,50 @@ export class HostRoutes {
     await this.#masquerade();
   }
 
-  /** Tries refused routes again, and loads the nft table again if it has vanished. */
-  async retry(): Promise<void> {
-    const isRestored = await this.#options.egress.restore();
-    if (this.#add() || isRestored) await this.#masquerade();
+  /**
+   * Puts back what has vanished from the host, and tries refused routes again. `here`: the host's
+   * addresses, which may be a second old.
+   */
+  async look(here: readonly Uint8Array[]): Promise<void> {
+    const { egress } = this.#options;
+    const hasLostAddresses = this.#addresses.restore(here);
+    // Both families are asked: IPv6 alone may have been switched off and on.
+    const hasLostRoutes = [this.#putBack(4), this.#putBack(16)].includes(true);
+    if (hasLostAddresses || hasLostRoutes) this.#sayLost(hasLostAddresses, hasLostRoutes);
+    const isRestored = await egress.restore();
+    const isAdded = (this.#refused.size > 0 || hasLostRoutes) && this.#add();
+    if (isAdded || isRestored) await this.#masquerade();
+  }
+
+  /**
+   * Makes the routes of a family again that the kernel has removed; returns whether it had. It
+   * removes all at once, when the interface is set down, so the first one tells: adding it is
+   * refused where it is there, and where the interface is still down.
+   */
+  #putBack(length: number): boolean {
+    const { interfaceName, addon } = this.#options;
+    let hasLost = false;
+    for (const [text, { network, prefixBits }] of this.#present) {
+      if (network.length !== length) continue;
+      try {
+        addon.changeRoute(interfaceName, network, prefixBits, true);
+        hasLost = true;
+      } catch (error) {
+        if (!hasLost) return false;
+        // It is added like one that is new, which says why it is refused.
+        if ((error as { code?: string }).code !== 'EEXIST') this.#present.delete(text);
+      }
+    }
+    return hasLost;
+  }
+
+  #sayLost(addresses: boolean, routes: boolean): void {
+    const { interfaceName, log } = this.#options;
+    const what = [...(addresses ? ['addresses'] : []), ...(routes ? ['routes'] : [])].join(' and ');
+    log(
+      'warn',
+      `${interfaceName} had lost its ${what}, and has them again; ip link set down removes them`,
+    );
   }
 
   /** Adds what is wanted and not there; returns whether the kernel took some of it. */

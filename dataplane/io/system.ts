@@ -3,7 +3,7 @@
 // gateway runs without.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { parseAddress } from '../wire/address.ts';
 
@@ -75,7 +75,16 @@ function writeSysctl(file: string, name: string, value: string): string[] {
 
 /** The addresses of this host, 4 or 16 bytes each. */
 export function readLocalAddresses(): Uint8Array[] {
-  return Object.values(networkInterfaces())
+  return addressesIn(Object.values(networkInterfaces()));
+}
+
+/** The addresses of an interface; none where it is down. */
+export function readAddressesOf(interfaceName: string): Uint8Array[] {
+  return addressesIn([networkInterfaces()[interfaceName]]);
+}
+
+function addressesIn(interfaces: readonly (NetworkInterfaceInfo[] | undefined)[]): Uint8Array[] {
+  return interfaces
     .flatMap((addresses) => addresses ?? [])
     .map(({ address }) => parseAddress(address))
     .filter((address) => address !== null);

@@ -8,6 +8,7 @@ import type { NetworkRange } from '../../dataplane/wire/network.ts';
 const A = range(10, 1);
 const B = range(10, 2);
 const C = range(10, 3);
+const SIX: NetworkRange = { network: new Uint8Array(16), prefixBits: 64 };
 
 function range(...bytes: number[]): NetworkRange {
   const network = new Uint8Array(4);
@@ -15,27 +16,33 @@ function range(...bytes: number[]): NetworkRange {
   return { network, prefixBits: 16 };
 }
 
-/** Routes of a kernel that refuses with a code, by the second byte of a network. */
+/**
+ * Routes of a kernel that has what was added, and refuses with a code, by the second byte of a
+ * network.
+ */
 function open(refused: Readonly<Record<number, string>> = {}, egress = { hasVanished: false }) {
   const done: string[] = [];
   const said: string[] = [];
   const masqueraded: string[][] = [];
-  const routes = new HostRoutes({
+  const kernel = new Set<string>();
+  const lost = { addresses: false };
+  const changeRoute = (name: string, network: Uint8Array, bits: number, isAdded: boolean): void => {
+    const text = `${network.join('.')}/${bits} ${name}`;
+    const code = refused[network[1]!] ?? (isAdded && kernel.has(text) ? 'EEXIST' : undefined);
+    if (code !== undefined) throw Object.assign(new Error(`adding a route: ${code}`), { code });
+    if (isAdded) kernel.add(text);
+    else kernel.delete(text);
+    done.push(`${isAdded ? '+' : '-'}${text}`);
+  };
+  const options = {
     interfaceName: 'wg-test',
-    addon: {
-      changeRoute(name, network, prefixBits, isAdded) {
-        const code = refused[network[1]!];
-        if (code !== undefined) throw Object.assign(new Error(`adding a route: ${code}`), { code });
-        done.push(`${isAdded ? '+' : '-'}${network.join('.')}/${prefixBits} ${name}`);
-      },
-    },
+    ipv4: null,
+    ipv6: null,
+    addon: { changeRoute, addAddress: () => undefined },
     egress: {
-      masqueradeRoutes: async (ranges) => {
+      masqueradeRoutes: async (ranges: readonly NetworkRange[]) => {
         masqueraded.push(ranges.map(({ network }) => network.join('.')));
         return null;
-      },
-      get hasVanished() {
-        return egress.hasVanished;
       },
       async restore() {
         const { hasVanished } = egress;
@@ -43,9 +50,15 @@ function open(refused: Readonly<Record<number, string>> = {}, egress = { hasVani
         return hasVanished;
       },
     },
-    log: (_level, text) => said.push(text),
-  });
-  return { routes, done, said, masqueraded };
+    log: (_level: string, text: string) => said.push(text),
+  };
+  const restore = (): boolean => {
+    const { addresses } = lost;
+    lost.addresses = false;
+    return addresses;
+  };
+  const routes = new HostRoutes(options, { restore });
+  return { routes, done, said, masqueraded, kernel, lost };
 }
 
 test('what is new is added, what is gone is removed, what stays is left alone', async (t) => {
@@ -83,46 +96,99 @@ test('a refused route is tried again until the kernel takes it, and each fault i
   const refused: Record<number, string> = { 1: 'EEXIST' };
   const { routes, done, said, masqueraded } = open(refused);
   await routes.set([A, B]);
-  t.true(routes.isIncomplete);
-  await routes.retry();
+  await routes.look([]);
   t.is(said.length, 1);
   t.is(masqueraded.length, 1, 'nothing came to it');
   refused[1] = 'EPERM';
-  await routes.retry();
+  await routes.look([]);
   t.is(said.length, 2);
   delete refused[1];
-  await routes.retry();
-  t.false(routes.isIncomplete);
+  await routes.look([]);
   t.deepEqual(done, ['+10.2.0.0/16 wg-test', '+10.1.0.0/16 wg-test']);
   t.deepEqual(masqueraded[1], ['10.2.0.0', '10.1.0.0']);
   t.is(said[2], 'the network 10.1.0.0/16 behind a device is reached from the host now');
-  refused[1] = 'EEXIST';
-  await routes.renew();
+});
+
+test('a refused route that nobody wants any more is not tried again', async (t) => {
+  const refused: Record<number, string> = { 1: 'EEXIST' };
+  const { routes, done } = open(refused);
+  await routes.set([A, B]);
   await routes.set([B]);
-  t.false(routes.isIncomplete, 'nobody wants it any more');
+  delete refused[1];
+  await routes.look([]);
+  t.deepEqual(done, ['+10.2.0.0/16 wg-test']);
 });
 
 test('after the nft table has vanished, its networks are masqueraded again', async (t) => {
   const egress = { hasVanished: false };
   const { routes, masqueraded } = open({}, egress);
   await routes.set([A, B]);
-  t.false(routes.isIncomplete);
-  await routes.retry();
+  await routes.look([]);
   t.is(masqueraded.length, 1, 'the table is there');
   egress.hasVanished = true;
-  t.true(routes.isIncomplete);
-  await routes.retry();
-  t.false(routes.isIncomplete);
+  await routes.look([]);
+  await routes.look([]);
   t.deepEqual(masqueraded, [
     ['10.1.0.0', '10.2.0.0'],
     ['10.1.0.0', '10.2.0.0'],
   ]);
 });
 
+test('routes that an interface lost are made again when it is up, of both families, and it is said once', async (t) => {
+  const refused: Record<number, string> = {};
+  const { routes, done, said, kernel, lost } = open(refused);
+  await routes.set([A, B, SIX]);
+  const all = [...kernel];
+  kernel.clear();
+  Object.assign(refused, { 0: 'ENETDOWN', 1: 'ENETDOWN', 2: 'ENETDOWN' });
+  await routes.look([]);
+  t.is(done.length, 3, 'it is down');
+  for (const byte of [0, 1, 2]) delete refused[byte];
+  lost.addresses = true;
+  await routes.look([]);
+  await routes.look([]);
+  t.deepEqual([...kernel], all);
+  t.deepEqual(said, [
+    'wg-test had lost its addresses and routes, and has them again; ip link set down removes them',
+  ]);
+});
+
+test('what is lost alone is named alone', async (t) => {
+  const { routes, said, kernel, lost } = open();
+  await routes.set([A, SIX]);
+  lost.addresses = true;
+  await routes.look([]);
+  kernel.delete([...kernel][1]!);
+  await routes.look([]);
+  t.regex(said[0]!, /lost its addresses, and/);
+  t.regex(said[1]!, /lost its routes, and/);
+  t.is(said.length, 2);
+});
+
+test('of lost routes, one that is there is left alone and one that is refused is tried again', async (t) => {
+  const refused: Record<number, string> = {};
+  const { routes, said, kernel } = open(refused);
+  await routes.set([A, B, C]);
+  const all = [...kernel];
+  kernel.delete(all[0]!);
+  kernel.delete(all[2]!);
+  refused[3] = 'EPERM';
+  await routes.look([]);
+  t.is(said.length, 2);
+  t.is(
+    said[1],
+    'the network 10.3.0.0/16 behind a device is not reached from the host: adding a route: EPERM',
+  );
+  delete refused[3];
+  await routes.look([]);
+  t.deepEqual([...kernel].sort(), all);
+});
+
 test('a route that has vanished is no fault; after a new interface all are made again', async (t) => {
   const refused: Record<number, string> = {};
-  const { routes, done, said } = open(refused);
+  const { routes, done, said, kernel } = open(refused);
   await routes.set([A, B]);
+  kernel.clear();
   await routes.renew();
   t.deepEqual(done.slice(2), ['+10.1.0.0/16 wg-test', '+10.2.0.0/16 wg-test']);
   refused[1] = 'ESRCH';

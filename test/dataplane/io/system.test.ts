@@ -4,7 +4,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { enableForwarding, readFilesMax } from '../../../dataplane/io/system.ts';
+import {
+  enableForwarding,
+  readAddressesOf,
+  readFilesMax,
+  readLocalAddresses,
+} from '../../../dataplane/io/system.ts';
 import { withoutRights } from '../../support/dataplane/without-rights.ts';
 
 test('the limit of open files is that of this process', (t) => {
@@ -35,4 +40,15 @@ test('forwarding that is on already is no fault', async (t) => {
   );
   if (faults !== null) t.is((faults as string[]).length, isOn ? 0 : 1);
   else t.pass();
+});
+
+test('the addresses of an interface are its own, and none where there is no such interface', (t) => {
+  const all = readLocalAddresses().map(String);
+  const own = readAddressesOf('lo').map(String);
+  t.true(own.includes('127,0,0,1'), own.join(' '));
+  t.deepEqual(
+    own.filter((one) => !all.includes(one)),
+    [],
+  );
+  t.deepEqual(readAddressesOf('not-there'), []);
 });

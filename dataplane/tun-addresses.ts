@@ -1,0 +1,77 @@
+// The addresses of the TUN while the gateway runs. When somebody sets the interface down, the
+// kernel removes its IPv6 addresses for good.
+
+import type { NetworkConfig } from './contract.ts';
+import { messageOf } from './descriptors.ts';
+import { readAddressesOf } from './io/system.ts';
+import type { Addon } from './native/index.ts';
+import { formatAddress } from './wire/address.ts';
+import { sameBytes } from './wire/bytes.ts';
+
+/** Whose addresses they are, and what makes them. */
+export interface TunAddressesOptions {
+  readonly interfaceName: string;
+  readonly ipv4: NetworkConfig | null;
+  readonly ipv6: NetworkConfig | null;
+  readonly addon: Pick<Addon, 'addAddress'>;
+  readonly log: (level: 'info' | 'warn', text: string) => void;
+}
+
+/** The addresses that the interface should have. */
+export class TunAddresses {
+  readonly #options: TunAddressesOptions;
+  readonly #wanted: readonly NetworkConfig[];
+  readonly #read: (interfaceName: string) => Uint8Array[];
+  /** Whether all were there when they were looked for last; a fault after that is logged once. */
+  #wereThere = false;
+
+  constructor(options: TunAddressesOptions, read = readAddressesOf) {
+    this.#options = options;
+    this.#wanted = [options.ipv4, options.ipv6].filter((one) => one !== null);
+    this.#read = read;
+  }
+
+  /**
+   * Adds what is missing where the interface is up; returns whether it added some. `here`: the
+   * addresses of the host, which may be a second old.
+   */
+  restore(here: readonly Uint8Array[]): boolean {
+    if (this.#missingIn(here).length === 0) {
+      this.#wereThere = true;
+      return false;
+    }
+    const present = this.#present();
+    // Who set it down wants it so.
+    if (present.length === 0) return false;
+    // Each is tried, also when one is refused.
+    return this.#missingIn(present)
+      .map((one) => this.#add(one))
+      .includes(true);
+  }
+
+  #missingIn(addresses: readonly Uint8Array[]): NetworkConfig[] {
+    return this.#wanted.filter(({ address }) => !addresses.some((one) => sameBytes(one, address)));
+  }
+
+  #present(): Uint8Array[] {
+    try {
+      return this.#read(this.#options.interfaceName);
+    } catch {
+      // EMFILE: it is looked again in a second.
+      return [];
+    }
+  }
+
+  #add({ address, prefixBits }: NetworkConfig): boolean {
+    const { interfaceName, addon, log } = this.#options;
+    try {
+      addon.addAddress(interfaceName, address, prefixBits);
+      return true;
+    } catch (error) {
+      const text = formatAddress(address);
+      if (this.#wereThere) log('warn', `${interfaceName} has lost ${text}: ${messageOf(error)}`);
+      this.#wereThere = false;
+      return false;
+    }
+  }
+}
