@@ -49,11 +49,6 @@ export class Egress {
     return this.#relay?.refused ?? 0;
   }
 
-  /** Whether somebody has removed the table: `nft flush ruleset` does it. */
-  get hasVanished(): boolean {
-    return this.#counts() === 'gone';
-  }
-
   async open(): Promise<void> {
     const { ipv4, ipv6, forwarding, log } = this.#options;
     if (forwarding === 'auto') {
@@ -64,9 +59,13 @@ export class Egress {
     if (this.#masquerade().networks.length > 0) await this.#load();
   }
 
-  /** Loads the table again if it has vanished; resolves to whether it did. */
+  /**
+   * Loads the tables again that somebody has removed, as `nft flush ruleset` does; resolves to
+   * whether the one that masquerades was among them and is there again.
+   */
   async restore(): Promise<boolean> {
-    if (!this.hasVanished) return false;
+    await this.#relay?.restore();
+    if (this.#counts() !== 'gone') return false;
     const { log, interfaceName } = this.#options;
     log(
       'warn',

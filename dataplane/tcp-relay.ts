@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { MAX_RELAYED, MAX_RELAYED_PER_ADDRESS } from './constants.ts';
 import { messageOf } from './descriptors.ts';
-import { loadRelayTable, removeRelayTable } from './io/relay-table.ts';
+import { isRelayTableGone, loadRelayTable, removeRelayTable } from './io/relay-table.ts';
+import type { RelayPorts } from './io/relay.ts';
 import type { RelayAnswer, RelayCommand, RelayStart } from './io/relay-thread.ts';
 
 /** Files that a gateway has open beside the two of each connection. */
@@ -27,6 +28,8 @@ export class TcpRelay {
   readonly #options: TcpRelayOptions;
   readonly #refused = new Int32Array(new SharedArrayBuffer(4));
   #thread: Worker | null = null;
+  /** Where the table leads to; null where there should be no table. */
+  #ports: RelayPorts | null = null;
 
   constructor(options: TcpRelayOptions) {
     this.#options = options;
@@ -72,6 +75,20 @@ export class TcpRelay {
     clearTimeout(late);
   }
 
+  /** Loads the table again if somebody has removed it. */
+  async restore(): Promise<void> {
+    const { interfaceName, log } = this.#options;
+    const thread = this.#thread;
+    if (thread === null || this.#ports === null || !isRelayTableGone(interfaceName)) return;
+    log('warn', 'the nft table of the relay for TCP has vanished and is loaded again');
+    const fault = await loadRelayTable(interfaceName, this.#ports);
+    // The thread has ended meanwhile: nobody takes what the table redirects.
+    if (this.#thread !== thread) await removeRelayTable(interfaceName);
+    if (fault === null) return;
+    this.#ports = null;
+    log('warn', `TCP connections of devices are not relayed any more: ${fault}`);
+  }
+
   /** Ends the connections of devices that are gone. */
   resetFrom(addresses: readonly string[]): void {
     this.#thread?.postMessage({ type: 'reset', addresses } satisfies RelayCommand);
@@ -99,7 +116,9 @@ export class TcpRelay {
     try {
       const [answer] = (await once(thread, 'message', { signal: ended.signal })) as [RelayAnswer];
       if ('fault' in answer) return answer.fault;
-      return await loadRelayTable(this.#options.interfaceName, answer.ports);
+      const fault = await loadRelayTable(this.#options.interfaceName, answer.ports);
+      this.#ports = fault === null ? answer.ports : null;
+      return fault;
     } catch (error) {
       return ended.signal.aborted ? 'the thread of the relay has ended' : messageOf(error);
     }

@@ -1,7 +1,11 @@
 // The nft table that redirects TCP connections of devices to the relay.
 
+import { loadAddon } from '../native/index.ts';
 import { nft, tableName } from './nft.ts';
 import type { RelayPorts } from './relay.ts';
+
+/** Name of the counter of connections that were redirected. */
+const REDIRECTED = 'redirected';
 
 /**
  * Redirects what devices send beyond the gateway. Where no route leads there the kernel answers as
@@ -11,15 +15,27 @@ export function loadRelayTable(interfaceName: string, ports: RelayPorts): Promis
   const rules = Object.entries(ports).map(([family, port]) =>
     port === null
       ? ''
-      : `    iifname "${interfaceName}" meta nfproto ${family} meta l4proto tcp fib daddr type != local fib daddr oif exists redirect to :${port}`,
+      : `    iifname "${interfaceName}" meta nfproto ${family} meta l4proto tcp fib daddr type != local fib daddr oif exists counter name "${REDIRECTED}" redirect to :${port}`,
   );
   return nft(`${removal(interfaceName)}table inet ${nameOf(interfaceName)} {
+  counter ${REDIRECTED} { }
   chain prerouting {
     type nat hook prerouting priority dstnat; policy accept;
 ${rules.join('\n')}
   }
 }
 `);
+}
+
+/** Whether there is no table; false where that is not known. */
+export function isRelayTableGone(interfaceName: string): boolean {
+  const { addon } = loadAddon();
+  try {
+    addon?.readCounter(Buffer.from(nameOf(interfaceName)), Buffer.from(REDIRECTED));
+    return false;
+  } catch (error) {
+    return (error as { code?: string }).code === 'ENOENT';
+  }
 }
 
 /** Removes the table; new connections are forwarded then. Resolves to a fault or null. */

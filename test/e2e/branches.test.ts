@@ -8,6 +8,7 @@
 //                                                              laptop
 
 import test, { type ExecutionContext } from 'ava';
+import { NFT } from '../support/network/capture.ts';
 import { type Host, type Network } from '../support/network/namespaces.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
@@ -105,7 +106,8 @@ test('offices behind devices and a laptop that roams reach each other', async (t
   t.deepEqual(toLan.received, { bytes: BYTES, sha256: toLan.sent['sha256'] });
 
   // As a reload of Debian's nftables.service does.
-  await gateway.run('/usr/sbin/nft', 'flush', 'ruleset');
+  await gateway.run(NFT, 'flush', 'ruleset');
+  await until('it is noticed', () => /wg-postern has vanished and is loaded/.test(postern.output));
   for (const host of [office77, roamer])
     await until('the LAN is reached again', () => canPing(host, LAN4, 1));
 

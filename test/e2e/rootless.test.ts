@@ -7,6 +7,8 @@ import type { ChildProcess } from 'node:child_process';
 import test from 'ava';
 import { until } from '../support/gateway/postern.ts';
 import { buildRootless, pidOfPasta } from '../support/gateway/rootless.ts';
+import { NFT } from '../support/network/capture.ts';
+import type { Host } from '../support/network/namespaces.ts';
 import {
   canPing,
   canReach,
@@ -67,14 +69,21 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
     t.is(received['sha256'], sent['sha256']);
   }
 
-  for (const [from, address] of [
-    [alice.client.host, LAN4],
-    [bob.client.host, LAN6],
-  ] as const)
-    t.true(
-      await from.succeeds('bash', '-c', `exec 3<>/dev/tcp/${address}/8082`),
-      `the gateway itself takes a connection to ${address}, and then asks the host`,
+  // The gateway itself takes a connection, and then asks the host.
+  const areRelayed = async (): Promise<boolean> => {
+    const taken = ([host, address]: readonly [Host, string]): Promise<boolean> =>
+      host.succeeds('bash', '-c', `exec 3<>/dev/tcp/${address}/8082`);
+    const both = [[alice.client.host, LAN4] as const, [bob.client.host, LAN6] as const];
+    return (await Promise.all(both.map(taken))).every(Boolean);
+  };
+  t.true(await areRelayed());
+  const inside = ['nsenter', '--net', '--target', String(postern.pid)] as const;
+  await gateway.run(...inside, NFT, 'flush', 'ruleset');
+  for (const table of ['wg-postern', 'the relay for TCP'])
+    await until(`that the table of ${table} has vanished`, () =>
+      postern.output.includes(`the nft table of ${table} has vanished and is loaded again`),
     );
+  await until('both are relayed again', areRelayed);
   t.notRegex(postern.output, /not relayed/);
   const accept = await new Traffic(lan, 'accept', 8080).ready();
   t.true(await canReach(alice.client.host, LAN4, 8080));

@@ -5,6 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { MAX_RELAYED } from '../../dataplane/constants.ts';
 import { runNft } from '../../dataplane/io/nft.ts';
+import { removeRelayTable } from '../../dataplane/io/relay-table.ts';
 import { TcpRelay } from '../../dataplane/tcp-relay.ts';
 import { until } from '../support/gateway/postern.ts';
 
@@ -61,6 +62,35 @@ test.serial('after a close nothing is redirected', async (t) => {
   await relay.open();
   await relay.close();
   t.false(await isRedirected(t));
+});
+
+test.serial('a table that somebody removes is loaded again, and only then', async (t) => {
+  const { relay, log } = begin(t);
+  await relay.open();
+  await relay.restore();
+  t.deepEqual(log, []);
+  await removeRelayTable(INTERFACE);
+  t.false(await isRedirected(t));
+  await relay.restore();
+  await relay.restore();
+  t.true(await isRedirected(t));
+  t.deepEqual(log, ['warn the nft table of the relay for TCP has vanished and is loaded again']);
+  await relay.close();
+  await relay.restore();
+  t.false(await isRedirected(t));
+});
+
+test.serial('a thread that ends while the table is loaded again leaves no table', async (t) => {
+  const { relay, log, thread } = begin(t);
+  await relay.open();
+  await removeRelayTable(INTERFACE);
+  const worker = await thread;
+  const restoring = relay.restore();
+  await worker.terminate();
+  await restoring;
+  await relay.restore();
+  await until('the end of the redirection', async () => !(await isRedirected(t)));
+  t.is(log.length, 1);
 });
 
 test.serial('too few files are said at the start, with the fix', async (t) => {
