@@ -18,10 +18,12 @@ test.serial('the next network with an address removes the one before', async (t)
   const host = await before.addHost('host');
   await join(before, host);
   const left = host.start('sleep', ['60']);
+  const running = t.throwsAsync(host.run('sleep', '61'), { any: true });
   const network = new Network('l2');
   t.teardown(() => network.remove());
   await join(network, await network.addHost('host'));
   t.is(left.signalCode, 'SIGTERM');
+  t.like(await running, { signal: 'SIGTERM' }, 'what runs to its end, too');
   t.false(await host.succeeds('true'), 'the host is gone');
   const { stdout } = await command('ip', '-brief', 'address', 'show', 'to', `${API}.1`);
   t.regex(stdout, /^l2m0@\S+\s.*\n$/);

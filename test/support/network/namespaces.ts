@@ -28,10 +28,11 @@ export class Host {
     this.namespace = namespace;
   }
 
-  /** Runs a program on the host to its end; rejects when it fails. */
+  /** Runs a program on the host to its end, or until `stopAll`; rejects when it fails. */
   async run(program: string, ...args: string[]): Promise<Output> {
-    const [first, rest] = this.commandOf(program, args);
-    return command(first, ...rest);
+    const running = run(...this.commandOf(program, args), { maxBuffer: OUTPUT_BYTES_MAX });
+    this.#keep(running.child);
+    return running;
   }
 
   /** Runs a program on the host; true when it succeeds. */
@@ -57,16 +58,20 @@ export class Host {
       env: options.env ?? process.env,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
+    this.#keep(child);
+    return child;
+  }
+
+  #keep(child: ChildProcess): void {
     this.#children.add(child);
     child.on('exit', () => this.#children.delete(child));
-    return child;
   }
 
   protected commandOf(program: string, args: readonly string[]): [string, string[]] {
     return ['ip', ['netns', 'exec', this.namespace, program, ...args]];
   }
 
-  /** Stops what `start` began. */
+  /** Stops what runs. */
   async stopAll(): Promise<void> {
     await Promise.all([...this.#children].map((child) => stop(child)));
   }
