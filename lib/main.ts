@@ -6,8 +6,7 @@ import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '../config/index.ts';
 import { parseCommandLine } from './command/cli.ts';
-
-const EXIT_USAGE = 2;
+import { EXIT_USAGE } from './process/usage-error.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(argv);

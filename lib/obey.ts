@@ -5,8 +5,7 @@ import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import { type Config, describeConfig, type readConfig } from '../config/index.ts';
 import type { Command, Outcome } from './command/run.ts';
-import { messageOf } from './process/message.ts';
-import { complain, EXIT_FAILED, print } from './print.ts';
+import { complain, complainOf, EXIT_FAILED, print } from './print.ts';
 
 /** A command that was typed, what the settings say of it, and the workers that already start. */
 export interface Asked {
@@ -57,7 +56,7 @@ async function askRunning(command: Command, config: Config): Promise<number | nu
     if (outcome.isWritten !== true) print(outcome, command.options);
     return 0;
   } catch (error) {
-    return complain(messageOf(error));
+    return complainOf(error);
   }
 }
 

@@ -22,7 +22,7 @@ import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { createLog, type Log } from './process/log.ts';
-import { complain, EXIT_FAILED, print, remark } from './print.ts';
+import { complain, complainOf, EXIT_FAILED, print, remark } from './print.ts';
 
 /** How long a command waits for an answer of the database server. */
 const COMMAND_SILENCE_MS = 300_000;
@@ -78,7 +78,7 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
   } catch (error) {
     log.debug({ err: error }, 'failed');
     const said = sayFault(error, config);
-    return complain(isServing ? await orRunsAlready(said, config) : said);
+    return complainOf(error, isServing ? await orRunsAlready(said, config) : said);
   }
 }
 

@@ -3,6 +3,8 @@
 import process from 'node:process';
 import type { Command, Outcome } from './command/run.ts';
 import { printableText } from './command/text-table.ts';
+import { messageOf } from './process/message.ts';
+import { EXIT_USAGE, UsageError } from './process/usage-error.ts';
 
 /** The exit code of a command that failed. */
 export const EXIT_FAILED = 1;
@@ -21,6 +23,12 @@ export function remark(message: string): void {
 export function complain(message: string): number {
   remark(message);
   return EXIT_FAILED;
+}
+
+/** Says the error of a command; the exit code, which tells wrong usage from all else. */
+export function complainOf(error: unknown, message = messageOf(error)): number {
+  const code = complain(message);
+  return error instanceof UsageError ? EXIT_USAGE : code;
 }
 
 /** What people read. Users wrote names in the text, and a terminal would obey what is in them. */

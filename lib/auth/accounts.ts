@@ -12,6 +12,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { messages } from '../judge/messages.ts';
+import { UsageError } from '../process/usage-error.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
 import { findByEmail, lockUserOf } from './named-user.ts';
@@ -194,7 +195,7 @@ export function switchedUser(
 }
 
 function refuseUnfit(email: string, password: string): void {
-  if (!isEmail(email.trim())) throw new Error(`${email} is no e-mail address`);
+  if (!isEmail(email.trim())) throw new UsageError(`${email} is no e-mail address`);
   const characters = Array.from(password).length;
   if (characters < PASSWORD_CHARACTERS_MIN || characters > PASSWORD_CHARACTERS_MAX)
     throw new Error(

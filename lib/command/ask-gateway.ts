@@ -9,7 +9,7 @@ import { isAddress, isSameAddress, isUuid } from '../judge/texts.ts';
 import { localSocketPath } from '../http/local-socket.ts';
 import { request } from '../http/node-http.ts';
 import { commandLine } from '../process/command-line.ts';
-import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
+import { type Hints, noDevice, refusalOf } from './fault-words.ts';
 
 /** A device, as the API shows it. */
 export interface ShownDevice {
@@ -45,7 +45,7 @@ export class LocalGateway {
   ): Promise<IncomingMessage> {
     const response = await this.#send(method, path, body);
     const { statusCode = 0 } = response;
-    if (statusCode >= 400) throw new Error(sayRefusal(statusCode, await text(response), hints));
+    if (statusCode >= 400) throw refusal(statusCode, await text(response), hints);
     return response;
   }
 
@@ -123,7 +123,7 @@ export class LocalGateway {
     const { statusCode = 0 } = response;
     const body = await text(response);
     if (statusCode === 404) return null;
-    if (statusCode >= 400) throw new Error(sayRefusal(statusCode, body, {}));
+    if (statusCode >= 400) throw refusal(statusCode, body, {});
     return (JSON.parse(body) as { data: ShownDevice }).data;
   }
 }
@@ -144,17 +144,21 @@ function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException):
   return `the gateway did not answer at ${path}: ${message}`;
 }
 
-function sayRefusal(status: number, body: string, hints: Hints): string {
+function refusal(status: number, body: string, hints: Hints): Error {
   let answer: { errors?: Faults; error?: string } = {};
   try {
     answer = JSON.parse(body) as typeof answer;
   } catch {
     // What is no JSON has no words for people.
   }
-  if (answer.errors !== undefined) return faultsInWords(answer.errors, hints);
+  if (answer.errors !== undefined) return refusalOf(answer.errors, hints);
+  return new Error(sayRefusal(status, answer.error ?? ''));
+}
+
+function sayRefusal(status: number, error: string): string {
   if (status === 404) return `there is nothing of that name; see: ${commandLine('help')}`;
-  if (answer.error === 'service_unavailable')
+  if (error === 'service_unavailable')
     return `the database of the gateway does not answer or is too busy, and devices go on meanwhile; try again, or run: ${commandLine('doctor')}`;
-  const word = (answer.error ?? '').replaceAll('_', ' ');
+  const word = error.replaceAll('_', ' ');
   return `the gateway refused with ${status} ${word}`.trimEnd();
 }

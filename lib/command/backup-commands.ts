@@ -15,6 +15,7 @@ import type { Command, Outcome } from './run.ts';
 import { finishRotation, sayKeys, unknownKeys } from '../keys/advice.ts';
 import { backUpBefore, type MadeBefore } from '../backups/automatic.ts';
 import { writeNewFile } from '../backups/file.ts';
+import { UsageError } from '../process/usage-error.ts';
 
 type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
 
@@ -26,7 +27,7 @@ async function backup(config: Config, database: Database, { operand }: Command):
   const file = operand ?? '';
   // A reader of a stream could not see that the end is missing.
   if (file === '' || file === '-')
-    throw new Error('a backup is written to a new file: name one, not "-"');
+    throw new UsageError('a backup is written to a new file: name one, not "-"');
   // The backup would be sealed with another key than its values, so nobody could open both.
   if ((await executedMigrations(database)).length > 0) await refuseOtherKey(database);
   const made = await writeNewFile(file, (out) => writeBackup(database, out));
@@ -116,7 +117,7 @@ function adviceAfter(
 /** Refuses a file that cannot be read twice: first it is checked, then its rows are taken. */
 function refuseUnreadable(file: string): void {
   if (file === '-')
-    throw new Error('a backup is read twice, so it comes from a file: name one, not "-"');
+    throw new UsageError('a backup is read twice, so it comes from a file: name one, not "-"');
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined) throw new Error(`there is no file ${file}`);
   if (found.isDirectory()) throw new Error(`${file} is a folder; name the file of a backup`);

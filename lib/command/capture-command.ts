@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream';
 import { WholeBlocks } from '../capture/whole-blocks.ts';
 import { commandLine } from '../process/command-line.ts';
 import { messageOf } from '../process/message.ts';
+import { UsageError } from '../process/usage-error.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Options, Outcome } from './run.ts';
@@ -47,7 +48,7 @@ export async function captureDevice(
 ): Promise<Outcome> {
   const word = operand ?? '';
   if (ends.out.isTTY === true)
-    throw new Error(
+    throw new UsageError(
       `packets are not for a terminal; write them to a file: ${commandLine(`capture ${word} > file.pcapng`)}`,
     );
   const device = await gateway.findDevice(word);

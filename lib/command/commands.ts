@@ -16,6 +16,7 @@ import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { setSwitches, type Switches } from '../devices/switches.ts';
 import { entryLine, showEntry } from '../records/audit.ts';
+import { UsageError } from '../process/usage-error.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { printable, table } from './text-table.ts';
 
@@ -151,7 +152,7 @@ async function createTokenFor(database: Database, { options }: Command): Promise
 function scopesOf(text: string): Scope[] {
   const words = text.split(',').map((word) => word.trim());
   if (!words.every(isScope))
-    throw new Error(`--scopes takes ${SCOPES.join()}, or some of them, not "${text}"`);
+    throw new UsageError(`--scopes takes ${SCOPES.join()}, or some of them, not "${text}"`);
   return words;
 }
 

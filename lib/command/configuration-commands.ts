@@ -23,8 +23,9 @@ import { effectiveConfiguration, refuseFixed } from '../records/effective-config
 import { fixedSettingsOf, rawValue } from '../configuration/fixed-settings.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
-import { faultsInWords } from './fault-words.ts';
+import { refusalOf } from './fault-words.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
+import { UsageError } from '../process/usage-error.ts';
 import { table } from './text-table.ts';
 
 const LEFT_OUT = new Set(['LOGO', 'OPENID_CONNECT_PROVIDERS', 'SAML_IDENTITY_PROVIDERS']);
@@ -65,14 +66,12 @@ async function setConfiguration(
   const [, name = '', text = ''] = /^([^=]*)=(.*)$/s.exec(operand ?? '') ?? [];
   const field = name.trim().toLowerCase();
   const variable = variables.find((one) => fieldOf(one.name) === field);
-  if (variable === undefined) throw new Error(notOne(operand ?? ''));
+  if (variable === undefined) throw new UsageError(notOne(operand ?? ''));
   const config = await servedConfig(own, database);
   const judged = judgeConfiguration({ [field]: valueOf(variable, text) }, 'update');
   refuseFixed(judged.values, fixedSettingsOf(config), judged.faults);
-  if (!isFaultless(judged.faults)) {
-    const example = `${field}=${variable.example}`;
-    throw new Error(`${faultsInWords(judged.faults)}; for example ${example}`);
-  }
+  if (!isFaultless(judged.faults))
+    throw refusalOf(judged.faults, {}, `; for example ${field}=${variable.example}`);
   await readOrCreateConfiguration(database);
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });

@@ -36,11 +36,12 @@ import {
   clientFileName,
 } from '../devices/client-config.ts';
 import { lockDevice, switchState } from '../devices/switches.ts';
-import { faultsInWords, noDevice } from './fault-words.ts';
+import { noDevice, refusalOf } from './fault-words.ts';
 import { printable, table } from './text-table.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import { endpoint } from '../doctor/serving.ts';
 import { type GatewayOfFiles, gatewayOfFiles } from '../installation/running-gateway.ts';
+import { UsageError } from '../process/usage-error.ts';
 
 /** White modules around a QR code, which readers need to find it. */
 const QUIET_MODULES = 4;
@@ -77,7 +78,7 @@ async function createDevice(
     await lockScopes(database, transaction, { addressPool: true });
     const [judgement] = await judge.forCreate([input], transaction);
     if (judgement === undefined) throw new Error('the device was not judged');
-    if (!isFaultless(judgement.faults)) throw new Error(faultsInWords(judgement.faults));
+    if (!isFaultless(judgement.faults)) throw refusalOf(judgement.faults);
     const row = newDeviceRow(judgement.row, input.values);
     return (await database.models.Device.create(row, { transaction })).id;
   });
@@ -103,7 +104,7 @@ async function routeDevice(
     const present = await lockDevice(database, id, transaction);
     if (present === null) throw noDevice(id);
     const faults = await judge.forUpdate(input, present, transaction);
-    if (!isFaultless(faults)) throw new Error(faultsInWords(faults));
+    if (!isFaultless(faults)) throw refusalOf(faults);
     return present.update(storedRoutes(input.values), { transaction });
   });
   const networks = device.routes ?? [];
@@ -123,7 +124,7 @@ function routesIn(text: string | undefined): { routes?: string[] } {
     .map((member) => member.trim())
     .filter((member) => member !== '');
   // An unset variable of a shell must not cut off a branch.
-  if (routes.length === 0) throw new Error('routes is missing; give networks, or none');
+  if (routes.length === 0) throw new UsageError('routes is missing; give networks, or none');
   return { routes };
 }
 

@@ -6,7 +6,7 @@ import { othersInWords } from '../dry-run/other-gateways-in-words.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
-import { changedFields, ruleFields, RULE_HINTS } from './rule-fields.ts';
+import { RULE_HINTS, ruleFields, typedChanges } from './rule-fields.ts';
 import type { Command, Outcome } from './run.ts';
 
 /** An operation of the API. */
@@ -36,7 +36,7 @@ const operations: Partial<
     return { method: 'POST', path: '/v0/rules', body: { rule: ruleFields(options, owner) } };
   },
   'rule update': async (_gateway, options) =>
-    change('rule', options.id ?? '', changedFields(options)),
+    change('rule', options.id ?? '', typedChanges(options)),
   'rule enable': async (_gateway, { id = '' }) => change('rule', id, { enabled: true }),
   'rule disable': async (_gateway, { id = '' }) => change('rule', id, { enabled: false }),
   'rule delete': async (_gateway, { id = '' }) => removal('rules', id),

@@ -35,6 +35,7 @@ import { createLog } from '../process/log.ts';
 import { messageOf } from '../process/message.ts';
 import type { FailingTest } from '../policy/guard.ts';
 import { isFormula } from '../records/csv.ts';
+import { UsageError } from '../process/usage-error.ts';
 import type { CommandName } from './grammar.ts';
 import { failuresNote, policyContextOf } from './rule-commands.ts';
 import type { Command, Outcome } from './run.ts';
@@ -62,7 +63,7 @@ async function enrol(
   const { operand, options } = command;
   const { file, createUser, hours = LINK_HOURS.default } = options;
   if ((operand === null) === (file === undefined))
-    throw new Error('give the e-mail of one user, or --file with a list of e-mails');
+    throw new UsageError('give the e-mail of one user, or --file with a list of e-mails');
   const mailer = options.mail ? await mailerFor(config) : null;
   const people = operand === null ? await listIn(file ?? '', readStdin) : [oneOf(command)];
   if (operand !== null && !createUser) await judgeThere(database, operand);
@@ -147,9 +148,9 @@ function oneOf({ operand, options: { csv, createUser } }: Command): Person {
     : isPossibleEmail(email)
       ? null
       : notAnEmail(email);
-  if (fault !== null) throw new Error(fault);
+  if (fault !== null) throw new UsageError(fault);
   if (csv && isFormula(email))
-    throw new Error(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
+    throw new UsageError(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
   return { email, line: null, groups: [] };
 }
 

@@ -28,7 +28,8 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { noteFailures } from '../policy/guard.ts';
 import { watchFailures } from '../policy/watch.ts';
-import { faultsInWords, type Hints } from './fault-words.ts';
+import { UsageError } from '../process/usage-error.ts';
+import { type Hints, refusalOf } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
 import { failuresNote, findGroup, findOwner, policyContextOf } from './rule-commands.ts';
 import type { Command, Outcome } from './run.ts';
@@ -83,7 +84,7 @@ async function updateGroup(
   { options: { group: named = '', name, description } }: Command,
 ): Promise<Outcome> {
   if (name === undefined && description === undefined)
-    throw new Error('nothing is to be changed; name it, as with --name engineers');
+    throw new UsageError('nothing is to be changed; name it, as with --name engineers');
   const fields = {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
@@ -155,7 +156,6 @@ async function inWords<Judged>(judgement: Promise<Judged>, wayOut = ''): Promise
     return await judgement;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const words = faultsInWords(error.faults ?? {}, HINTS);
-    throw new Error(`${words}${wayOut}`, { cause: error });
+    throw refusalOf(error.faults ?? {}, HINTS, wayOut);
   }
 }

@@ -8,7 +8,8 @@ import { lockDevice } from '../devices/switches.ts';
 import { type Faults, isFaultless, judgeOf } from '../judge/judge.ts';
 import { judgeUser } from '../users/users.ts';
 import { type Database, type Device, type User, writeTransaction } from '../../models/index.ts';
-import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
+import { UsageError } from '../process/usage-error.ts';
+import { type Hints, noDevice, refusalOf } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { printable } from './text-table.ts';
@@ -65,7 +66,7 @@ async function limitUser(database: Database, { options }: Command): Promise<Outc
 function typedIn({ down, up, quota }: Command['options'], wanted: string): Record<string, unknown> {
   const typed = Object.entries({ limit_down: down, limit_up: up, quota });
   const given = typed.filter(([, text]) => text !== undefined);
-  if (given.length === 0) throw new Error(`give ${wanted}, or ${NONE}`);
+  if (given.length === 0) throw new UsageError(`give ${wanted}, or ${NONE}`);
   return Object.fromEntries(given.map(([name, text]) => [name, text === NONE ? null : text]));
 }
 
@@ -83,5 +84,5 @@ function said(
 }
 
 function refuse(faults: Faults): void {
-  if (!isFaultless(faults)) throw new Error(faultsInWords(faults, HINTS));
+  if (!isFaultless(faults)) throw refusalOf(faults, HINTS);
 }

@@ -20,7 +20,7 @@ import {
 import type { PolicyContext } from '../policy/trial.ts';
 import { commandLine } from '../process/command-line.ts';
 import type { Shown } from '../records/shown.ts';
-import { faultsInWords, type Hints } from './fault-words.ts';
+import { type Hints, refusalOf } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
 import { findOwner, policyContextOf } from './rule-commands.ts';
 import type { Command, Outcome } from './run.ts';
@@ -128,7 +128,7 @@ async function inWords<Result>(judging: () => Promise<Result>): Promise<Result> 
   try {
     return await judging();
   } catch (error) {
-    if (error instanceof ApiError) throw new Error(faultsInWords(error.faults ?? {}, HINTS));
+    if (error instanceof ApiError) throw refusalOf(error.faults ?? {}, HINTS);
     throw error;
   }
 }

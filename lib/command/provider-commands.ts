@@ -20,6 +20,7 @@ import { methodOf } from '../auth/identity/method.ts';
 import { relinkedSentence, whyNotFreed } from '../auth/identity/relink.ts';
 import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
+import { UsageError } from '../process/usage-error.ts';
 import type { Command, Outcome, Run } from './run.ts';
 
 /** The commands. */
@@ -74,7 +75,7 @@ async function relink(
   fixed: FixedSettings = {},
 ): Promise<Outcome> {
   if ((email === undefined) === !everyone)
-    throw new Error('say who: --email E for one user, or --everyone');
+    throw new UsageError('say who: --email E for one user, or --everyone');
   const { id, kind, entryId } = await findProvider(database, wanted, fixed);
   const [user] =
     email === undefined ? [] : await readUsers(database, { emailKey: emailKey(email.trim()) });

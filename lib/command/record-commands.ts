@@ -23,7 +23,7 @@ import { labelOfPassword, passwordOf } from './passwords.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 import { lockDevice } from '../devices/switches.ts';
-import { faultsInWords, type Hints, noDevice } from './fault-words.ts';
+import { type Hints, noDevice, refusalOf } from './fault-words.ts';
 import { printable, table } from './text-table.ts';
 
 /** What a command takes for the fields that are typed as options. */
@@ -185,5 +185,5 @@ async function deleteDevice(
 }
 
 function refuse(faults: Faults): void {
-  if (!isFaultless(faults)) throw new Error(faultsInWords(faults, HINTS));
+  if (!isFaultless(faults)) throw refusalOf(faults, HINTS);
 }

@@ -36,9 +36,9 @@ import {
   ruleState,
   showRule,
 } from '../rules/rules.ts';
-import { faultsInWords } from './fault-words.ts';
+import { refusalOf } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
-import { changedFields, RULE_HINTS, ruleFields, type RuleOwner } from './rule-fields.ts';
+import { RULE_HINTS, ruleFields, type RuleOwner, typedChanges } from './rule-fields.ts';
 import type { Command, Options, Outcome } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -149,7 +149,7 @@ async function createRule(
     const sent = { ...newRule(judgeRule(fields, 'create')), isForced };
     const [judged] = await guardNewRules(context, [sent], transaction);
     if (judged === undefined) throw new Error('the rule was not judged');
-    if (judged instanceof ApiError) throw new Error(inWords(judged, 'made'));
+    if (judged instanceof ApiError) throw inWords(judged, 'made');
     const { row, failing } = judged;
     noteFailures(transaction, failing, { ruleId: row.id });
     return database.models.Rule.create(row, { transaction, validate: false });
@@ -158,12 +158,11 @@ async function createRule(
   return { text: rule.id, data: showRule(rule), ...(note === null ? {} : { note }) };
 }
 
-/** A refusal as a sentence, with the way out where policy tests hold the rule up. */
-function inWords({ faults }: ApiError, done: 'made' | 'changed' | 'enabled'): string {
-  const words = faultsInWords(faults ?? {}, RULE_HINTS);
-  return faults?.['base'] === undefined
-    ? words
-    : `${words}; with --force the rule is ${done} anyway`;
+/** A refusal, with the way out where policy tests hold the rule up. */
+function inWords({ faults }: ApiError, done: 'made' | 'changed' | 'enabled'): Error {
+  const isHeldUp = faults?.['base'] !== undefined;
+  const wayOut = isHeldUp ? `; with --force the rule is ${done} anyway` : '';
+  return refusalOf(faults ?? {}, RULE_HINTS, wayOut);
 }
 
 async function switchRule(
@@ -184,9 +183,7 @@ async function updateRule(
   { options }: Command,
 ): Promise<Outcome> {
   const { id = '', force } = options;
-  const fields = changedFields(options);
-  if (Object.keys(fields).length === 0)
-    throw new Error('nothing is to be changed; name it, as with --ends-at 2026-12-31');
+  const fields = typedChanges(options);
   const { rule, failing } = await changeRule(config, database, id, {
     fields,
     force,
@@ -220,7 +217,7 @@ async function changeRule(
       { present, force },
       transaction,
     ).catch((error: unknown) => {
-      throw error instanceof ApiError ? new Error(inWords(error, done)) : error;
+      throw error instanceof ApiError ? inWords(error, done) : error;
     });
     noteFailures(transaction, failing, { ruleId: present.id });
     return { rule: await saveChanges(present, row, transaction), failing };

@@ -1,5 +1,6 @@
 // The fields of a rule, as they are typed as options.
 
+import { UsageError } from '../process/usage-error.ts';
 import type { Hints } from './fault-words.ts';
 import type { Options } from './run.ts';
 
@@ -28,6 +29,14 @@ export function changedFields(options: Options): object {
     ...(startsAt === undefined ? {} : { starts_at: startsAt?.toISOString() ?? null }),
     ...(endsAt === undefined ? {} : { ends_at: endsAt?.toISOString() ?? null }),
   };
+}
+
+/** What a command changes; that must be something. */
+export function typedChanges(options: Options): object {
+  const fields = changedFields(options);
+  if (Object.keys(fields).length === 0)
+    throw new UsageError('nothing is to be changed; name it, as with --ends-at 2026-12-31');
+  return fields;
 }
 
 /** The fields of a new rule. */

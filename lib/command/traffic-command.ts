@@ -2,6 +2,7 @@
 
 import { text } from 'node:stream/consumers';
 import type { Traffic } from '../history/traffic.ts';
+import { UsageError } from '../process/usage-error.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Outcome } from './run.ts';
@@ -39,7 +40,7 @@ async function pathOf(gateway: LocalGateway, { operand, options }: Command): Pro
     (word) => word !== undefined,
   );
   if (named.length > 1)
-    throw new Error(
+    throw new UsageError(
       'name one of these: a device, --user, --group, --rule, or --reason of all traffic',
     );
   const query = new URLSearchParams({ format: csv ? 'csv' : 'json' });

@@ -32,14 +32,20 @@ const HOOK = `
     },
   });`;
 
-/** Runs a command to its end, a gateway until it serves; the modules of this repository, by path. */
-async function loadedBy(t: ExecutionContext, ...words: string[]): Promise<string[]> {
+/** A folder for a command, with an empty database in `data`. */
+function newFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-loaded-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, 'loaded');
   // Most commands make no database where none is; an empty file is one.
   mkdirSync(join(folder, 'data'), { mode: 0o700 });
   writeFileSync(join(folder, 'data/postern.sqlite'), '');
+  return folder;
+}
+
+/** Runs a command to its end, a gateway until it serves; the modules of this repository, by path. */
+async function loadedBy(t: ExecutionContext, ...words: string[]): Promise<string[]> {
+  const folder = newFolder(t);
+  const file = join(folder, 'loaded');
   const hook = `data:text/javascript,${encodeURIComponent(HOOK)}`;
   const child = spawn(process.execPath, ['--import', hook, 'lib/main.ts', ...words], {
     cwd: ROOT,
@@ -144,4 +150,29 @@ test('the start of the data plane waits for nothing that only requests need', as
     'node_modules/@node-saml/',
   ];
   t.deepEqual(among(loaded, unasked), []);
+});
+
+test('wrong usage that is seen late ends with 2 too, and a refusal with 1', async (t) => {
+  const dataDir = join(newFolder(t), 'data');
+  const id = '01900000-0000-7000-8000-000000000001';
+  const table: [code: number, line: string][] = [
+    [2, 'token create --email a@b.example --name n --scopes bogus'],
+    [2, 'user limit --email a@b.example'],
+    [2, `device limit --id ${id} --down fast`],
+    [2, `rule update --id ${id}`],
+    [2, `rule update --id ${id} --dry-run`],
+    [2, 'configuration set nope=1'],
+    [2, 'traffic laptop --user a@b.example'],
+    [1, 'token create --email a@b.example --name n'],
+    [1, `rule update --id ${id} --staged`],
+    [1, 'flows'],
+  ];
+  for (const [code, line] of table) {
+    const child = spawn(process.execPath, ['lib/main.ts', ...line.split(' ')], {
+      cwd: ROOT,
+      env: { ...COMPILE_CACHE, DATA_DIR: dataDir },
+      stdio: 'ignore',
+    });
+    t.deepEqual(await once(child, 'close'), [code, null], line);
+  }
 });

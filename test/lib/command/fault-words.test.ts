@@ -1,8 +1,9 @@
 // The sentences that the command line prints for faults.
 
 import test from 'ava';
-import { faultsInWords } from '../../../lib/command/fault-words.ts';
+import { faultsInWords, refusalOf } from '../../../lib/command/fault-words.ts';
 import { messages } from '../../../lib/judge/messages.ts';
+import { UsageError } from '../../../lib/process/usage-error.ts';
 
 test('an invalid value is printed with an example of a valid one', (t) => {
   const faults = { role: ['is invalid'], email: ['has already been taken'] };
@@ -21,4 +22,12 @@ test('each fault names its field, except faults of the whole', (t) => {
 test('a fault that is a sentence is kept apart from its field', (t) => {
   const faults = { role: [messages.lastAdministratorStays] };
   t.is(faultsInWords(faults), 'role: the last administrator cannot be demoted');
+});
+
+test('a value that no row could make right is wrong usage', (t) => {
+  for (const text of ['is invalid', "can't be blank", 'must be greater than or equal to 64000'])
+    t.true(refusalOf({ limit: [text] }) instanceof UsageError, text);
+  const refused = refusalOf({ email: ['has already been taken'] }, {}, '; try another');
+  t.false(refused instanceof UsageError);
+  t.is(refused.message, 'email: has already been taken; try another');
 });
