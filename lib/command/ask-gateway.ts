@@ -15,6 +15,7 @@ import { type Hints, noDevice, refusalOf } from './fault-words.ts';
 export interface ShownDevice {
   readonly id: string;
   readonly name: string;
+  readonly user_id: string;
   readonly ipv4: string | null;
   readonly ipv6: string | null;
 }
@@ -112,9 +113,23 @@ export class LocalGateway {
       return [ipv4, ipv6].some((own) => own !== null && isSameAddress(own, word));
     };
     const found = data.filter(isNamed);
-    if (found.length > 1)
-      throw new Error(`${found.length} devices have the name ${word}; give an id: ${idsOf(found)}`);
+    if (found.length > 1) throw await this.#severalDevices(found, word);
     return found[0] ?? null;
+  }
+
+  /** Why a name is not enough, and what to type in its place. */
+  async #severalDevices(devices: readonly ShownDevice[], word: string): Promise<Error> {
+    const shown = devices.slice(0, DEVICES_SHOWN).map(async ({ id, user_id, ipv4, ipv6 }) => {
+      const path = `/v0/users/${user_id}`;
+      const { data } = (await this.ask('GET', path)) as { data: { email: string } };
+      return `${id} (${[`of ${data.email}`, ipv4 ?? ipv6].filter(Boolean).join(', ')})`;
+    });
+    const list = (await Promise.all(shown)).join(', ');
+    const more =
+      devices.length > DEVICES_SHOWN ? `, … all are in: ${commandLine('device list')}` : '';
+    return new Error(
+      `${devices.length} devices have the name ${word}; give the id or the address of one in its place: ${list}${more}`,
+    );
   }
 
   /** The device with an id; null: there is none. */
@@ -128,13 +143,8 @@ export class LocalGateway {
   }
 }
 
-/** So many ids fit into a sentence. */
-const IDS_SHOWN = 5;
-
-function idsOf(devices: readonly ShownDevice[]): string {
-  const ids = devices.slice(0, IDS_SHOWN).map(({ id }) => id);
-  return [...ids, ...(devices.length > IDS_SHOWN ? ['…'] : [])].join(', ');
-}
+/** So many devices fit into a sentence. */
+const DEVICES_SHOWN = 5;
 
 function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException): string {
   if (code === 'EACCES')

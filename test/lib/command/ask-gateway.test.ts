@@ -11,7 +11,8 @@ import { newDataDir, openLocally } from '../../support/api/local-socket.ts';
 test('a device is found by its id, its address or its name', async (t) => {
   const { database, config } = await openLocally(t);
   const gateway = new LocalGateway(config);
-  const [one, two] = [await addUser(database), await addUser(database)];
+  const one = await addUser(database, { email: 'ann@b.example' });
+  const two = await addUser(database, { email: 'bob@b.example' });
   const first = { name: 'twin', ipv4: '100.64.9.1', ipv6: 'fd00::9:1' };
   const device = await addDevice(database, one.id, first);
   const twin = await addDevice(database, two.id, { name: 'twin', ipv4: '100.64.9.2' });
@@ -21,9 +22,18 @@ test('a device is found by its id, its address or its name', async (t) => {
     await t.throwsAsync(gateway.findDevice(word), {
       message: new RegExp(`^there is no device ${word}; see: `),
     });
-  const { message } = (await t.throwsAsync(gateway.findDevice('twin'))) ?? {};
-  t.regex(String(message), /^2 devices have the name twin; give an id: /);
-  for (const { id } of [device, twin]) t.true(message?.includes(id));
+  await t.throwsAsync(gateway.findDevice('twin'), {
+    message: `2 devices have the name twin; give the id or the address of one in its place: ${device.id} (of ann@b.example, 100.64.9.1), ${twin.id} (of bob@b.example, 100.64.9.2)`,
+  });
+});
+
+test('of many devices of one name some are named, and where all are', async (t) => {
+  const { database, config } = await openLocally(t);
+  for (let i = 1; i <= 7; i += 1)
+    await addDevice(database, (await addUser(database)).id, { name: 'twin' });
+  await t.throwsAsync(new LocalGateway(config).findDevice('twin'), {
+    message: /^7 devices have .*, … all are in: .*device list$/,
+  });
 });
 
 test('a refusal is a sentence', async (t) => {
