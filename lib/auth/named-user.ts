@@ -1,7 +1,7 @@
 // The user whom somebody names by an e-mail address.
 
 import { type Database, emailKey, type Transaction, type User } from '../../models/index.ts';
-import { commandLine } from '../process/command-line.ts';
+import { noUser } from '../process/absent.ts';
 
 /** Finds and locks the user with an e-mail address; null if there is none. */
 export function findByEmail(
@@ -22,12 +22,4 @@ export async function lockUserOf(
   const user = await findByEmail(database, email, transaction);
   if (user === null) throw noUser(email);
   return user;
-}
-
-/** The error for an e-mail address that no user has. */
-export function noUser(email: string): Error {
-  return new Error(
-    `there is no user ${email}; see: ${commandLine('user list')}, or make one by: ` +
-      commandLine('user create --email E'),
-  );
 }

@@ -8,8 +8,9 @@ import type { Faults } from '../judge/judge.ts';
 import { isAddress, isSameAddress, isUuid } from '../judge/texts.ts';
 import { localSocketPath } from '../http/local-socket.ts';
 import { request } from '../http/node-http.ts';
+import { noDevice, noGroup, noRule, noUser } from '../process/absent.ts';
 import { commandLine } from '../process/command-line.ts';
-import { type Hints, noDevice, refusalOf } from './fault-words.ts';
+import { type Hints, refusalOf } from './fault-words.ts';
 
 /** A device, as the API shows it. */
 export interface ShownDevice {
@@ -78,23 +79,37 @@ export class LocalGateway {
 
   /** The id of the user with an e-mail address. */
   async findUser(email: string): Promise<string> {
-    const path = `/v0/users?email=${encodeURIComponent(email)}`;
+    const path = `/v0/users?email=${encodeURIComponent(email.trim())}`;
     const { data } = (await this.ask('GET', path)) as { data: { id: string }[] };
     const [user] = data;
-    if (user === undefined)
-      throw new Error(`there is no user ${email}; see: ${commandLine('user list')}`);
+    if (user === undefined) throw noUser(email);
     return user.id;
   }
 
   /** The id of the group that a person named by its id or its name. */
   async findGroup(named: string): Promise<string> {
-    if (isUuid(named)) return named;
+    if (isUuid(named)) {
+      if (await this.isAbsent(`/v0/groups/${named}`)) throw noGroup(named);
+      return named;
+    }
     const path = `/v0/groups?name=${encodeURIComponent(named.trim())}`;
     const { data } = (await this.ask('GET', path)) as { data: { id: string }[] };
     const [group] = data;
-    if (group === undefined)
-      throw new Error(`there is no group ${named}; see: ${commandLine('group list')}`);
+    if (group === undefined) throw noGroup(named);
     return group.id;
+  }
+
+  /** The id of a rule that is there. */
+  async findRule(id: string): Promise<string> {
+    if (await this.isAbsent(`/v0/rules/${encodeURIComponent(id)}`)) throw noRule(id);
+    return id;
+  }
+
+  /** Whether nothing is at a path; false where the gateway cannot tell. */
+  async isAbsent(path: string): Promise<boolean> {
+    const response = await this.#send('GET', path);
+    response.resume();
+    return response.statusCode === 404;
   }
 
   /** The device that a person named by its id, its address in the tunnel or its name. */

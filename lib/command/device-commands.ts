@@ -25,7 +25,7 @@ import { includedRoutes, storedRoutes } from '../devices/routes.ts';
 import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedIfAny } from '../configuration/fixed-if-any.ts';
-import { noUser } from '../auth/named-user.ts';
+import { noDevice, noUser } from '../process/absent.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
 import {
@@ -36,7 +36,7 @@ import {
   clientFileName,
 } from '../devices/client-config.ts';
 import { lockDevice, switchState } from '../devices/switches.ts';
-import { noDevice, refusalOf } from './fault-words.ts';
+import { refusalOf } from './fault-words.ts';
 import { printable, table } from './text-table.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import { endpoint } from '../doctor/serving.ts';

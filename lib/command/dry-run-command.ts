@@ -3,6 +3,7 @@
 
 import type { DryRunAnswer } from '../dry-run/dry-run.ts';
 import { othersInWords } from '../dry-run/other-gateways-in-words.ts';
+import { noDevice } from '../process/absent.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
@@ -35,23 +36,38 @@ const operations: Partial<
     };
     return { method: 'POST', path: '/v0/rules', body: { rule: ruleFields(options, owner) } };
   },
-  'rule update': async (_gateway, options) =>
-    change('rule', options.id ?? '', typedChanges(options)),
-  'rule enable': async (_gateway, { id = '' }) => change('rule', id, { enabled: true }),
-  'rule disable': async (_gateway, { id = '' }) => change('rule', id, { enabled: false }),
-  'rule delete': async (_gateway, { id = '' }) => removal('rules', id),
-  'device delete': async (_gateway, { id = '' }) => removal('devices', id),
-  'device disable': async (_gateway, { id = '' }) => change('device', id, { enabled: false }),
-  'device expire': async (_gateway, { id = '', at = null }) =>
-    change('device', id, { ends_at: at }),
-  'user disable': async (_gateway, { email = '' }) => change('user', email, { enabled: false }),
+  'rule update': async (gateway, options) => {
+    const fields = typedChanges(options);
+    return change('rule', await gateway.findRule(options.id ?? ''), fields);
+  },
+  'rule enable': (gateway, { id = '' }) => switchRule(gateway, id, true),
+  'rule disable': (gateway, { id = '' }) => switchRule(gateway, id, false),
+  'rule delete': async (gateway, { id = '' }) => removal('rules', await gateway.findRule(id)),
+  'device delete': async (gateway, { id = '' }) => removal('devices', await deviceId(gateway, id)),
+  'device disable': async (gateway, { id = '' }) =>
+    change('device', await deviceId(gateway, id), { enabled: false }),
+  'device expire': async (gateway, { id = '', at = null }) =>
+    change('device', await deviceId(gateway, id), { ends_at: at }),
+  'user disable': async (gateway, { email = '' }) =>
+    change('user', await gateway.findUser(email), { enabled: false }),
   'group delete': async (gateway, { group = '' }) =>
     removal('groups', await gateway.findGroup(group)),
   'group add': (gateway, { group = '' }, operands) => members(gateway, group, { add: operands }),
   'group remove': (gateway, { group = '' }, operands) =>
     members(gateway, group, { remove: operands }),
-  'user delete': async (_gateway, { email = '' }) => removal('users', email),
+  'user delete': async (gateway, { email = '' }) => removal('users', await gateway.findUser(email)),
 };
+
+/** Commands that write take a device by its id alone. */
+async function deviceId(gateway: LocalGateway, id: string): Promise<string> {
+  const device = await gateway.findDeviceById(id);
+  if (device === null) throw noDevice(id);
+  return device.id;
+}
+
+async function switchRule(gateway: LocalGateway, id: string, enabled: boolean): Promise<Operation> {
+  return change('rule', await gateway.findRule(id), { enabled });
+}
 
 function removal(collection: string, id: string): Operation {
   return { method: 'DELETE', path: `/v0/${collection}/${encodeURIComponent(id)}` };

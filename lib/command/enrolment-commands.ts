@@ -6,7 +6,7 @@ import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, emailKey, lockScopes, writeTransaction } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
-import { noUser } from '../auth/named-user.ts';
+import { noUser } from '../process/absent.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
 import { type JoinWish, namesGroups, planJoining } from '../enrolment/joining.ts';

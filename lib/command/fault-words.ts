@@ -2,7 +2,6 @@
 
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
-import { commandLine } from '../process/command-line.ts';
 import { UsageError } from '../process/usage-error.ts';
 
 /** By the names of fields what can be typed. */
@@ -18,11 +17,6 @@ const UNREADABLE: ReadonlySet<string> = new Set([
 
 /** How the messages begin of a number that no row could make right. */
 const OUT_OF_RANGE = /^must be (greater|less) than or equal to /;
-
-/** Why a device that a command names is not found. */
-export function noDevice(named: string): Error {
-  return new Error(`there is no device ${named}; see: ${commandLine('device list')}`);
-}
 
 /** A refusal as an error: wrong usage, where a value is none that could ever be taken. */
 export function refusalOf(faults: Faults, hints: Hints = {}, wayOut = ''): Error {

@@ -20,6 +20,7 @@ import { methodOf } from '../auth/identity/method.ts';
 import { relinkedSentence, whyNotFreed } from '../auth/identity/relink.ts';
 import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
+import { noUser } from '../process/absent.ts';
 import { UsageError } from '../process/usage-error.ts';
 import type { Command, Outcome, Run } from './run.ts';
 
@@ -79,8 +80,7 @@ async function relink(
   const { id, kind, entryId } = await findProvider(database, wanted, fixed);
   const [user] =
     email === undefined ? [] : await readUsers(database, { emailKey: emailKey(email.trim()) });
-  if (email !== undefined && user === undefined)
-    throw new Error(`there is no user ${email}; see: ${commandLine('user list')}`);
+  if (email !== undefined && user === undefined) throw noUser(email);
   const links = { kind, provider_id: entryId, userId: user?.id ?? null };
   const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });

@@ -23,7 +23,8 @@ import { labelOfPassword, passwordOf } from './passwords.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 import { lockDevice } from '../devices/switches.ts';
-import { type Hints, noDevice, refusalOf } from './fault-words.ts';
+import { noDevice } from '../process/absent.ts';
+import { type Hints, refusalOf } from './fault-words.ts';
 import { printable, table } from './text-table.ts';
 
 /** What a command takes for the fields that are typed as options. */

@@ -17,7 +17,7 @@ import {
   type UserRow,
   writeTransaction,
 } from '../../models/index.ts';
-import { noUser } from '../auth/named-user.ts';
+import { noGroup, noRule, noUser } from '../process/absent.ts';
 import { fixedIfAny } from '../configuration/fixed-if-any.ts';
 import { ApiError } from '../http/errors.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
@@ -76,8 +76,7 @@ export async function findGroup(
   const where = isUuid(named) ? { id: named.toLowerCase() } : { name: groupNameOf(named) };
   const options = transaction === undefined ? {} : { transaction, lock: true };
   const group = await models.Group.findOne({ where, ...options });
-  if (group === null)
-    throw new Error(`there is no group ${named}; see: ${commandLine('group list')}`);
+  if (group === null) throw noGroup(named);
   return group;
 }
 
@@ -230,7 +229,7 @@ async function lockRule(database: Database, id: string, transaction: Transaction
   const rule = isUuid(id)
     ? await database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
     : null;
-  if (rule === null) throw new Error(`there is no rule ${id}; see: ${commandLine('rule list')}`);
+  if (rule === null) throw noRule(id);
   return rule;
 }
 

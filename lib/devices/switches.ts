@@ -8,6 +8,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { isUuid } from '../judge/fields.ts';
+import { noDevice } from '../process/absent.ts';
 
 /** What is decided; what is left out stays. */
 export interface Switches {
@@ -58,7 +59,7 @@ export async function setSwitches(
 ): Promise<Device> {
   const { result } = await writeTransaction(database, async (transaction) => {
     const device = await lockDevice(database, id, transaction);
-    if (device === null) throw new Error(`there is no device ${id}`);
+    if (device === null) throw noDevice(id);
     return device.update(switchValues(device, switches), { transaction });
   });
   return result;

@@ -1,6 +1,8 @@
 // `--dry-run`: which operation a command comes to, and what people read of the answer.
 
 import test from 'ava';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { outcomeOf } from '../../../lib/command/outcome.ts';
 import {
   newId,
   readGroups,
@@ -10,6 +12,7 @@ import {
 } from '../../../models/index.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
+import { logInto } from '../../support/api/server.ts';
 import { fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
@@ -98,7 +101,6 @@ test('what would be refused is said in words, with what can be typed', async (t)
       ['rule', 'create', '--destination', '10.0.0.1', '--email', 'x@y.z'],
       /^there is no user x@y\.z/,
     ],
-    [['device', 'delete', '--id', 'x'], /^there is nothing of that name/],
   ];
   for (const [words, message] of table)
     await t.throwsAsync(run(...words, '--dry-run'), { message }, words.join(' '));
@@ -108,4 +110,35 @@ test('what would be refused is said in words, with what can be typed', async (t)
   const wide = ['--destination', '10.0.0.0/8', '--action', 'accept', '--email', 'ann@example.com'];
   const outcome = await run('rule', 'create', ...wide, '--dry-run');
   t.regex(String(outcome?.text), new RegExp(`never decide any more \\(1\\): ${id}`));
+});
+
+test('what is not there is named as without --dry-run', async (t) => {
+  const { database, config, run } = await openLocally(t, { live: fakeLive(GATEWAY) });
+  const id = newId();
+  const table = [
+    ...['update --staged', 'enable', 'disable', 'delete'].flatMap((verb) => [
+      `rule ${verb} --id nope`,
+      `rule ${verb} --id ${id}`,
+    ]),
+    ...['delete', 'disable', 'expire --at never'].flatMap((verb) => [
+      `device ${verb} --id nope`,
+      `device ${verb} --id ${id}`,
+    ]),
+    'user disable --email x@b.example',
+    'user delete --email x@b.example',
+    'group delete --group nope',
+    `group delete --group ${id}`,
+    `group add x@b.example --group ${id}`,
+    'rule create --destination 10.0.0.1 --email x@b.example',
+    `rule create --destination 10.0.0.1 --group ${id}`,
+  ];
+  const open = async () => database;
+  for (const line of table) {
+    const parsed = parseCommandLine(line.split(' '));
+    if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
+    const typed = outcomeOf(parsed.command, { config, database, open, log: logInto([]) });
+    const written = await t.throwsAsync(typed, { message: /^there is no .*; see: / }, line);
+    const tried = await t.throwsAsync(run(...line.split(' '), '--dry-run'), undefined, line);
+    t.is(tried?.message, written?.message, line);
+  }
 });

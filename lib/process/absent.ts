@@ -1,0 +1,27 @@
+// What is said of a record that a person named and that is not there: the same with `--dry-run`,
+// which asks the gateway, and without it.
+
+import { commandLine } from './command-line.ts';
+
+/** There is no device with such an id, address or name. */
+export function noDevice(named: string): Error {
+  return new Error(`there is no device ${named}; see: ${commandLine('device list')}`);
+}
+
+/** There is no rule with such an id. */
+export function noRule(named: string): Error {
+  return new Error(`there is no rule ${named}; see: ${commandLine('rule list')}`);
+}
+
+/** There is no group with such an id or name. */
+export function noGroup(named: string): Error {
+  return new Error(`there is no group ${named}; see: ${commandLine('group list')}`);
+}
+
+/** No user has such an e-mail address. */
+export function noUser(email: string): Error {
+  return new Error(
+    `there is no user ${email}; see: ${commandLine('user list')}, or make one by: ` +
+      commandLine('user create --email E'),
+  );
+}
