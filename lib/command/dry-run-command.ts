@@ -5,10 +5,14 @@ import type { DryRunAnswer } from '../dry-run/dry-run.ts';
 import { othersInWords } from '../dry-run/other-gateways-in-words.ts';
 import { noDevice } from '../process/absent.ts';
 import type { LocalGateway } from './ask-gateway.ts';
+import type { Hints } from './fault-words.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
+import { LIMIT_HINTS, userLimits } from './limit-fields.ts';
 import { RULE_HINTS, ruleFields, typedChanges } from './rule-fields.ts';
 import type { Command, Outcome } from './run.ts';
+
+const HINTS: Hints = { ...RULE_HINTS, ...LIMIT_HINTS };
 
 /** An operation of the API. */
 interface Operation {
@@ -50,6 +54,10 @@ const operations: Partial<
     change('device', await deviceId(gateway, id), { ends_at: at }),
   'user disable': async (gateway, { email = '' }) =>
     change('user', await gateway.findUser(email), { enabled: false }),
+  'user limit': async (gateway, options) => {
+    const fields = userLimits(options);
+    return change('user', await gateway.findUser(options.email ?? ''), fields);
+  },
   'group delete': async (gateway, { group = '' }) =>
     removal('groups', await gateway.findGroup(group)),
   'group add': (gateway, { group = '' }, operands) => members(gateway, group, { add: operands }),
@@ -93,7 +101,7 @@ export async function dryRun(gateway: LocalGateway, command: Command): Promise<O
   const { words, options, operands } = command;
   const operation = await operations[words]?.(gateway, options, operands);
   const path = `/v0/dry_run${options.force ? '?force=true' : ''}`;
-  const answer = await gateway.ask('POST', path, { dry_run: operation }, RULE_HINTS);
+  const answer = await gateway.ask('POST', path, { dry_run: operation }, HINTS);
   const { data } = answer as { data: DryRunAnswer };
   return { text: await textOf(gateway, data), data };
 }

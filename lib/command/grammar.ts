@@ -121,10 +121,10 @@ export const commands = {
     needs: ['id'],
   },
   'user limit': {
-    usage: '--email E [--down BITS] [--up BITS] [--quota BYTES]',
+    usage: '--email E [--down BITS] [--up BITS] [--quota BYTES] [--dry-run]',
     sentence:
-      'Limits what each device of a user gets (--down) and sends (--up), in bits per second, and what all of them carry in a calendar month (--quota), in bytes; none takes the limit away, so that the settings say it.',
-    takes: ['email', 'down', 'up', 'quota', 'json'],
+      'Limits what each device of a user gets (--down) and sends (--up), in bits per second, and what all of them carry in a calendar month (--quota), in bytes; none takes the limit away, so that the settings say it. --dry-run says which flows a quota would end, and changes nothing.',
+    takes: ['email', 'down', 'up', 'quota', 'dry-run', 'json'],
     needs: ['email'],
   },
   'user set-role': {

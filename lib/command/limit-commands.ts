@@ -9,21 +9,11 @@ import { type Faults, isFaultless, judgeOf } from '../judge/judge.ts';
 import { judgeUser } from '../users/users.ts';
 import { type Database, type Device, type User, writeTransaction } from '../../models/index.ts';
 import { noDevice } from '../process/absent.ts';
-import { UsageError } from '../process/usage-error.ts';
-import { type Hints, refusalOf } from './fault-words.ts';
+import { refusalOf } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
+import { deviceLimits, LIMIT_HINTS, userLimits } from './limit-fields.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { printable } from './text-table.ts';
-
-/** What takes a limit away. */
-const NONE = 'none';
-
-/** What a command takes for the fields that are typed as options. */
-const HINTS: Hints = {
-  limit_down: `--down 10000000|${NONE}`,
-  limit_up: `--up 10000000|${NONE}`,
-  quota: `--quota 100000000000|${NONE}`,
-};
 
 const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
 
@@ -35,7 +25,7 @@ export const limitCommands: Partial<Record<CommandName, Run>> = {
 
 async function limitDevice(database: Database, { options }: Command): Promise<Outcome> {
   const { id = '' } = options;
-  const typed = typedIn(options, '--down, --up or both: bits per second');
+  const typed = deviceLimits(options);
   const { values, faults } = judgeDevice(typed, 'update');
   refuse(faults);
   const { result: device } = await writeTransaction(database, async (transaction) => {
@@ -48,7 +38,7 @@ async function limitDevice(database: Database, { options }: Command): Promise<Ou
 
 async function limitUser(database: Database, { options }: Command): Promise<Outcome> {
   const { email = '' } = options;
-  const typed = typedIn(options, '--down or --up: bits per second; or --quota: bytes in a month');
+  const typed = userLimits(options);
   const { values, faults } = judgeUser(typed, 'update');
   refuse(faults);
   const { result: user } = await writeTransaction(database, async (transaction) =>
@@ -61,14 +51,6 @@ async function limitUser(database: Database, { options }: Command): Promise<Outc
     text: `${outcome.text} All of them together carry ${bytes} in a month.`,
     data: { ...(outcome.data as object), quota },
   };
-}
-
-/** The fields that were typed; at least one is. `wanted`: what to type, and what it means. */
-function typedIn({ down, up, quota }: Command['options'], wanted: string): Record<string, unknown> {
-  const typed = Object.entries({ limit_down: down, limit_up: up, quota });
-  const given = typed.filter(([, text]) => text !== undefined);
-  if (given.length === 0) throw new UsageError(`give ${wanted}, or ${NONE}`);
-  return Object.fromEntries(given.map(([name, text]) => [name, text === NONE ? null : text]));
 }
 
 function said(
@@ -85,5 +67,5 @@ function said(
 }
 
 function refuse(faults: Faults): void {
-  if (!isFaultless(faults)) throw refusalOf(faults, HINTS);
+  if (!isFaultless(faults)) throw refusalOf(faults, LIMIT_HINTS);
 }

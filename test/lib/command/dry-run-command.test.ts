@@ -41,6 +41,7 @@ test('what a command would do is said, and it does nothing', async (t) => {
     ['device', 'expire', '--id', device.id, '--at', '2020-01-01'],
     ['user', 'disable', '--email', 'ann@example.com'],
     ['user', 'delete', '--email', 'ann@example.com'],
+    ['user', 'limit', '--email', 'Ann@example.com', '--quota', '1000000', '--down', 'none'],
     ['group', 'add', 'ann@example.com', '--group', 'staff'],
     ['group', 'remove', 'ann@example.com', '--group', group.id],
     ['group', 'delete', '--group', 'staff'],
@@ -55,7 +56,7 @@ test('what a command would do is said, and it does nothing', async (t) => {
   }
   const { Rule, Device, User } = database.models;
   t.deepEqual(await Promise.all([Rule.count(), Device.count()]), [1, 1]);
-  t.is((await User.findByPk(user.id))?.disabled_at, null);
+  t.like((await User.findByPk(user.id))?.get(), { disabled_at: null, quota: null });
   t.is((await readGroups(database, {})).length, 1);
   t.deepEqual(await readMembers(database, group.id, {}), []);
   t.like((await Device.findByPk(device.id))?.get(), { disabled_at: null, expires_at: null });
@@ -101,7 +102,13 @@ test('what would be refused is said in words, with what can be typed', async (t)
       ['rule', 'create', '--destination', '10.0.0.1', '--email', 'x@y.z'],
       /^there is no user x@y\.z/,
     ],
+    [
+      ['user', 'limit', '--email', 'bob@example.com', '--quota', '1G'],
+      /^quota: is invalid; give --quota 100000000000\|none$/,
+    ],
+    [['user', 'limit', '--email', 'bob@example.com'], /^give --down or --up: /],
   ];
+  await addUser(database, { email: 'bob@example.com' });
   for (const [words, message] of table)
     await t.throwsAsync(run(...words, '--dry-run'), { message }, words.join(' '));
   const drop = { destination: '10.0.0.0/24', action: 'drop' } as const;
@@ -126,6 +133,7 @@ test('what is not there is named as without --dry-run', async (t) => {
     ]),
     'user disable --email x@b.example',
     'user delete --email x@b.example',
+    'user limit --email x@b.example --quota none',
     'group delete --group nope',
     `group delete --group ${id}`,
     `group add x@b.example --group ${id}`,

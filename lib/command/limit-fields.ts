@@ -1,0 +1,33 @@
+// The fields of limits, as they are typed as options.
+
+import { UsageError } from '../process/usage-error.ts';
+import type { Hints } from './fault-words.ts';
+import type { Options } from './run.ts';
+
+/** What takes a limit away. */
+const NONE = 'none';
+
+/** What a command takes for the fields that are typed as options. */
+export const LIMIT_HINTS: Hints = {
+  limit_down: `--down 10000000|${NONE}`,
+  limit_up: `--up 10000000|${NONE}`,
+  quota: `--quota 100000000000|${NONE}`,
+};
+
+/** The limits of a device that were typed; at least one is. */
+export function deviceLimits(options: Options): Record<string, unknown> {
+  return typedIn(options, '--down, --up or both: bits per second');
+}
+
+/** Those of a user. */
+export function userLimits(options: Options): Record<string, unknown> {
+  return typedIn(options, '--down or --up: bits per second; or --quota: bytes in a month');
+}
+
+/** The fields that were typed. `wanted`: what to type, and what it means. */
+function typedIn({ down, up, quota }: Options, wanted: string): Record<string, unknown> {
+  const typed = Object.entries({ limit_down: down, limit_up: up, quota });
+  const given = typed.filter(([, text]) => text !== undefined);
+  if (given.length === 0) throw new UsageError(`give ${wanted}, or ${NONE}`);
+  return Object.fromEntries(given.map(([name, text]) => [name, text === NONE ? null : text]));
+}
