@@ -101,7 +101,7 @@ export class LocalGateway {
 
   /** The id of a rule that is there. */
   async findRule(id: string): Promise<string> {
-    if (await this.isAbsent(`/v0/rules/${encodeURIComponent(id)}`)) throw noRule(id);
+    if (await this.isAbsent(rulePath(id))) throw noRule(id);
     return id;
   }
 
@@ -156,6 +156,11 @@ export class LocalGateway {
     if (statusCode >= 400) throw refusal(statusCode, body, {});
     return (JSON.parse(body) as { data: ShownDevice }).data;
   }
+}
+
+/** Where the API has a rule. */
+export function rulePath(id: string): string {
+  return `/v0/rules/${encodeURIComponent(id)}`;
 }
 
 /** So many devices fit into a sentence. */

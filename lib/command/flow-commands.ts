@@ -5,7 +5,8 @@ import type { ShownEndedFlow } from '../live/ended-flows.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
 import { endpointText, isUuid } from '../judge/texts.ts';
-import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
+import { noDevice, noRule } from '../process/absent.ts';
+import { type LocalGateway, rulePath, type ShownDevice } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
 import type { Command, Following, Outcome } from './run.ts';
 import { printable, secondOf, table } from './text-table.ts';
@@ -114,7 +115,7 @@ async function list<Entry extends object>(
   listing: Listing<Entry>,
   following: Following,
 ): Promise<Outcome> {
-  const query = await queryOf(gateway, options);
+  const { query, missing } = await queryOf(gateway, options);
   const names = new Map<string, string>();
   const learn = options.json
     ? async () => undefined
@@ -122,6 +123,7 @@ async function list<Entry extends object>(
   if (options.follow) return follow(gateway, listing, query, { names, learn }, following);
   const limit = options.limit ?? LIMIT_DEFAULT;
   const { entries, hasMore } = await read(gateway, listing, query, { limit });
+  if (entries.length === 0 && missing !== null) throw missing;
   await learn(entries);
   const text = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);
   const more = hasMore ? `\nThere are more; --limit N shows so many.` : '';
@@ -175,22 +177,32 @@ function pathOf(path: string, query: URLSearchParams, limit: number): string {
   return `${path}?${all.toString()}`;
 }
 
-/** The filters that were typed, as the API takes them. */
+/**
+ * The filters that were typed, as the API takes them. `missing`: a record that they name is not
+ * there any more, though the gateway may remember it.
+ */
 async function queryOf(
   gateway: LocalGateway,
   { ended, device, user, destination, rule, reason }: Command['options'],
-): Promise<URLSearchParams> {
+): Promise<{ query: URLSearchParams; missing: Error | null }> {
   const query = new URLSearchParams();
+  let missing: Error | null = null;
+  const isRemembered = (word: string): boolean => ended && isUuid(word);
   if (device !== undefined) {
-    // The gateway may remember a device that is in no list any more.
-    const isKnownByIdAlone = ended && isUuid(device);
-    query.set('device_id', isKnownByIdAlone ? device : (await gateway.findDevice(device)).id);
+    const isGone = isRemembered(device) && (await gateway.findDeviceById(device)) === null;
+    if (isGone) missing = noDevice(device);
+    query.set('device_id', isGone ? device : (await gateway.findDevice(device)).id);
   }
   if (user !== undefined) query.set('user_id', await gateway.findUser(user));
   if (destination !== undefined) query.set('destination', destination);
-  if (rule !== undefined) query.set('rule_id', rule);
+  if (rule !== undefined) {
+    const isGone = await gateway.isAbsent(rulePath(rule));
+    if (isGone && !isRemembered(rule)) throw noRule(rule);
+    if (isGone) missing = noRule(rule);
+    query.set('rule_id', rule);
+  }
   if (reason !== undefined) query.set('reason', reason);
-  return query;
+  return { query, missing };
 }
 
 /** Live flows as a table. */

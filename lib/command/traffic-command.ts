@@ -59,7 +59,7 @@ async function whoseOf(
   if (device !== null) return `devices/${(await gateway.findDevice(device)).id}/`;
   if (user !== undefined) return `users/${await gateway.findUser(user)}/`;
   if (group !== undefined) return `groups/${await gateway.findGroup(group)}/`;
-  return rule === undefined ? '' : `rules/${encodeURIComponent(rule)}/`;
+  return rule === undefined ? '' : `rules/${encodeURIComponent(await gateway.findRule(rule))}/`;
 }
 
 function textOf({ from, to, step, totals, points, refusals = [] }: Traffic): string {

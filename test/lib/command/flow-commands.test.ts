@@ -2,8 +2,14 @@
 // and programs read of its answer.
 
 import test from 'ava';
-import type { FlowQuery, LiveFlow, RefusalQuery, SeenRefusal } from '../../../dataplane/index.ts';
-import { addDevice, addUser } from '../../support/database/records.ts';
+import type {
+  EndedFlow,
+  FlowQuery,
+  LiveFlow,
+  RefusalQuery,
+  SeenRefusal,
+} from '../../../dataplane/index.ts';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
 import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
 
@@ -33,7 +39,8 @@ test('flows are a table with names, and JSON for programs', async (t) => {
     ].join('\n'),
   );
   t.like(outcome?.data, [{ source_device_id: deviceId, rule_id: RULE }]);
-  await run('flows', '--device', 'laptop', '--destination', '10.0.0.0/8', '--rule', RULE);
+  const { id: rule } = await addRule(database, { destination: '10.0.0.5' });
+  await run('flows', '--device', 'laptop', '--destination', '10.0.0.0/8', '--rule', rule);
   await run('flows', '--user', 'Alice@example.com', '--json');
   const nothing = { destination: null, rule: null };
   t.deepEqual(queries, [
@@ -42,7 +49,7 @@ test('flows are a table with names, and JSON for programs', async (t) => {
       device: 'key',
       scope: null,
       destination: { network: new Uint8Array([10, 0, 0, 0]), prefixBits: 8 },
-      rule: RULE,
+      rule,
     },
     { device: null, scope: user.id, ...nothing },
   ]);
@@ -176,6 +183,30 @@ test('ended flows are found by the id of a device that was deleted', async (t) =
   await t.throwsAsync(run('flows', '--device', gone) as Promise<unknown>, { message });
   const byName = run('flows', '--ended', '--device', 'nobody') as Promise<unknown>;
   await t.throwsAsync(byName, { message });
+});
+
+test('a rule or a device that nobody knows is no empty list', async (t) => {
+  let ended: EndedFlow[] = [];
+  const live = fakeLive(GATEWAY, {
+    endedFlows: async () => ({ flows: ended, next: null }),
+    publicKeyOf: () => 'key',
+  });
+  const { run } = await openLocally(t, { live });
+  const noRule = /^there is no rule .*; see: .*rule list$/;
+  for (const [line, message] of [
+    ['flows --rule nope', noRule],
+    [`flows --rule ${RULE}`, noRule],
+    [`flows --follow --rule ${RULE}`, noRule],
+    ['flows --ended --rule nope', noRule],
+    [`flows --ended --rule ${RULE}`, noRule],
+    [`flows --ended --device ${RULE}`, /^there is no device .*; see: .*device list$/],
+    ['refusals --device nope', /^there is no device nope/],
+    [`refusals --device ${RULE}`, /^there is no device /],
+  ] as const)
+    await t.throwsAsync(run(...line.split(' ')), { message }, line);
+  ended = [endedFlowOf('key')];
+  for (const option of ['--rule', '--device'])
+    t.like(await run('flows', '--ended', option, RULE), { data: { length: 1 } }, 'remembered');
 });
 
 test('--follow names a device that is new, and many devices as well as one', async (t) => {

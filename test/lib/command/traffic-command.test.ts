@@ -27,6 +27,8 @@ async function open(t: Parameters<typeof openLocally>[0]) {
   return { ...opened, device, rule, start, at, time };
 }
 
+const GONE = '01900000-0000-7000-8000-00000000dead';
+
 test('of a device, a user, a group, a rule and all, as a table of what was counted', async (t) => {
   const { run, send, device, rule, start, time } = await open(t);
   const made = await send('POST', '/v0/groups', { body: { group: { name: 'carriers' } } });
@@ -89,7 +91,8 @@ test('what cannot be asked is refused in words', async (t) => {
     [['phone'], /^there is no device phone/],
     [['--user', 'bob@example.com'], /^there is no user bob/],
     [['--group', 'staff'], /^there is no group staff/],
-    [['--rule', '../users'], /^there is nothing of that name/],
+    [['--rule', '../users'], /^there is no rule \.\.\/users; see: /],
+    [['--group', GONE], /^there is no group 01/],
     [['laptop', '--rule', 'x'], /^name one of these: a device, --user, --group, --rule/],
     [['--user', 'alice@example.com', '--reason', 'rule_drop'], /^name one of these/],
     [['--step', '60'], /^step: must be 600, 3600 or 86400$/],
