@@ -6,6 +6,7 @@ import type { Answer } from '../../lib/explain/explain.ts';
 import type { GateName } from '../../lib/explain/gates.ts';
 import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
+import { NFT } from '../support/network/capture.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -27,9 +28,6 @@ const TUNNEL_MTU = 1_420;
 const NARROW_MTU = 1_300;
 /** Of IPv4 and of an echo request. */
 const PING_HEADERS = 28;
-
-/** In full: npm puts a program of the same name first. */
-const NFT = '/usr/sbin/nft';
 
 interface Scene {
   readonly t: ExecutionContext;

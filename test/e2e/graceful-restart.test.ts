@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { Postern } from '../support/gateway/postern.ts';
 import { measureSlowness } from '../support/suite/slowness.ts';
+import { NFT } from '../support/network/capture.ts';
 import { buildTopology, canPing, GATEWAY4, LAN4, Traffic } from '../support/network/topology.ts';
 import { enginesOfRun } from '../support/gateway/engines.ts';
 import { enrol } from './people.ts';
@@ -41,7 +42,7 @@ for (const engine of enginesOfRun)
     await topology.gateway.ip('address', 'add', `${SECOND4}/24`, 'dev', 'g0');
     // The sockets of Node do not say to which address a datagram came.
     const known = engine === 'native' ? SECOND4 : GATEWAY4;
-    if (known === SECOND4) await topology.alice.run('/usr/sbin/nft', FIREWALL);
+    if (known === SECOND4) await topology.alice.run(NFT, FIREWALL);
     const alice = await enrol(postern, topology.alice, 'a@example.test', `${known}:51820`);
     const { host } = alice.client;
     t.true(await canPing(host, LAN4));
