@@ -146,7 +146,9 @@ function givenText(
     try {
       return { name: fileName, text: readText(path).replace(/\r?\n$/, '') };
     } catch (error) {
-      faults.push(`${fileName} names ${path}, which cannot be read: ${messageOf(error)}`);
+      faults.push(
+        `${fileName} names ${path}, which cannot be read: ${messageOf(error)}; restore the file, or correct ${fileName}`,
+      );
       return null;
     }
   }

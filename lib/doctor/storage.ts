@@ -8,7 +8,8 @@ import type { Database } from '../../models/index.ts';
 import { sayFault } from '../database/fault.ts';
 import { databaseFile, roomOf } from '../database/place.ts';
 import { defaultEndpoint } from '../devices/settings.ts';
-import { encryptionKeyFile } from '../installation/first-start.ts';
+import { RESTORE_KEY } from '../keys/advice.ts';
+import { missingKey } from '../keys/encryption-keys.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 import { rows } from './rows.ts';
 import { endpoint } from './serving.ts';
@@ -41,14 +42,14 @@ export async function storage(
   const findings = folders(config, room);
   if (file !== null && !existsSync(file))
     return [...findings, absent(file, status), endpoint(defaultEndpoint(config))];
-  const keyFile = encryptionKeyFile(config);
-  if (config.databaseEncryptionKey === null && !existsSync(keyFile))
+  const missing = missingKey(config);
+  if (missing !== null)
     return [
       ...findings,
       failed(
         'keys',
-        `${keyFile} is missing, so that nothing secret in ${file} can be read`,
-        'restore the file from a backup, or set DATABASE_ENCRYPTION_KEY to what it held',
+        `${missing.keyFile} is missing, so that nothing secret in ${missing.database} can be read`,
+        RESTORE_KEY,
       ),
     ];
   let opened: Database;

@@ -24,3 +24,25 @@ export function sayKeys(keys: readonly string[], database: Database): string {
 export function unknownKeys(keys: readonly string[], { keyring }: Database): string[] {
   return keys.filter((key) => !keyring.knows(key));
 }
+
+/** What to do where the file of the key is gone. */
+export const RESTORE_KEY =
+  'restore the file from the backup, or set DATABASE_ENCRYPTION_KEY to what it held; without it ' +
+  "the gateway's private key, preshared keys of devices, second factors and secrets of identity " +
+  'providers are lost';
+
+/** Why a database is not opened whose key is gone. */
+export function sayMissingKey(
+  { keyFile, database }: { readonly keyFile: string; readonly database: string },
+  { dataDir, databaseUrl }: Pick<Config, 'dataDir' | 'databaseUrl'>,
+): string {
+  // Only a database that a setting names can be elsewhere than its key.
+  const otherwise =
+    databaseUrl === null
+      ? ''
+      : `if the gateway has another DATA_DIR than ${dataDir}, correct that; else `;
+  return (
+    `${keyFile} is missing, the encryption key of ${database} (DATA_DIR says where it is); ` +
+    `${otherwise}${RESTORE_KEY}`
+  );
+}

@@ -2,10 +2,12 @@
 // They are given, or lie in DATA_DIR, where a rotation that was interrupted leaves two of them; the
 // gateway serves with both until the rotation is run again.
 
-import { existsSync, linkSync, renameSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, statSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
 import { keyIdOf } from '../../models/index.ts';
+import { databaseFile } from '../database/place.ts';
 import { encryptionKey, encryptionKeyFile, readOrCreateKey } from '../installation/first-start.ts';
+import { sayMissingKey } from './advice.ts';
 
 /** The keys of a database. */
 export interface EncryptionKeys {
@@ -17,14 +19,35 @@ export interface EncryptionKeys {
   readonly isUnfinished: boolean;
 }
 
+/** The file of a key that is missing, and the database whose secrets it alone opens. */
+export interface MissingKey {
+  readonly keyFile: string;
+  readonly database: string;
+}
+
 /** The keys that a process starts with; makes the first one where it may. */
 export function encryptionKeys(config: Config): EncryptionKeys {
+  const missing = missingKey(config);
+  if (missing !== null) throw new Error(sayMissingKey(missing, config));
   const key = encryptionKey(config);
   const given = config.databaseEncryptionKeyOld;
   const older = given === null ? [] : [Buffer.from(given, 'base64')];
   const next = nextKeyFile(config);
   if (next === null || !isRotationUnfinished(config)) return { key, older, isUnfinished: false };
   return { key, older: [readOrCreateKey(next), ...older], isUnfinished: true };
+}
+
+/**
+ * The key in DATA_DIR that is not there, though the SQLite database was written with it; null: it
+ * is there, or none was needed yet. A new key would open nothing, and hide what is wrong.
+ */
+export function missingKey(config: Config): MissingKey | null {
+  if (config.databaseEncryptionKey !== null) return null;
+  const database = databaseFile(config);
+  // A process that starts at this moment makes the key first, so the database is looked at first.
+  const bytes = database === null ? 0 : (statSync(database, { throwIfNoEntry: false })?.size ?? 0);
+  const keyFile = encryptionKeyFile(config);
+  return database === null || bytes === 0 || existsSync(keyFile) ? null : { keyFile, database };
 }
 
 /** The keys of a rotation: that to come seals. It is made and on the disk when this returns. */

@@ -310,7 +310,10 @@ test('a secret may be in a file; the last line break is no part of it', (t) => {
 
 test('a secret file that cannot be read is a fault that names it', (t) => {
   const { faults } = parse({ WIREGUARD_PRIVATE_KEY_FILE: '/nowhere' });
-  t.regex(faults[0]!, /^WIREGUARD_PRIVATE_KEY_FILE names \/nowhere, which cannot be read/);
+  t.regex(
+    faults[0]!,
+    /^WIREGUARD_PRIVATE_KEY_FILE names \/nowhere, which cannot be read: .*; restore the file, or correct WIREGUARD_PRIVATE_KEY_FILE$/,
+  );
 });
 
 test('only secrets are read from files', (t) => {

@@ -170,7 +170,7 @@ test('a key file that is gone is not made anew', async (t) => {
   rmSync(path);
   const finding = of(await examine(environment), 'keys');
   t.like(finding, { level: 'failed' });
-  t.regex(finding?.fix ?? '', /restore the file from a backup/);
+  t.regex(finding?.fix ?? '', /^restore the file from the backup.* are lost$/);
   t.false(existsSync(path));
 });
 

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { sayKeys, unknownKeys } from '../../../lib/keys/advice.ts';
+import { sayKeys, sayMissingKey, unknownKeys } from '../../../lib/keys/advice.ts';
 import { makePlace, openAt } from '../../support/database/databases.ts';
 
 test('keys are named, and those among several that are not known here', async (t) => {
@@ -25,4 +25,17 @@ test('keys are named, and those among several that are not known here', async (t
     t.is(sayKeys(keys, database), says);
     t.deepEqual(unknownKeys(keys, database), unknown);
   }
+});
+
+test('of a key that is gone are said the file, the setting, the fix and what is lost', (t) => {
+  const missing = { keyFile: '/data/encryption.key', database: '/data/postern.sqlite' };
+  const said = sayMissingKey(missing, { dataDir: '/data', databaseUrl: null });
+  t.regex(said, /^\/data\/encryption\.key is missing, .* of \/data\/postern\.sqlite \(DATA_DIR /);
+  t.regex(said, /; restore the file from the backup, or set DATABASE_ENCRYPTION_KEY to what/);
+  t.regex(said, /without it the gateway's private key, .* are lost$/);
+  const named = { dataDir: '/data', databaseUrl: 'sqlite:/db/postern.sqlite' };
+  t.regex(
+    sayMissingKey(missing, named),
+    /another DATA_DIR than \/data, correct that; else restore/,
+  );
 });

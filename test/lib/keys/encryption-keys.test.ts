@@ -1,15 +1,17 @@
 // The keys in DATA_DIR and in the environment, through a rotation and one that was interrupted.
 
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import {
   adoptNextKey,
   encryptionKeys,
   isRotationUnfinished,
+  missingKey,
   nextEncryptionKeys,
 } from '../../../lib/keys/encryption-keys.ts';
+import { sayMissingKey } from '../../../lib/keys/advice.ts';
 import { keyIdOf } from '../../../models/index.ts';
 import { scratchFolder } from '../../support/database/full-database.ts';
 import { configOf } from '../../support/api/server.ts';
@@ -20,6 +22,26 @@ test('one key is made, and serves alone', (t) => {
   t.is(key.length, 32);
   t.deepEqual([older, isUnfinished], [[], false]);
   t.deepEqual(encryptionKeys(config).key, key);
+});
+
+test('no key is made for a database that was written with another one', (t) => {
+  const config = configOf({ DATA_DIR: scratchFolder(t) });
+  const database = join(config.dataDir, 'postern.sqlite');
+  writeFileSync(database, '');
+  t.is(missingKey(config), null, 'an empty file is a new database');
+  writeFileSync(database, 'rows');
+  const keyFile = join(config.dataDir, 'encryption.key');
+  t.deepEqual(missingKey(config), { keyFile, database });
+  t.throws(() => encryptionKeys(config), {
+    message: sayMissingKey({ keyFile, database }, config),
+  });
+  t.deepEqual(readdirSync(config.dataDir), ['postern.sqlite']);
+  const given = { DATABASE_ENCRYPTION_KEY: randomBytes(32).toString('base64') };
+  t.is(missingKey(configOf({ DATA_DIR: config.dataDir, ...given })), null);
+  const elsewhere = configOf({ DATA_DIR: scratchFolder(t), DATABASE_URL: `sqlite:${database}` });
+  t.like(missingKey(elsewhere), { database });
+  writeFileSync(keyFile, randomBytes(32).toString('base64'));
+  t.is(missingKey(config), null);
 });
 
 test('a rotation in DATA_DIR knows both keys until the next one is adopted', (t) => {

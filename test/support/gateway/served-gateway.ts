@@ -41,8 +41,9 @@ export async function serveHere(
   const out = Object.create(process.stdout, { fd: { value: fd }, isTTY: { value: false } });
   const log = createLog(config, out as typeof process.stdout);
   const file = join(folder, 'postern.sqlite');
-  await placeImage(file);
+  // The image was written with no key; none is made where a database is that has rows.
   const { key, older } = encryptionKeys(config);
+  await placeImage(file);
   const database = await connectDatabase({
     url: `sqlite:${file}`,
     encryptionKey: key,
