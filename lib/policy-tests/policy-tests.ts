@@ -69,22 +69,34 @@ export async function showPolicyTests(
 ): Promise<Shown[]> {
   const owned = await ownersOf(context.services.database, rows);
   const trial = await PolicyTrial.open(context, owned, { atMs: Date.now() });
+  const descriptions = trial.descriptions();
   const results = new Map(owned.map((test) => [test.id, { test, result: trial.judge(test) }]));
   return rows.flatMap((row) => {
     const found = results.get(row.id);
-    return found === undefined ? [] : [shownTest(row, shownResult(found.test, found.result))];
+    if (found === undefined) return [];
+    const { test, result } = found;
+    return [shownTest(row, shownResult(test, result, descriptions.get(result.ruleId ?? '')))];
   });
 }
 
-function shownResult(test: OwnedTest, result: TestResult) {
+/** `description`: what the rule is for that decides, if it says so. */
+function shownResult(test: OwnedTest, result: TestResult, description?: string | null) {
   const { passes, verdict, reason, ruleId: rule_id } = result;
-  return { passes, verdict, reason, rule_id, text: resultInWords(test, result) };
+  return { passes, verdict, reason, rule_id, text: resultInWords(test, result, description) };
 }
 
 /** What came of a test, in a sentence or two. */
-function resultInWords({ expect }: OwnedTest, { passes, reason, ruleId }: TestResult): string {
+function resultInWords(
+  { expect }: OwnedTest,
+  { passes, reason, ruleId }: TestResult,
+  description?: string | null,
+): string {
   const end = passes ? 'as the test expects' : `but the test expects ${expect}`;
-  if (ruleId !== null) return `A rule ${reason === null ? 'accepts' : 'drops'} the packet, ${end}.`;
+  if (ruleId !== null) {
+    const purpose = description ? ` (“${description}”)` : '';
+    const rule = passes ? 'A rule' : `The rule ${ruleId}${purpose}`;
+    return `${rule} ${reason === null ? 'accepts' : 'drops'} the packet, ${end}.`;
+  }
   if (reason === null || reason === 'default_drop') {
     const action = reason === null ? 'accept' : 'drop';
     return `No rule matches the packet, and the default action is ${action}, ${end}.`;

@@ -20,6 +20,7 @@ import {
   readGroupsOfUsers,
   readRulesByAddress,
   type RuleAction,
+  type RuleRow,
   type Transaction,
 } from '../../models/index.ts';
 import type { Shared } from '../process/shared.ts';
@@ -89,7 +90,7 @@ export async function ownersOf(
 interface RulesRead {
   readonly context: PolicyContext;
   readonly defaultAction: RuleAction;
-  readonly rows: readonly ObeyedRule[];
+  readonly rows: readonly RuleRow[];
 }
 
 /** The rules of some tests, which may be changed to see what becomes of the tests. */
@@ -148,6 +149,11 @@ export class PolicyTrial {
       .map((row) => ruleTimes(row).startMs)
       .filter((startMs) => startMs > this.#atMs);
     return [...new Set(startsMs)].sort((a, b) => a - b).map((ms) => new Date(ms));
+  }
+
+  /** By id, what the rules are for that were read. */
+  descriptions(): ReadonlyMap<string, string | null> {
+    return new Map(this.#read.rows.map(({ id, description }) => [id, description]));
   }
 
   /** Changes one rule; null: it is not there. */

@@ -7,7 +7,7 @@ import { policyTestCommands } from '../../../lib/command/policy-test-commands.ts
 import type { Outcome } from '../../../lib/command/run.ts';
 import { configOf } from '../../../lib/testing/settings.ts';
 import { type Database, readPolicyTests } from '../../../models/index.ts';
-import { addDevice, addUser } from '../../models/fixtures.ts';
+import { addDevice, addRule, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 async function runLine(database: Database, line: string): Promise<Outcome> {
@@ -52,6 +52,10 @@ for (const kind of databaseKinds()) {
     t.notRegex(run.text, /wiki/);
     const good = await runLine(database, 'policy-test run --email ann@b.example');
     t.is(good.isBad, undefined);
+    const drop = { destination: '10.0.0.5', action: 'drop', description: 'no wiki' } as const;
+    const rule = await addRule(database, drop);
+    const failing = await runLine(database, 'policy-test run --email ann@b.example');
+    t.true(failing.text.includes(`The rule ${rule.id} (“no wiki”) drops the packet, but the test`));
     t.deepEqual((await runLine(database, `policy-test delete --id ${bad.text}`)).data, {
       id: bad.text,
       removed: true,

@@ -80,6 +80,15 @@ for (const kind of surfaces()) {
     const [shown] = (await send('GET', PATH)).body.data;
     t.like(shown, { passes: true, verdict: 'accept', reason: null, rule_id });
     t.is(shown.text, 'A rule accepts the packet, as the test expects.');
+    const fails = `The rule ${rule_id} accepts the packet, but the test expects drop.`;
+    const expecting = (expect: string) =>
+      send('PATCH', `${PATH}/${made.id}`, { body: { policy_test: { expect } } });
+    t.is((await expecting('drop')).body.data.text, fails);
+    const described = { rule: { description: 'the LAN' } };
+    await send('PATCH', `/v0/rules/${rule_id}`, { body: described });
+    const [again] = (await send('GET', PATH)).body.data;
+    t.is(again.text, fails.replace(rule_id, `${rule_id} (“the LAN”)`));
+    await expecting('accept');
     const reserved = { destination: '127.0.0.1' };
     const moved = await send('PATCH', `${PATH}/${made.id}`, { body: { policy_test: reserved } });
     t.like(moved.body.data, { passes: false, reason: 'inner_destination_reserved', rule_id: null });
