@@ -2,6 +2,7 @@
 // the record. This is hapi's step `validate.payload`, and handlers get its result. The bytes are
 // parsed here and not by hapi, which would also accept forms and texts. docs/api.md#requests.
 
+import { isUtf8 } from 'node:buffer';
 import { PassThrough } from 'node:stream';
 import Boom from '@hapi/boom';
 import type { Lifecycle, Plugin, Request, RouteOptions } from '@hapi/hapi';
@@ -70,7 +71,7 @@ function readRecord(contentType: unknown, bytes: Buffer, wrapper: string): objec
   const declared = typeof contentType === 'string' ? contentType : '';
   const [type = ''] = declared.split(';');
   if (declared !== '' && !JSON_TYPE.test(type.trim())) throw new ApiError('unsupported_media_type');
-  const body = bytes.length === 0 ? {} : parse(bytes.toString('utf8'));
+  const body = bytes.length === 0 ? {} : parse(textOf(bytes));
   const record: unknown =
     isObject(body) && Object.hasOwn(body, wrapper)
       ? (body as Record<string, unknown>)[wrapper]
@@ -78,6 +79,12 @@ function readRecord(contentType: unknown, bytes: Buffer, wrapper: string): objec
   if (!isObject(record))
     throw new ApiError('missing_wrapper', { faults: { [wrapper]: [messages.blank] } });
   return record;
+}
+
+/** The text of a body. A byte that is no UTF-8 is refused, or the text would be stored damaged. */
+function textOf(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new ApiError('malformed_body', { faults: { body: [messages.badUtf8] } });
 }
 
 function parse(text: string): unknown {

@@ -3,7 +3,7 @@
 // private key is printed and never stored.
 
 import { randomBytes } from 'node:crypto';
-import { encode } from 'uqr';
+import { encode, type QrCodeGenerateResult } from 'uqr';
 import type { Config } from '../../config/index.ts';
 import { derivePublicKey, makePrivateKey } from '../../dataplane/index.ts';
 import {
@@ -43,6 +43,9 @@ import { endpoint } from '../doctor/serving.ts';
 import { type GatewayOfFiles, gatewayOfFiles } from '../installation/running-gateway.ts';
 import { UsageError } from '../process/usage-error.ts';
 
+/** What is said in place of a code. */
+const TOO_LONG =
+  'The file is too long for a QR code. Save it, and bring it to the device in another way.';
 /** White modules around a QR code, which readers need to find it. */
 const QUIET_MODULES = 4;
 /** White on black, whatever the terminal's own colours are. */
@@ -86,8 +89,10 @@ async function createDevice(
   await noteClientFile(database, row.id, clientFileHash(client));
   const file = clientFile(client, privateKey);
   const data = { ...dataOf(row, owner.email), file_name: clientFileName(row.name), file };
-  const shown = qr ? { text: file, picture: codeInWords(file) } : { text: file.trimEnd() };
-  return { ...shown, data, ...noteOn(gateway, client) };
+  const code = qr ? codeInWords(file) : null;
+  const shown = code === null ? { text: file.trimEnd() } : { text: file, picture: code };
+  const notes = [noteOn(gateway, client), qr && code === null ? TOO_LONG : null];
+  return { ...shown, data, ...noteOf(notes) };
 }
 
 /** Replaces the networks behind a device. */
@@ -161,7 +166,7 @@ async function printFile(
   const { row, client } = await findDevice(gateway, database, id);
   const file = clientFile(client);
   const data = { id: row.id, file_name: clientFileName(row.name), file };
-  return { text: file.trimEnd(), data, ...noteOn(gateway, client) };
+  return { text: file.trimEnd(), data, ...noteOf([noteOn(gateway, client)]) };
 }
 
 /** What programs read about a device; never its preshared key. */
@@ -207,21 +212,41 @@ async function findDevice(
   return { row, client };
 }
 
-/** Why a device with this file cannot reach the gateway, and how to fix it. */
-function noteOn({ isRunning }: GatewayOfFiles, client: ClientConfig): Pick<Outcome, 'note'> {
+/** Why a device with this file cannot reach the gateway, and how to fix it; null: it can. */
+function noteOn({ isRunning }: GatewayOfFiles, client: ClientConfig): string | null {
   const { level, message, fix } = endpoint(client.endpoint);
-  if (level === 'ok') return {};
+  if (level === 'ok') return null;
   const whose = isRunning ? '' : ' No gateway runs here, so the settings of this shell decided.';
-  return { note: `${message}${whose} ${fix}` };
+  return `${message}${whose} ${fix}`;
+}
+
+function noteOf(sentences: readonly (string | null)[]): Pick<Outcome, 'note'> {
+  const said = sentences.filter((sentence) => sentence !== null);
+  return said.length === 0 ? {} : { note: said.join('\n') };
 }
 
 function textOfKey(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** A QR code for a terminal: each character shows two modules, one above the other. */
-function codeInWords(text: string): string {
-  const { data, size } = encode(text, { ecc: 'L', border: QUIET_MODULES });
+/** A code of a text; null where the text is too long for one. */
+function codeOf(text: string): QrCodeGenerateResult | null {
+  try {
+    return encode(text, { ecc: 'L', border: QUIET_MODULES });
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/**
+ * A QR code for a terminal: each character shows two modules, one above the other. Null where the
+ * text is too long for a code.
+ */
+function codeInWords(text: string): string | null {
+  const code = codeOf(text);
+  if (code === null) return null;
+  const { data, size } = code;
   const isLight = (x: number, y: number): boolean => data[y]?.[x] !== true;
   const lines: string[] = [];
   for (let y = 0; y < size; y += 2) {

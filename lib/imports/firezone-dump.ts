@@ -30,7 +30,7 @@ export function parseFirezoneDump(text: string): FirezoneDump {
   const listOf = (name: (typeof LISTS)[number]): DumpRecord[] => {
     const list = contentOf(dump[name] ?? []);
     if (!Array.isArray(list)) {
-      faults.push(`${name} is no list`);
+      faults.push(refusalIn(name, list) ?? `${name} is no list`);
       return [];
     }
     const records = list as unknown[];
@@ -40,7 +40,10 @@ export function parseFirezoneDump(text: string): FirezoneDump {
   };
   const [users, devices, rules] = [listOf('users'), listOf('devices'), listOf('rules')];
   const configuration = contentOf(dump['configuration'] ?? null);
-  if (configuration !== null && !isObject(configuration)) faults.push('configuration is no object');
+  const refusal = refusalIn('configuration', configuration);
+  if (refusal !== null) faults.push(refusal);
+  else if (configuration !== null && !isObject(configuration))
+    faults.push('configuration is no object');
   return {
     users,
     devices,
@@ -63,6 +66,14 @@ function parse(text: string): DumpRecord {
         'GET /v0/users and so on answered it',
     );
   return dump as DumpRecord;
+}
+
+/** The fault if the old server refused to answer; null: it did not. */
+function refusalIn(name: string, answer: unknown): string | null {
+  if (!isObject(answer)) return null;
+  const { errors, error = errors } = answer as DumpRecord;
+  if (error === undefined) return null;
+  return `${name} is an answer that refuses: ${JSON.stringify(error)}; look at the token with which it was asked for`;
 }
 
 function contentOf(answer: unknown): unknown {

@@ -31,6 +31,7 @@ export const messages = {
   noHost: 'does not contain a scheme or a host',
   badScheme: 'only http, https schemes are supported',
   badJson: 'is not valid JSON',
+  badUtf8: 'is not valid UTF-8',
   badTime: 'is not a time such as 2026-11-25T10:00:00Z',
   endsBeforeStart: 'must be after starts_at',
   badScopes: 'should be a list of admin, read, metrics or capture',

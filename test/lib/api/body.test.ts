@@ -28,6 +28,16 @@ test('a mistake of a judge is a 500, not a fault of the client', async (t) => {
   t.is((await send('POST', '/v0/mistaken', { body: {} })).status, 400);
 });
 
+test('a body that is no UTF-8 is refused, whatever its charset says', async (t) => {
+  const { send } = await openServer(t, 'sqlite');
+  const body = Buffer.from('{"user":{"email":"m\u00FCller@b.example"}}', 'latin1');
+  for (const type of ['application/json', 'application/json; charset=iso-8859-1']) {
+    const answer = await send('POST', '/v0/users', { body, headers: { 'content-type': type } });
+    t.is(answer.status, 400);
+    t.deepEqual(answer.body, { errors: { body: ['is not valid UTF-8'] } });
+  }
+});
+
 test('a body of unknown length is read, and answered where it is too large', async (t) => {
   const { server, token } = await openServer(t, 'sqlite', { HTTP_PORT: '0' });
   await server.start();

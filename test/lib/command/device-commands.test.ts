@@ -16,6 +16,7 @@ import {
   readAuditEntries,
   readClientFiles,
   readDevices,
+  readOrCreateConfiguration,
   registerGateway,
   writeTransaction,
 } from '../../../models/index.ts';
@@ -241,6 +242,23 @@ test('a code for the terminal is below the file, light on dark in every terminal
   const [file = '', code = ''] = textForPeople(shown).trimEnd().split(`\n\n${LIGHT_ON_DARK}`);
   t.is(`${file}\n`, (data as { file: string }).file);
   t.is(readTerminal(code), `${file}\n`);
+});
+
+test('a file that is too long for a code is printed without one', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  await addUser(database, { email: 'ann@b.example' });
+  const networks = Array.from({ length: 250 }, (_, i) => `10.${i}.0.0/16`);
+  await readOrCreateConfiguration(database);
+  await writeTransaction(database, async (transaction) => {
+    const row = await database.models.Configuration.findOne({ transaction });
+    await row?.update({ default_client_allowed_ips: networks }, { transaction });
+  });
+  const line = 'device create --email ann@b.example --name laptop --qr';
+  const { data, text, picture, note } = await runLine(database, line);
+  t.is(picture, undefined);
+  t.is(`${text}\n`, (data as { file: string }).file);
+  t.regex(text, /^PrivateKey = .{43}=$/m);
+  t.regex(note ?? '', /^The file is too long for a QR code\./m);
 });
 
 /** Reads a code as a camera sees the terminal: light blocks on black. */

@@ -29,6 +29,19 @@ test('what has another shape is a fault with its place', (t) => {
   ]);
 });
 
+test('what the old server answered in place of records is said', (t) => {
+  const refused = { errors: { auth: 'invalid_token' } };
+  const dump = { users: refused, devices: { error: 'not_found' }, configuration: refused };
+  const { faults, configuration } = parseFirezoneDump(JSON.stringify(dump));
+  const advice = 'look at the token with which it was asked for';
+  t.deepEqual(faults, [
+    `users is an answer that refuses: {"auth":"invalid_token"}; ${advice}`,
+    `devices is an answer that refuses: "not_found"; ${advice}`,
+    `configuration is an answer that refuses: {"auth":"invalid_token"}; ${advice}`,
+  ]);
+  t.deepEqual(configuration, refused);
+});
+
 for (const text of ['', '{', '[]', '{"data":[]}', 'null', '{"errors":{"auth":"unauthenticated"}}'])
   test(`${JSON.stringify(text)} is no dump`, (t) => {
     t.throws(() => parseFirezoneDump(text), {

@@ -39,6 +39,7 @@ test('texts are those of docs/api.md', (t) => {
     'does not contain a scheme or a host',
     'only http, https schemes are supported',
     'is not valid JSON',
+    'is not valid UTF-8',
     'is not a time such as 2026-11-25T10:00:00Z',
     'must be after starts_at',
     'should be a list of admin, read, metrics or capture',

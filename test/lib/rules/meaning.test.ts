@@ -26,3 +26,17 @@ test('the sentence says how one host is typed', (t) => {
   );
   t.is(meaningOf('192.168.50.20'), null);
 });
+
+test('an IPv4 address that is written as IPv6 is in no packet', (t) => {
+  for (const [destination, ipv4] of [
+    ['::ffff:10.0.0.1', '10.0.0.1'],
+    ['::ffff:a00:1/128', '10.0.0.1'],
+    ['::ffff:10.0.0.0/104', '10.0.0.0/8'],
+  ] as const)
+    t.is(
+      meaningOf(destination),
+      `No packet is for ${destination}: IPv4 addresses are never written as IPv6 in packets. Give ${ipv4}.`,
+    );
+  for (const other of ['::/0', '::ffff:0:0/95', 'fd00::1', '10.0.0.1', 'nonsense'])
+    t.false(meaningOf(other)?.startsWith('No packet') ?? false, other);
+});
