@@ -106,7 +106,7 @@ async function keys(opened: Database, config: Config): Promise<Finding[]> {
         : `the gateway's public key is ${Buffer.from(derivePublicKey(privateKey)).toString('base64')}`;
     return [ok(check, said), ...keyRotation(needed, opened, config)];
   } catch (error) {
-    const fix = 'look at DATABASE_ENCRYPTION_KEY, or restore a backup';
+    const fix = 'do what it says: set the key of this database, or restore a backup';
     return [failed(check, messageOf(error), fixOf(error, config)?.advice ?? fix)];
   }
 }

@@ -154,6 +154,7 @@ function wrongKey(place: Place, wanted: string, present: string): string {
     `DATABASE_ENCRYPTION_KEY is not the key of this database: ${nameOf(place)} was encrypted ` +
     `with key ${wanted}, the given key is ${present}. Set DATABASE_ENCRYPTION_KEY to the key ` +
     'that the database was made with (SQLite keeps it in DATA_DIR), or restore a backup made ' +
-    'with the present key.'
+    'with the present key. If keys were rotated meanwhile, set DATABASE_ENCRYPTION_KEY_OLD to ' +
+    `the former key (which DATA_DIR keeps in encryption.key.${wanted}), and rotate them again.`
   );
 }

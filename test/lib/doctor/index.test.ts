@@ -233,6 +233,8 @@ test('another key is distinguished', async (t) => {
   const finding = of(await examine(other), 'keys');
   t.is(finding?.level, 'failed');
   t.regex(finding?.message ?? '', /^DATABASE_ENCRYPTION_KEY is not the key of this database/);
+  const [, wanted] = /with key (\w+)/.exec(finding?.message ?? '') ?? [];
+  t.true(finding?.message.includes(`DATA_DIR keeps in encryption.key.${wanted})`));
 });
 
 test('a schema that is behind waits for the start, one that is ahead is refused', async (t) => {
