@@ -254,6 +254,39 @@ test('an administrator gives a device to another user, by file and code', async 
   for (const text of [file, second]) await isNowhere(t, stage, page, all, privateKeyOf(text));
 });
 
+test('a file that is too long for a QR code has none, and its page does all the rest', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  const networks = Array.from({ length: 250 }, (_, i) => `10.200.${i}.0/24`);
+  await configure(stage, { default_client_allowed_ips: networks });
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  await page.getByText('too long for a QR code').waitFor();
+  t.false(await page.getByText('The private key is missing').isVisible());
+  t.false(await page.getByText('Scan from QR code').first().isVisible());
+  await inspect(t, page, 'device-file-long');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ]);
+  const file = await page.locator('#client-file').innerText();
+  t.is(readFileSync(String(await download.path()), 'utf8'), file);
+  const first = (await devicesOf(stage))[0]?.public_key;
+  t.is(publicKeyOf(privateKeyOf(file)), String(first));
+
+  await page.reload();
+  await page.getByLabel('Private key of this device').fill(privateKeyOf(file));
+  await page.getByRole('heading', { name: 'The private key is right' }).waitFor();
+  await page.getByRole('button', { name: 'Make a new key pair' }).click();
+  await page.getByText('Nothing has changed yet.').waitFor();
+  t.is((await devicesOf(stage))[0]?.public_key, first, 'one click only shows the new file');
+  await page.getByRole('button', { name: 'Put the new key in force' }).click();
+  await page.getByText('Save this now.').waitFor();
+  t.not((await devicesOf(stage))[0]?.public_key, first);
+});
+
 test('on a phone the file comes first, and its words are for a phone', async (t) => {
   const stage = await openBrowser(t);
   const size = { width: 390, height: 780 };

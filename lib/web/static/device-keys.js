@@ -288,7 +288,12 @@ function preparePaste(file, publicKey, take) {
 }
 
 function drawCode(section, text, name) {
-  const { data, size } = encode(text, { ecc: 'L', border: 0 });
+  const qr = encodeIfShort(text);
+  section.hidden = false;
+  section.querySelector('[data-scan]').hidden = qr === null;
+  section.querySelector('[data-too-long]').hidden = qr !== null;
+  if (qr === null) return;
+  const { data, size } = qr;
   const side = size + 2 * QUIET_MODULES;
   const dark = data.flatMap((row, y) =>
     row.flatMap((isDark, x) =>
@@ -305,9 +310,18 @@ function drawCode(section, text, name) {
   svg.append(make('path', { d: dark.join(''), fill: '#000' }));
   const box = section.querySelector('.qr');
   box.replaceChildren(svg);
-  section.hidden = false;
   fitCode(svg, box, side);
   new ResizeObserver(() => fitCode(svg, box, side)).observe(box);
+}
+
+/** Null for a text that is longer than the largest code holds, 2,953 bytes. */
+function encodeIfShort(text) {
+  try {
+    return encode(text, { ecc: 'L', border: 0 });
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** Whole pixels for every module: uneven ones are hard to read for cameras. */
