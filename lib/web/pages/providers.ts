@@ -31,11 +31,14 @@ import { recently } from '../kit/recent.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { addressesToPaste } from '../parts/provider-addresses.ts';
 import { adminPage } from '../kit/route.ts';
-import { fixedSentence, settingTabs } from '../parts/settings.ts';
+import { fixedSentence, locksOut, settingTabs } from '../parts/settings.ts';
 import type { Web } from '../kit/web.ts';
 import { lastTestOf } from './provider-tests.ts';
 
 const PROVIDERS = '/settings/providers';
+
+const LAST_WAY =
+  'It is not removed: no administrator could sign in any more. Add another provider first, or let people sign in with e-mail and password';
 
 /** Metadata of federations are long. */
 const takesMetadata = { payload: { ...takesForm, maxBytes: CONFIGURATION_BYTES_MAX } };
@@ -221,7 +224,9 @@ async function remove(
   refuseFixedList(web, form);
   const { present, entries } = await findEntry(web, form, request);
   const next = entries.filter((entry) => entry !== present);
-  const faults = await saveList(web, request, form, entries, next);
+  const faults = (await locksOut(web, { [form.list]: next }))
+    ? { base: [LAST_WAY] }
+    : await saveList(web, request, form, entries, next);
   if (faults !== null) {
     web.pages.flash(h, 'failed', faultLine(faults));
     return web.pages.redirect(h, PROVIDERS);

@@ -12,6 +12,7 @@ import { askFirst, isBack } from '../parts/effect.ts';
 import {
   changeSettings,
   fixedSentence,
+  locksOut,
   readSettings,
   settingTabs,
   writeSettings,
@@ -64,6 +65,9 @@ const UNITS = [
   ['seconds', 1],
 ] as const;
 const DURATION = 'vpn_session_duration';
+
+const NO_WAY_LEFT =
+  'No administrator could sign in any more. Add an identity provider first, or leave this ticked';
 
 const securityForm: readonly Section[] = [
   {
@@ -258,7 +262,7 @@ async function save(
   const shown = unlocked(web, typed, present);
   const meanwhile = changedMeanwhile(request, { typed: shown, present }, page.sections);
   if (meanwhile === null && isBack(request)) return show(web, page, request, h, { present, typed });
-  const refused = meanwhile ?? hostFaults(typed);
+  const refused = meanwhile ?? { ...hostFaults(typed), ...(await lockOutFaults(web, input)) };
   const isRefused = Object.keys(refused).length > 0;
   const asked = { label: 'Save the settings', back: page.path, isForm: true };
   const question = isRefused
@@ -270,6 +274,12 @@ async function save(
     return (await show(web, page, request, h, { present, typed: shown, faults })).code(422);
   web.pages.flash(h, 'done', 'The settings are in force.');
   return web.pages.redirect(h, page.path);
+}
+
+/** Who works here would not come back; the API has no such person to protect. */
+async function lockOutFaults(web: Web, { local_auth_enabled: isLocal }: Record<string, unknown>) {
+  const isRefused = isLocal === false && (await locksOut(web, { local_auth_enabled: false }));
+  return isRefused ? { local_auth_enabled: [NO_WAY_LEFT] } : {};
 }
 
 /** What was typed. Locked fields were not sent; they show the value that is in force. */

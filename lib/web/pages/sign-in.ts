@@ -9,6 +9,7 @@ import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
 import type { LiveSession } from '../../auth/sessions.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
+import { commandLine } from '../../process/command-line.ts';
 import { describeError } from '../../process/log.ts';
 import { wantsPage } from '../kit/errors.ts';
 import { textOf } from '../kit/form-token.ts';
@@ -22,6 +23,8 @@ const DISABLED = 'Your account is disabled. Please ask your administrator.';
 const ENDED =
   'You were signed out: your session ended, or somebody ended it. A form that you sent was not saved. Sign in again, and you come back to the page where you were.';
 const LOCAL_OFF = 'Local auth disabled';
+/** Lets people sign in with passwords again, where nobody can sign in. */
+const OPENING = commandLine('configuration set local_auth_enabled=true');
 
 /** A way to sign in that is not a password. */
 interface Provider {
@@ -135,6 +138,8 @@ async function signInPage(
   return web.pages.show(request, h, 'sign-in', {
     title: 'Sign in',
     isLocalOn: await isLocalOn(web),
+    // Strangers read it: it names no e-mail.
+    opening: 'local_auth_enabled' in web.fixed ? null : OPENING,
     canReset: web.services.mails !== undefined,
     providers: await providersOf(web, returnTo),
     email,

@@ -2,8 +2,14 @@
 // so does the page of each file that does not work because of it. The words are those of readiness
 // and of the doctor; some problems are only known in this process.
 
+import { fixedSettingsOf } from '../../configuration/fixed-settings.ts';
 import type { Recall } from '../../records/recall.ts';
 import { type UnnamedProxies, unnamedProxyWords } from '../../http/unnamed-proxies.ts';
+import {
+  letInCommand,
+  readAdministration,
+  type SignInSettings,
+} from '../../auth/administrators.ts';
 import { groupsFaults } from '../../auth/identity/groups-problems.ts';
 import { metadataProblems } from '../../auth/saml/metadata-problems.ts';
 import { defaultSettings } from '../../devices/settings.ts';
@@ -16,6 +22,9 @@ export interface GatewayProblem {
   readonly text: string;
   readonly fix: string;
 }
+
+/** Checks of the doctor that are made here too. */
+const CHECKED = new Set(['endpoint', 'SAML metadata', 'administrator']);
 
 type Known = Pick<Services, 'config' | 'readiness'>;
 
@@ -49,13 +58,14 @@ export async function dashboardProblems({
       ...settings(config),
     ]),
     ...(peer === null ? [] : [unnamedProxyWords(peer)]),
+    ...(await lockedOut(services, configuration)),
     ...crowdedSignIns(services),
     ...unwritten(services),
     ...(await metadataProblems(services.database, configuration.saml_identity_providers)),
     ...(await groupsFaults(services.database, configuration)),
-    // The endpoint and the metadata were checked above, as they are at this moment.
+    // These were checked above, as they are at this moment.
     ...(services.checkup?.findings() ?? [])
-      .filter(({ check }) => check !== 'endpoint' && check !== 'SAML metadata')
+      .filter(({ check }) => !CHECKED.has(check))
       .map(({ check, message, fix }) => ({ text: `${check}: ${message}.`, fix: fix ?? '' })),
   ];
 }
@@ -69,6 +79,23 @@ export function fileProblems(known: Known, address: string | null): GatewayProbl
 function sentences(findings: readonly Finding[]): GatewayProblem[] {
   const wrong = findings.filter(({ level }) => level !== 'ok');
   return wrong.map(({ message, fix }) => ({ text: message, fix: fix ?? '' }));
+}
+
+/** Whoever reads it has a session from before, and does not come back after it. */
+async function lockedOut(
+  { config, database }: Asked,
+  settings: SignInSettings,
+): Promise<GatewayProblem[]> {
+  const { canSignIn, email } = await readAdministration(database, settings);
+  if (canSignIn) return [];
+  const isFixedOff = fixedSettingsOf(config).local_auth_enabled === false;
+  const first = isFixedOff ? 'Set LOCAL_AUTH_ENABLED=true, and then run' : 'Run';
+  return [
+    {
+      text: 'No administrator can sign in.',
+      fix: `${first} ${letInCommand(email)} on the host. It makes a new password, and passwords serve again. Or add an identity provider before you sign out.`,
+    },
+  ];
 }
 
 /** Sign-ins that were forgotten because others needed the room; each gateway counts its own. */

@@ -2,6 +2,7 @@
 // and the one way by which they change the configuration, that of the API.
 
 import type { Request } from '@hapi/hapi';
+import { readAdministration, type SignInSettings } from '../../auth/administrators.ts';
 import type { Faults } from '../../judge/judge.ts';
 import {
   judgeConfiguration,
@@ -41,6 +42,15 @@ export function fixedSentence({ fixed }: Pick<Web, 'fixed'>, name: string): stri
 export async function readSettings(web: Web): Promise<Shown> {
   await web.recall.refresh();
   return shownConfiguration(web, await web.recall.configuration());
+}
+
+/** Whether an administrator can sign in now, and none could with other settings. */
+export async function locksOut(web: Web, change: Partial<SignInSettings>): Promise<boolean> {
+  await web.recall.refresh();
+  const settings = await web.recall.configuration();
+  const { database } = web.services;
+  const later = await readAdministration(database, { ...settings, ...change });
+  return !later.canSignIn && (await readAdministration(database, settings)).canSignIn;
 }
 
 /** Changes the configuration as the API does; null where that is done, else why not. */

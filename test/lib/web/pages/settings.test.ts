@@ -1,6 +1,7 @@
 // Settings in the console: judged as the API judges them, locked where the environment fixes them.
 
 import test from 'ava';
+import { samlMetadata } from '../../../support/auth/identity-provider.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
@@ -94,6 +95,30 @@ for (const kind of firstKind()) {
       t.true(answer.text.includes(message), message);
       t.true(answer.text.includes(`value="${value}"`), 'as it was typed');
     }
+  });
+
+  test(`${kind}: passwords are not switched off where no administrator could sign in then`, async (t) => {
+    const { admin, send } = await openConsole(t, kind);
+    const page = await admin.get(SECURITY);
+    const kept = { vpn_session_duration: '0', duration_unit: 'hours' };
+    const seen = /name="seen" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const refused = await admin.post(SECURITY, { ...kept, seen });
+    t.is(refused.status, 422);
+    t.regex(refused.text, /class="fault"[^>]*>No administrator could sign in any more/);
+    const read = async () => ((await send('GET', '/v0/configuration')).body as never)['data'];
+    t.like(await read(), { local_auth_enabled: true });
+    const metadata = samlMetadata();
+    const provider = { id: 'adfs', label: 'ADFS', auto_create_users: false, metadata };
+    const body = { configuration: { saml_identity_providers: [provider] } };
+    t.is((await send('PATCH', '/v0/configuration', { body })).status, 200);
+    t.is((await admin.post(SECURITY, kept)).status, 303);
+    t.like(await read(), { local_auth_enabled: false });
+    await admin.get('/settings/providers');
+    await admin.post('/settings/providers/saml/adfs/delete');
+    t.regex((await admin.get('/settings/providers')).text, /It is not removed: no administrator/);
+    t.is((await admin.post(SECURITY, { ...kept, local_auth_enabled: 'true' })).status, 303);
+    await admin.post('/settings/providers/saml/adfs/delete');
+    t.regex((await admin.get('/settings/providers')).text, /ADFS is removed/);
   });
 
   test(`${kind}: hosts of numbers that are no address are refused`, async (t) => {

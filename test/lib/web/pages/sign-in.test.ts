@@ -43,6 +43,19 @@ for (const kind of firstKind()) {
     t.false(text.includes('mistyped'));
   });
 
+  test(`${kind}: where there is no way to sign in the page says what makes one`, async (t) => {
+    const server = await openServer(t, kind);
+    const body = { configuration: { local_auth_enabled: false } };
+    await server.send('PATCH', '/v0/configuration', { body });
+    const { text } = await new Visitor(server).get('/');
+    t.regex(text, /There is no way to sign in here/);
+    t.regex(text, /<code>\S.*configuration set local_auth_enabled=true<\/code>/);
+    const fixed = await openServer(t, kind, { LOCAL_AUTH_ENABLED: 'false' });
+    const page = (await new Visitor(fixed).get('/')).text;
+    t.regex(page, /<code>LOCAL_AUTH_ENABLED=true<\/code>/);
+    t.notRegex(page, /configuration set/);
+  });
+
   test(`${kind}: without local sign-in the page shows only the providers`, async (t) => {
     const server = await openServer(t, kind);
     const provider = await openProvider(t);

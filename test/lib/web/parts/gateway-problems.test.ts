@@ -2,8 +2,14 @@
 
 import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
+import { fixedSettingsOf } from '../../../../lib/configuration/fixed-settings.ts';
+import { letInCommand } from '../../../../lib/auth/administrators.ts';
+import { Recall } from '../../../../lib/records/recall.ts';
+import { dashboardProblems } from '../../../../lib/web/parts/gateway-problems.ts';
 import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
 import { addDevice } from '../../../models/fixtures.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { addPerson } from '../../../support/web/visitor.ts';
 import { openConsole } from '../../../support/web/console.ts';
 
 const WELL: Readiness = { status: 'ready', tun: 'wg-postern', masquerade: true };
@@ -40,7 +46,7 @@ test('the dashboard shows what the doctor finds, and what only this process know
     fix: 'sysctl -w net.ipv4.ip_forward=1',
   } as const;
   const known = { ...finding, check: 'endpoint', message: 'shown elsewhere' };
-  const checkup = { findings: () => [finding, known] };
+  const checkup = { findings: () => [finding, known, { ...known, check: 'administrator' }] };
   const { admin, services } = await openConsole(t, 'sqlite', {}, { checkup });
   const read = async (): Promise<string> => (await admin.get('/dashboard')).text;
   const before = await read();
@@ -51,4 +57,26 @@ test('the dashboard shows what the doctor finds, and what only this process know
   // A reading of the dashboard is used for half a second.
   await setTimeout(600);
   t.regex(await read(), /too many others were begun: 3 since this gateway started/);
+});
+
+test('the dashboard says at once that no administrator can sign in, and what lets one in', async (t) => {
+  for (const [settings, first] of [
+    [{}, 'Run'],
+    [{ LOCAL_AUTH_ENABLED: 'false' }, 'Set LOCAL_AUTH_ENABLED=true, and then run'],
+  ] as const) {
+    const { services, send } = await openServer(t, 'sqlite', settings);
+    await addPerson(services.database, 'boss@example.com', { role: 'admin' });
+    const recall = new Recall(services.database, fixedSettingsOf(services.config));
+    const found = async () =>
+      (await dashboardProblems({ services, recall: recall })).filter(
+        ({ text }) => text === 'No administrator can sign in.',
+      );
+    if (first === 'Run') {
+      t.deepEqual(await found(), []);
+      const body = { configuration: { local_auth_enabled: false } };
+      t.is((await send('PATCH', '/v0/configuration', { body })).status, 200);
+    }
+    const [problem] = await found();
+    t.true(problem?.fix.startsWith(`${first} ${letInCommand('admin@example.com')}`), problem?.fix);
+  }
 });
