@@ -4,7 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { RECENT_MS } from '../../lib/web/kit/recent.ts';
-import { inspect, openBrowser, type ServedStage, signIn } from '../support/web/browser.ts';
+import { inspect, make, openBrowser, type ServedStage, signIn } from '../support/web/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 /** Changes the time of every sign-in to an earlier one. */
@@ -144,6 +144,31 @@ test('when the session ends in a form, the user reads so, and finds the form fil
   await page.getByText('What you typed is here again').waitFor();
   t.is(new URL(page.url()).pathname, '/rules/new');
   t.is(await page.getByLabel('Destination').inputValue(), '10.9.0.0/16');
+});
+
+test('what somebody else changed while the person was signed out is not overwritten unseen', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  const id = await make(stage, 'rule', { destination: '10.9.0.0/16', action: 'accept' });
+  await page.goto(`/rules/${id}`);
+  await page.getByLabel('Description').fill('of the office');
+  const change = { action: 'drop', destination: '10.8.0.0/16' };
+  t.is((await stage.gateway.call('PATCH', `/v0/rules/${id}`, { rule: change })).status, 200);
+  await stage.gateway.database.models.Session.destroy({ where: {} });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('You were signed out').waitFor();
+  await page.getByLabel('E-mail').fill(FIRST_ADMIN.email);
+  await page.getByLabel('Password').fill(FIRST_ADMIN.password);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('What you typed is here again').waitFor();
+  t.is(await page.getByLabel('Description').inputValue(), 'of the office');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody changed this after you had opened it.').waitFor();
+  await page.getByText('is “10.8.0.0/16” now').waitFor();
+  const rule = await stage.gateway.database.models.Rule.findByPk(id);
+  t.deepEqual([rule?.action, rule?.destination], ['drop', '10.8.0.0/16']);
 });
 
 test('what one user typed is not shown to another one who signs in', async (t) => {

@@ -68,14 +68,18 @@ function sayThatItIsBack(form) {
   form.before(note);
 }
 
-/** The fields that people fill in, without those for secrets. */
+/**
+ * The fields that people fill in, without those for secrets; and `seen`, which says what the form
+ * showed before: with a newer one, what somebody else changed meanwhile would be overwritten unseen.
+ */
 function fieldsOf(form) {
   return [...form.elements].filter(
     ({ name, type, dataset, tagName, disabled }) =>
       ['INPUT', 'SELECT', 'TEXTAREA'].includes(tagName) &&
       name !== '' &&
       !disabled &&
-      !['hidden', 'password', 'file', 'submit', 'button'].includes(type) &&
+      (name === 'seen' || type !== 'hidden') &&
+      !['password', 'file', 'submit', 'button'].includes(type) &&
       dataset.secret === undefined,
   );
 }
