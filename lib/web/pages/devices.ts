@@ -249,7 +249,7 @@ async function presentDevice(devices: Devices, id: string): Promise<BothParts> {
 }
 
 function flatParts({ typed, keys }: BothParts): Typed {
-  return { ...flatDevice(typed), ...keys };
+  return { ...flatDevice(typed, EVERYTHING), ...keys };
 }
 
 /** The messages of the fields of `form`; the other part of the page shows the rest. */

@@ -13,6 +13,7 @@ import { vpnSessionOf } from '../../devices/vpn-session.ts';
 import {
   deviceFormView,
   deviceInput,
+  flatDevice,
   textsOf,
   typedDevice,
   type TypedDevice,
@@ -23,7 +24,7 @@ import {
 import { limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
 import { quotaView } from '../parts/quota.ts';
-import { textOfValue } from '../kit/form.ts';
+import { textOfValue, type Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { problemOf } from '../parts/gateway-problems.ts';
 import {
@@ -38,6 +39,7 @@ import {
   settingDefaults,
 } from '../parts/own-devices.ts';
 import { page } from '../kit/route.ts';
+import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 import { ownDiagnosisView } from '../parts/diagnosis.ts';
 
@@ -69,7 +71,7 @@ export function userDevicePages(web: Web): ServerRoute[] {
       const rights = await rightsToManage(web, request);
       const { row } = await ownDevice(web, request);
       const typed = typedFrom(await devices.show(row.id));
-      return showEdit(web, request, h, { rights, typed });
+      return showEdit(web, request, h, { rights, typed, present: flatDevice(typed, rights) });
     }),
     page('POST', `${ONE}/edit`, (request, h) => change(web, devices, request, h)),
     page('POST', `${ONE}/delete`, async (request, h) => {
@@ -176,16 +178,22 @@ async function add(web: Web, devices: Devices, request: Request, h: ResponseTool
   }
 }
 
+/** What the form of a device shows that exists, and the device as it is now. */
+interface FilledAgain extends Filled {
+  readonly present: Typed;
+}
+
 async function showEdit(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { rights, typed, faults = {} }: Filled,
+  { rights, typed, present, faults = {} }: FilledAgain,
 ): Answer {
   const { row } = await ownDevice(web, request);
   return web.pages.show(request, h, 'user-device-edit', {
     title: `Change ${row.name}`,
     device: row,
+    seen: seenOf(present),
     form: deviceFormView(typed, await settingDefaults(web), { ...rights, faults }),
   });
 }
@@ -194,12 +202,16 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
   const rights = await rightsToManage(web, request);
   const { row } = await ownDevice(web, request);
   const typed = typedDevice(request);
+  const present = flatDevice(typedFrom(await devices.show(row.id)), rights);
+  const refused = async (faults: Faults) =>
+    (await showEdit(web, request, h, { rights, typed, present, faults })).code(422);
+  const meanwhile = changedMeanwhile(request, { typed: flatDevice(typed, rights), present });
+  if (meanwhile !== null) return refused(meanwhile);
   try {
     const input = devices.judge(deviceInput(typed, rights), 'update');
     await devices.update(request, row.id, withHostFaults(input, typed));
   } catch (error) {
-    const faults = faultsOf(error);
-    return (await showEdit(web, request, h, { rights, typed, faults })).code(422);
+    return refused(faultsOf(error));
   }
   web.pages.flash(h, 'done', 'The changes are in force.');
   return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}`);

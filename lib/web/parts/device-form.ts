@@ -196,13 +196,14 @@ export function deviceFormView(
   };
 }
 
-/** Everything of the form as texts by name, to compare two of them. */
-export function flatDevice({ settings, ...typed }: TypedDevice): Typed {
-  const flat = settingNames.map((name) => {
+/** What a person sees of the form as texts by name, to compare two of them. */
+export function flatDevice({ settings, ...typed }: TypedDevice, rights: FormRights): Typed {
+  const flat = (rights.maySetNetwork ? settingNames : []).map((name) => {
     const { usesDefault, text } = settings[name];
-    return [name, usesDefault ? 'the default' : text];
+    return [name, usesDefault ? 'the default' : text] as const;
   });
-  return { ...typed, ...Object.fromEntries(flat) };
+  const seen = textsFor(rights, texts).map((name) => [name, typed[name]] as const);
+  return Object.fromEntries([...seen, ...flat]);
 }
 
 /** What was typed, but for settings that follow the defaults. */

@@ -157,6 +157,32 @@ for (const kind of firstKind()) {
     t.is(device.ipv4, before, 'addresses and keys are nothing that this form takes');
   });
 
+  test(`${kind}: what an administrator changed meanwhile is not overwritten unseen`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id } = await addOwn(server, ann, { name: 'laptop' });
+    const path = `/user_devices/${id}/edit`;
+    const seenIn = (text: string) => /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? 'none';
+    const change = (device: object) =>
+      server.send('PATCH', `/v0/devices/${id}`, { body: { device } });
+    const sent = { ...BY_DEFAULT, name: 'laptop', description: 'in the bag' };
+    const seen = seenIn((await ann.get(path)).text);
+    await change({ name: 'laptop-7', use_default_mtu: false, mtu: 1_300 });
+    const refused = await ann.post(path, { ...sent, seen });
+    t.is(refused.status, 422);
+    t.regex(refused.text, /Somebody changed this after you had opened it/);
+    t.regex(refused.text, /id="field-name-fault">is “laptop-7” now/);
+    t.regex(refused.text, /id="field-mtu-fault">is “1300” now/);
+    const present = async () => (await server.send('GET', `/v0/devices/${id}`)).body.data;
+    t.like(await present(), { name: 'laptop-7', mtu: 1_300, description: null });
+
+    // What people cannot see in their form is nothing that they could overwrite.
+    const again = seenIn(refused.text);
+    await change({ limit_down: 1_000_000 });
+    t.is((await ann.post(path, { ...sent, seen: again })).status, 303);
+    t.like(await present(), { name: 'laptop', description: 'in the bag', limit_down: 1_000_000 });
+  });
+
   test(`${kind}: a device is removed after a confirmation`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
