@@ -223,6 +223,40 @@ test('an answer that is lost loses no key: the page finds out what is in force',
   t.is(await page.locator('#client-file').innerText(), file);
 });
 
+test('a person who signs in again in another window puts the new key in force in this one', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  const other = await page.context().newPage();
+  const change = async (isToldOf: 'a sign-out' | 'nothing') => {
+    await page.reload();
+    await page.getByRole('button', { name: 'Make a new key pair' }).click();
+    const file = await page.locator('#client-file').innerText();
+    const button = page.getByRole('button', { name: 'Put the new key in force' });
+    await stage.gateway.database.models.Session.destroy({ where: {} });
+    if (isToldOf === 'a sign-out') {
+      await button.click();
+      await page.getByText('You are signed out. Sign in again in another window').waitFor();
+      await button.click();
+      await page.getByText('You are signed out. Sign in again in another window').waitFor();
+    }
+    await signIn(other);
+    await other.waitForURL('/dashboard');
+    await button.click();
+    if (isToldOf === 'nothing') {
+      await page.getByText('The gateway still has the former key.').waitFor();
+      await button.click();
+    }
+    await page.getByText('Save this now.').waitFor();
+    t.is(publicKeyOf(privateKeyOf(file)), String((await devicesOf(stage))[0]?.public_key));
+  };
+  await change('a sign-out');
+  await change('nothing');
+});
+
 test('an administrator gives a device to another user, by file and code', async (t) => {
   const stage = await openBrowser(t);
   await stage.gateway.call('POST', '/v0/users', { user: { email: 'ann@example.com' } });

@@ -116,6 +116,7 @@ function prepareChange(form, { complete, address, device }) {
   const said = form.querySelector('[data-said]');
   let pair = null;
   let isUnsure = false;
+  let isSignedOut = false;
   const tell = (text) => {
     said.textContent = text;
     said.hidden = text === '';
@@ -144,12 +145,14 @@ function prepareChange(form, { complete, address, device }) {
     [button.disabled, giveUp.hidden, staged.hidden] = [true, true, true];
     tell('The new key is sent. If the connection stops now, import the new file.');
     try {
+      if (isSignedOut) takeToken(form, await ask(address));
       const answer = await send(form, pair);
       if (fileIn(answer.page) !== null) return finish(answer);
       if (!answer.isRedirected) throw new Error('an error page');
       tell(
         'You are signed out. Sign in again in another window, then put the new key in force here.',
       );
+      isSignedOut = true;
       button.disabled = false;
     } catch {
       isUnsure = true;
@@ -167,6 +170,7 @@ function prepareChange(form, { complete, address, device }) {
       finish(answer);
       return tellDone();
     }
+    takeToken(form, answer);
     isUnsure = false;
     [button.disabled, giveUp.hidden, staged.hidden] = [false, false, false];
     tell('The gateway still has the former key. Put the new key in force again.');
@@ -191,6 +195,12 @@ function tellDone() {
   note.setAttribute('role', 'status');
   note.textContent = 'The new key is in force. Files with the former key no longer work.';
   document.querySelector('main').prepend(note);
+}
+
+/** Each sign-in brings another token; that of a form which was opened before is refused. */
+function takeToken(form, { page }) {
+  const { content } = page.querySelector('meta[name=csrf-token]');
+  form.querySelector('[name=csrf_token]').value = content;
 }
 
 function fileIn(page) {
