@@ -321,6 +321,52 @@ test('a file that is too long for a QR code has none, and its page does all the 
   t.not((await devicesOf(stage))[0]?.public_key, first);
 });
 
+test('whoever leaves the page of a new file before saving it is asked first', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person({ permissions: ['clipboard-read', 'clipboard-write'] });
+  await signIn(page);
+  let asked = 0;
+  page.on('dialog', (dialog) => {
+    asked += 1;
+    void dialog.dismiss();
+  });
+  const add = async () => {
+    await page.goto('/user_devices/new');
+    await page.getByRole('button', { name: 'Add the device' }).click();
+    await page.getByText('Save this now.').waitFor();
+  };
+  const leave = () => page.getByRole('link', { name: 'My devices' }).click({ noWaitAfter: true });
+  await add();
+  const file = await page.locator('#client-file').innerText();
+  await leave();
+  await page.waitForTimeout(500);
+  t.is(asked, 1);
+  t.is(await page.locator('#client-file').innerText(), file, 'who stays has it still');
+  await page.getByRole('button', { name: 'Copy' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  await leave();
+  await page.waitForURL('/user_devices');
+  t.is(asked, 1, 'it was copied');
+
+  await add();
+  await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ]);
+  await page.reload();
+  t.is(asked, 1, 'it was downloaded');
+  await page.getByRole('button', { name: 'Make a new key pair' }).click();
+  await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ]);
+  await page.getByRole('button', { name: 'Put the new key in force' }).click();
+  await page.getByText('Save this now.').waitFor();
+  await leave();
+  await page.waitForURL('/user_devices');
+  t.is(asked, 1, 'it was downloaded before its key was put in force');
+});
+
 test('on a phone the file comes first, and its words are for a phone', async (t) => {
   const stage = await openBrowser(t);
   const size = { width: 390, height: 780 };

@@ -17,6 +17,15 @@ const ANSWER_MS = 15_000;
 const ASK_AGAIN_MS = 3_000;
 const SVG = 'http://www.w3.org/2000/svg';
 
+/** Files with their private key that were downloaded or copied, as text. */
+const savedFiles = new Set();
+/** The file that is lost when the page is left; null where nothing is. */
+let fileToSave = null;
+
+addEventListener('beforeunload', (event) => {
+  if (fileToSave !== null && !savedFiles.has(fileToSave)) event.preventDefault();
+});
+
 prepare(document.querySelector('main'), null);
 // This document no longer contains the page before this one, so it must be loaded again.
 addEventListener('popstate', () => location.reload());
@@ -254,7 +263,10 @@ function prepareFile(main, file, pair) {
     link.hidden = false;
     drawCode(code, text.textContent, name);
   };
+  const noteSaved = () => savedFiles.add(text.textContent);
+  file.querySelector('[data-copy]').addEventListener('click', noteSaved);
   link.addEventListener('click', () => {
+    noteSaved();
     // The file holds the text that is shown, with the private key, which the server does not have.
     const url = URL.createObjectURL(new Blob([text.textContent], { type: 'text/plain' }));
     link.href = url;
@@ -262,6 +274,7 @@ function prepareFile(main, file, pair) {
   });
   if (pair !== null && pair.publicKey === publicKey) {
     complete(pair.privateKey);
+    fileToSave = text.textContent;
     for (const part of main.querySelectorAll('[data-without-key]')) part.remove();
     for (const part of main.querySelectorAll('[data-with-key]')) part.hidden = false;
     return;
