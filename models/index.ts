@@ -270,7 +270,8 @@ export {
 } from './queries/status.ts';
 export {
   actAs,
-  type AuditAction,
+  auditActions,
+  auditKinds,
   type FieldChange,
   type FieldChanges,
   noteAction,

@@ -1,7 +1,13 @@
 // The audit trail in the words of the API. Rows keep the words of the database; everything that
 // shows entries or looks for them goes through here. docs/api.md#audit-trail.
 
-import type { AuditEntry, AuditSelection, FieldChange, FieldChanges } from '../../models/index.ts';
+import {
+  type AuditEntry,
+  auditKinds,
+  type AuditSelection,
+  type FieldChange,
+  type FieldChanges,
+} from '../../models/index.ts';
 import { showTime } from './shown.ts';
 
 /** Kinds that rows call by another name. */
@@ -12,6 +18,12 @@ const STORED_KINDS: Readonly<Record<string, string>> = {
   recovery_codes: 'recovery codes',
 };
 const SHOWN_KINDS = new Map(Object.entries(STORED_KINDS).map(([shown, stored]) => [stored, shown]));
+
+/** All kinds as they are shown, and the words by which rows call some of them. */
+export const shownKinds: readonly string[] = auditKinds.map(
+  (kind) => SHOWN_KINDS.get(kind) ?? kind,
+);
+export const kindWords: readonly string[] = [...new Set([...shownKinds, ...auditKinds])];
 
 /** A field that the API shows otherwise than rows have it. */
 interface Renamed {

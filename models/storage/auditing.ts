@@ -20,22 +20,45 @@ export type FieldChange =
 export type FieldChanges = Record<string, FieldChange>;
 
 /** What happened to a record; people sign in and out, or fail to. */
-export type AuditAction =
-  | 'create'
-  | 'update'
-  | 'delete'
-  | 'sign in'
-  | 'sign out'
-  | 'sign-in refused'
-  | 'lock'
-  | 'unlock'
-  | 'test sign-in'
-  | 'make link'
-  | 'use link'
-  | 'revoke link'
-  | 'begin capture'
-  | 'end capture'
-  | 'fail';
+export const auditActions = [
+  'create',
+  'update',
+  'delete',
+  'sign in',
+  'sign out',
+  'sign-in refused',
+  'lock',
+  'unlock',
+  'test sign-in',
+  'make link',
+  'use link',
+  'revoke link',
+  'begin capture',
+  'end capture',
+  'fail',
+] as const;
+export type AuditAction = (typeof auditActions)[number];
+
+/** What records are called; first those that people look for most. */
+export const auditKinds = [
+  'user',
+  'device',
+  'rule',
+  'policy_test',
+  'group',
+  'group_membership',
+  'configuration',
+  'token',
+  'identity',
+  'trusted_provider',
+  'identity_provider',
+  'saml_metadata',
+  'second factor',
+  'recovery code',
+  'recovery codes',
+  'secret',
+] as const;
+export type AuditKind = (typeof auditKinds)[number];
 
 /** An entry that is not yet written. */
 export interface AuditDraft {
@@ -43,7 +66,7 @@ export interface AuditDraft {
   readonly happenedAt: Date;
   readonly origin: Origin;
   readonly action: AuditAction;
-  readonly kind: string;
+  readonly kind: AuditKind;
   readonly recordId: string;
   readonly changes: FieldChanges;
 }
@@ -55,7 +78,7 @@ export type FieldReader =
 /** What of a table is recorded. */
 export interface AuditedTable {
   /** What its records are called. */
-  readonly kind: string;
+  readonly kind: AuditKind;
   readonly fields: Readonly<Record<string, FieldReader>>;
 }
 

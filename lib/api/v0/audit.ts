@@ -2,11 +2,20 @@
 // docs/api.md#audit-trail.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { readAuditEntries } from '../../../models/index.ts';
-import { joi, mark, moment, recordId, resource, text, timestamp } from '../../judge/fields.ts';
+import { auditActions, readAuditEntries } from '../../../models/index.ts';
+import {
+  choice,
+  joi,
+  mark,
+  moment,
+  recordId,
+  resource,
+  text,
+  timestamp,
+} from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
 import { idInTrail, showEntry } from '../../records/audit.ts';
-import { storedWords } from '../../records/audit-names.ts';
+import { kindWords, storedWords } from '../../records/audit-names.ts';
 import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
@@ -15,8 +24,8 @@ const PATH = '/v0/audit';
 /** Parameters of the list of entries. */
 export const auditParameters = resource({
   who: text('Only entries in the name of this e-mail, or of this actor.'),
-  action: text('Only entries with this action, such as `update`.'),
-  kind: text('Only entries about records of this kind, such as `device`.'),
+  action: choice('Only entries with this action.', ...auditActions),
+  kind: choice('Only entries about records of this kind.', ...kindWords),
   record_id: text('Only entries about this record.'),
   since: moment('Only entries from this time on.'),
   until: moment('Only entries from before this time.'),

@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
+  auditActions,
   type AuditEntry,
   type AuditSelection,
   type FieldChange,
@@ -10,7 +11,7 @@ import {
 } from '../../../models/index.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { idInTrail } from '../../records/audit.ts';
-import { inWords, storedWords } from '../../records/audit-names.ts';
+import { inWords, shownKinds, storedWords } from '../../records/audit-names.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -18,40 +19,11 @@ import type { Web } from '../kit/web.ts';
 const AUDIT = '/audit';
 const DAY_MS = 86_400_000;
 
-/** What the form offers; entries of another kind or action are found by their record. */
-const KINDS = [
-  'user',
-  'device',
-  'rule',
-  'policy_test',
-  'configuration',
-  'api_token',
-  'identity',
-  'trusted_provider',
-  'identity_provider',
-  'saml_metadata',
-  'second_factor',
-  'secret',
-];
-const ACTIONS = [
-  'create',
-  'update',
-  'delete',
-  'sign in',
-  'sign out',
-  'sign-in refused',
-  'lock',
-  'unlock',
-  'test sign-in',
-  'make link',
-  'use link',
-  'revoke link',
-  'fail',
-];
 /** Records that have a page. */
 const PAGES: Readonly<Record<string, string>> = {
   user: '/users/',
   device: '/devices/',
+  group: '/users/groups/',
   rule: '/rules/',
   policy_test: '/rules/policy_tests/',
 };
@@ -84,8 +56,8 @@ async function showAudit(web: Web, request: Request, h: ResponseToolkit): Promis
     title: 'Audit log',
     filters,
     faults,
-    kinds: choices(KINDS, filters.kind),
-    actions: choices(ACTIONS, filters.action),
+    kinds: choices(shownKinds, filters.kind),
+    actions: choices(auditActions, filters.action),
     isFiltered: kept.length > 0,
     entries: shown.map(entryView),
     pages: {

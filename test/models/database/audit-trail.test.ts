@@ -24,7 +24,7 @@ function append(database: Database, times: readonly number[]): Promise<void> {
     happenedAt: new Date(ms),
     origin: { actor: 'gateway' } as const,
     action: 'create' as const,
-    kind: 'rule',
+    kind: 'rule' as const,
     recordId: String(ms),
     changes: { destination: { to: "it's \\ :id $1 ?" } },
   }));
@@ -61,7 +61,7 @@ for (const kind of databaseKinds()) {
       happenedAt: new Date(i + 1),
       origin: email === undefined ? GATEWAY : ({ actor: 'user', email } as const),
       action: action as 'create',
-      kind: what,
+      kind: what as 'rule' | 'user',
       recordId,
       changes: {},
     }));

@@ -62,8 +62,13 @@ for (const kind of databaseKinds()) {
     }
     t.deepEqual(found, rules.toReversed(), 'the newest first');
     t.is(pages, 3);
-    for (const nothing of [`until=${since}`, 'who=nobody', 'record_id=x', 'kind=Rule', 'action=x'])
+    for (const nothing of [`until=${since}`, 'who=nobody', 'record_id=x', 'kind=saml_metadata'])
       t.deepEqual((await send('GET', `${AUDIT}?${nothing}`)).body, { data: [] }, nothing);
+    for (const unknown of ['kind=Rule', 'action=x']) {
+      const { status, body } = await send('GET', `${AUDIT}?${unknown}`);
+      t.is(status, 422, unknown);
+      t.deepEqual(body.errors, { [unknown.replace(/=.*/, '')]: ['is invalid'] });
+    }
     t.true((await send('GET', AUDIT)).body.data.length > 5);
   });
 

@@ -1,6 +1,8 @@
 // The audit trail in the console: filtered, in pages, with its values as text.
 
 import test from 'ava';
+import { shownKinds } from '../../../../lib/records/audit-names.ts';
+import { auditActions } from '../../../../models/index.ts';
 import { addUser, write } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
@@ -38,6 +40,20 @@ for (const kind of firstKind()) {
     t.true(second.text.includes('rel="prev" href="/audit?"'));
     for (const query of ['before=x', 'who=a&who=b', 'kind=%00', 'since=%3Cscript%3E'])
       t.is((await admin.get(`/audit?${query}`)).status, 200, query);
+  });
+
+  test(`${kind}: each kind and action is offered, and a group leads to its page`, async (t) => {
+    const { admin, send } = await openConsole(t, kind);
+    const body = { group: { name: 'staff' } };
+    const { id } = (await send('POST', '/v0/groups', { body })).body.data as { id: string };
+    const { text } = await admin.get('/audit?kind=group');
+    t.is(text.match(/class="card entry"/g)?.length, 1);
+    t.true(text.includes(`href="/users/groups/${id}"`));
+    t.is((await admin.get(`/users/groups/${id}`)).status, 200);
+    for (const word of [...shownKinds, ...auditActions])
+      t.regex(text, new RegExp(`<option value="${word}"`), word);
+    for (const word of ['group_membership', 'recovery_code', 'recovery_codes', 'end capture'])
+      t.true(text.includes(`<option value="${word}"`), word);
   });
 
   test(`${kind}: values of entries and of filters are shown as text`, async (t) => {
