@@ -146,6 +146,29 @@ test('when the session ends in a form, the user reads so, and finds the form fil
   t.is(await page.getByLabel('Destination').inputValue(), '10.9.0.0/16');
 });
 
+test('a sign-in in another window loses nothing that was typed in this one', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  await page.goto('/rules/new?x=1');
+  await page.getByLabel('Destination').fill('10.9.0.0/16');
+  await stage.gateway.database.models.Session.destroy({ where: {} });
+  const other = await page.context().newPage();
+  await signIn(other);
+  await other.waitForURL('/dashboard');
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('This form is out of date').waitFor();
+  await page.getByText('What you typed is kept').waitFor();
+  await inspect(t, page, 'form-out-of-date');
+  await page.getByRole('link', { name: 'Open the form again' }).click();
+  await page.getByText('What you typed is here again').waitFor();
+  t.is(new URL(page.url()).search, '?x=1');
+  t.is(await page.getByLabel('Destination').inputValue(), '10.9.0.0/16');
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.waitForURL('/rules');
+});
+
 test('what somebody else changed while the person was signed out is not overwritten unseen', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();

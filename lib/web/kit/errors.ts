@@ -100,7 +100,9 @@ async function answerPage(
   said: Said,
 ): Promise<ResponseObject> {
   const status = statusOf(error);
-  const values = { ...said, status };
+  // Of a form with an old token the browser keeps what was typed (static/typed-again.js).
+  const isStale = error.code === 'stale_form' && !(error instanceof PageError);
+  const values = { ...said, status, isStale };
   const response = await pages.show(request, h, 'error', values).catch(() =>
     // Where the database made the request fail, the frame of the page needs it too.
     pages.showBare(request, h, 'error', values),

@@ -21,14 +21,20 @@ function keep(form) {
     isBox(type) ? [name, value, checked] : [name, value],
   );
   if (typed.length === 0) return sessionStorage.removeItem(PLACE);
-  const kept = { who, action: pathOf(form), typed, at: Date.now(), isAsked: false };
+  const { href: page } = location;
+  const kept = { who, action: pathOf(form), page, typed, at: Date.now(), isAsked: false };
   return sessionStorage.setItem(PLACE, JSON.stringify(kept));
 }
 
-/** Notes that the form was not accepted: the answer asks for a sign-in. */
+/** Notes that the form was not accepted: the answer asks for a sign-in, or there was another one. */
 function noteAsked() {
   const kept = read();
-  if (kept !== null) sessionStorage.setItem(PLACE, JSON.stringify({ ...kept, isAsked: true }));
+  if (kept === null) return;
+  sessionStorage.setItem(PLACE, JSON.stringify({ ...kept, isAsked: true }));
+  const again = asks.querySelector('[data-form-again]');
+  if (again === null || kept.who !== who || kept.action !== location.pathname) return;
+  again.querySelector('a').href = kept.page;
+  again.hidden = false;
 }
 
 /** Fills the form in again, on the page that shows it. */
