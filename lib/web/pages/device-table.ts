@@ -192,7 +192,7 @@ async function showDevices(
     title: 'Devices',
     finder: found.view,
     list: shown.map(({ device, owner, status }) => [
-      { text: device.name, href: `${DEVICES}/${device.id}`, help: device.description },
+      { text: device.name, href: `${DEVICES}/${device.id}`, description: device.description },
       { text: owner?.email ?? '', href: `/users/${device.user_id}` },
       addressesOf(device).join(', '),
       {

@@ -107,7 +107,7 @@ async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promi
   return web.pages.show(request, h, 'groups', {
     title: 'Groups',
     groups: records.map(({ id, name, description }) => [
-      { text: name, href: `${GROUPS}/${id}`, help: description },
+      { text: name, href: `${GROUPS}/${id}`, description },
       String(counts.get(id) ?? 0),
     ]),
     pages,

@@ -429,16 +429,15 @@ async function readShadowRules(
 function helpOn(
   { destination, description, starts_at, ends_at }: RuleRow,
   shadow: RuleRow | undefined,
-): { help?: string } {
+): { description: string | null; help?: string } {
   const network = meantNetwork(destination);
   const help = [
-    ...(description === null ? [] : [description]),
     ...(starts_at === null ? [] : [`It starts at ${utcInWords(starts_at)}.`]),
     ...(ends_at === null ? [] : [`It ends at ${utcInWords(ends_at)}.`]),
     ...(network === null ? [] : [`It means ${network}.`]),
     ...(shadow === undefined ? [] : [shadowWords(shadow)]),
   ].join(' ');
-  return help === '' ? {} : { help };
+  return { description, ...(help === '' ? {} : { help }) };
 }
 
 function shadowWords(shadow: RuleRow): string {

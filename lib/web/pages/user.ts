@@ -164,7 +164,7 @@ function lockedFor(isSelf: boolean): (name: string) => string | null {
 function deviceCells(device: DeviceRow): unknown[] {
   const addresses = [device.ipv4, device.ipv6].filter((address) => address !== null);
   return [
-    { text: device.name, href: `/devices/${device.id}`, help: device.description },
+    { text: device.name, href: `/devices/${device.id}`, description: device.description },
     addresses.join(', '),
     device.latest_handshake === null ? 'never' : { time: device.latest_handshake.toISOString() },
   ];
