@@ -1,7 +1,7 @@
 // Lists in a narrow window, where tables are shown as cards.
 
 import test from 'ava';
-import { make, openBrowser, signIn } from '../support/web/browser.ts';
+import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
 
 const PHONE = { width: 390, height: 780 };
 
@@ -22,4 +22,21 @@ test('a long description is cut in lists', async (t) => {
     const box = await page.getByText(shorter).first().boundingBox();
     t.true(box !== null && box.height < 100, `${path}: ${box?.height}`);
   }
+});
+
+test('rows are sorted and selected in a narrow window too', async (t) => {
+  const stage = await openBrowser(t);
+  for (const name of ['ann', 'bob']) await make(stage, 'user', { email: `${name}@example.com` });
+  const page = await stage.person({ viewport: PHONE });
+  await signIn(page);
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.goto('/users');
+  await inspect(t, page, 'narrow-users');
+  const heads = "[...document.querySelectorAll('th:has(a, input)')]";
+  const heights = await page.evaluate<number[]>(`${heads}.map((one) => one.clientHeight)`);
+  t.true(heights.length > 1 && heights.every((height) => height > 10), String(heights));
+  await page.getByLabel('Select all on this page').check();
+  t.is(await page.locator('tbody input[name=id]:checked').count(), 3);
+  await page.locator('thead a').first().click();
+  await page.waitForURL(/sort=/);
 });
