@@ -271,7 +271,9 @@ async function save(
   if (question !== null) return question;
   const faults = isRefused ? refused : await changeSettings(web, request, input);
   if (faults !== null)
-    return (await show(web, page, request, h, { present, typed: shown, faults })).code(422);
+    return (
+      await show(web, page, request, h, { present, typed: shown, faults: inUnit(faults, typed) })
+    ).code(422);
   web.pages.flash(h, 'done', 'The settings are in force.');
   return web.pages.redirect(h, page.path);
 }
@@ -301,6 +303,17 @@ function typedDuration(seconds: number): Typed {
   const [unit, length] = UNITS.find(([, each]) => seconds % each === 0) ?? ['seconds', 1];
   if (seconds === 0) return { [DURATION]: '0', duration_unit: 'hours' };
   return { [DURATION]: String(seconds / length), duration_unit: unit };
+}
+
+/** The rules of the API count in seconds: the most is said in the unit that was chosen. */
+function inUnit(faults: Faults, { duration_unit: unit }: Typed): Faults {
+  const [, length] = UNITS.find(([name]) => name === unit) ?? ['seconds', 1];
+  const inUnits = (fault: unknown): string =>
+    String(fault).replace(/(?<=^must be less than or equal to )\d+$/, (most) =>
+      String(Math.floor(Number(most) / length)),
+    );
+  const said = faults[DURATION];
+  return said === undefined ? faults : { ...faults, [DURATION]: said.map(inUnits) };
 }
 
 /** The length in seconds; the rules of the API refuse a text that is not a number. */
