@@ -4,9 +4,8 @@
 // decisions/2026-11-23-kernel-table.md.
 
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
-import { loadAddon } from '../native/index.ts';
 import { formatNetwork, type NetworkRange } from '../wire/network.ts';
-import { fixOfNft, nft, runNft, tableName } from './nft.ts';
+import { fixOfNft, nft, readCounter, runNft, tableName } from './nft.ts';
 
 /** Names of counters. */
 const UNTRANSLATABLE = 'untranslatable';
@@ -65,15 +64,11 @@ export function removeMasquerade(interfaceName: string): Promise<string | null> 
 
 /** Reads the counters of the table; null where they cannot be read, 'gone': there is no table. */
 export function readMasqueradeCounts(interfaceName: string): MasqueradeCounts | 'gone' | null {
-  const { addon } = loadAddon();
-  if (addon === null) return null;
-  const table = Buffer.from(tableName(interfaceName));
-  const packets = (name: string): number => addon.readCounter(table, Buffer.from(name));
-  try {
-    return { untranslatable: packets(UNTRANSLATABLE), tooManyFlows: packets(TOO_MANY_FLOWS) };
-  } catch (error) {
-    return (error as { code?: string }).code === 'ENOENT' ? 'gone' : null;
-  }
+  const table = tableName(interfaceName);
+  const untranslatable = readCounter(table, UNTRANSLATABLE);
+  if (typeof untranslatable !== 'number') return untranslatable;
+  const tooManyFlows = readCounter(table, TOO_MANY_FLOWS);
+  return typeof tooManyFlows === 'number' ? { untranslatable, tooManyFlows } : tooManyFlows;
 }
 
 /**

@@ -1,8 +1,9 @@
 // Runs the program nft, which configures the packet filter of the kernel. It is searched in the
-// folders of system programs, not in the PATH of this process.
+// folders of system programs, not in the PATH of this process. Counters are read without it.
 
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { loadAddon } from '../native/index.ts';
 
 /** The output of nft, or what is wrong. */
 export type NftAnswer = { readonly output: string } | { readonly fault: string };
@@ -58,4 +59,15 @@ export function tableName(interfaceName: string, prefix = 'postern'): string {
     (sign) => `.${sign.charCodeAt(0).toString(16)}`,
   );
   return `${prefix}_${name}`;
+}
+
+/** The packets that a counter has counted; 'gone': there is no such table; null: not known. */
+export function readCounter(table: string, name: string): number | 'gone' | null {
+  const { addon } = loadAddon();
+  if (addon === null) return null;
+  try {
+    return addon.readCounter(Buffer.from(table), Buffer.from(name));
+  } catch (error) {
+    return (error as { code?: string }).code === 'ENOENT' ? 'gone' : null;
+  }
 }

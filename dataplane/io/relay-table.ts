@@ -1,7 +1,6 @@
 // The nft table that redirects TCP connections of devices to the relay.
 
-import { loadAddon } from '../native/index.ts';
-import { nft, tableName } from './nft.ts';
+import { nft, readCounter, tableName } from './nft.ts';
 import type { RelayPorts } from './relay.ts';
 
 /** Name of the counter of connections that were redirected. */
@@ -29,13 +28,7 @@ ${rules.join('\n')}
 
 /** Whether there is no table; false where that is not known. */
 export function isRelayTableGone(interfaceName: string): boolean {
-  const { addon } = loadAddon();
-  try {
-    addon?.readCounter(Buffer.from(nameOf(interfaceName)), Buffer.from(REDIRECTED));
-    return false;
-  } catch (error) {
-    return (error as { code?: string }).code === 'ENOENT';
-  }
+  return readCounter(nameOf(interfaceName), REDIRECTED) === 'gone';
 }
 
 /** Removes the table; new connections are forwarded then. Resolves to a fault or null. */

@@ -73,7 +73,7 @@ function refusalIn(name: string, answer: unknown): string | null {
   if (!isObject(answer)) return null;
   const { errors, error = errors } = answer as DumpRecord;
   if (error === undefined) return null;
-  return `${name} is an answer that refuses: ${JSON.stringify(error)}; look at the token with which it was asked for`;
+  return `the old server refused to give ${name}: ${JSON.stringify(error)}; check the token`;
 }
 
 function contentOf(answer: unknown): unknown {
