@@ -20,7 +20,7 @@ export interface Bent {
   claims: Record<string, unknown>;
   header: Record<string, unknown>;
   signingKey: KeyObject;
-  /** Turns the good token response into another. */
+  /** Turns the good token response into another, or into the promise of one. */
   tokens: (good: Record<string, unknown>) => unknown;
   /** Answers the token endpoint in place of everything else. */
   answer: ((response: ServerResponse, request: IncomingMessage) => void) | null;
@@ -102,7 +102,7 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
       refresh_token: `refresh-${asked.length}`,
       id_token: sign(claims),
     };
-    json(response, bent.tokens(good));
+    json(response, await bent.tokens(good));
   };
   const authorize = (address: string): URLSearchParams => {
     const { searchParams } = new URL(address);

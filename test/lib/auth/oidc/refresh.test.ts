@@ -36,6 +36,7 @@ import {
 } from '../../../support/database/databases.ts';
 import { openRealProvider, Person, proofOf } from '../../../support/auth/openid-provider.ts';
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
+import { untilHolds } from '../../../support/api/running-capture.ts';
 import { type LogLine, logInto } from '../../../support/api/server.ts';
 
 const limits = { timeoutMs: 4_000, bytesMax: 50_000 };
@@ -240,18 +241,18 @@ for (const kind of firstKind()) {
     const { context, idp, pass, tokens, database, log } = await open(t, kind);
     const rename = (from: string, to: string) =>
       database.sequelize.query(`ALTER TABLE ${from} RENAME TO ${to}`);
-    idp.bent.tokens = (good) => {
-      void rename('identity_tokens', 'away')
-        .then(() => new Promise((resolve) => setTimeout(resolve, 400)))
-        .then(() => rename('away', 'identity_tokens'));
+    const isUnsaved = () =>
+      log.some(({ message }) => message === 'refreshed tokens are not saved yet');
+    idp.bent.tokens = async (good) => {
+      await rename('identity_tokens', 'away');
       return good;
     };
-    idp.bent.document = {};
     pass(TURN_MS);
-    // The keys are fetched after the tokens, which leaves the table time to go.
-    await new Refresher(context).look();
+    const looked = new Refresher(context).look();
+    await untilHolds(isUnsaved);
+    await rename('away', 'identity_tokens');
+    await looked;
     t.is((await tokens()).tokens.refreshToken, 'refresh-1');
-    t.true(log.some(({ message }) => message === 'refreshed tokens are not saved yet'));
   });
 }
 
