@@ -1,8 +1,7 @@
 // The first start without any configuration: ready within three seconds, a TUN, credentials shown
 // once, and the examples of the README work as they are printed.
 
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { derivePublicKey } from '../../dataplane/index.ts';
@@ -10,6 +9,7 @@ import { examplesOf } from '../support/suite/examples.ts';
 import { Network, stop } from '../support/network/namespaces.ts';
 import { until } from '../support/gateway/postern.ts';
 import { measureSlowness } from '../support/suite/slowness.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** How long a first start may take on a quiet machine. */
@@ -23,7 +23,7 @@ test.serial('a gateway needs no configuration', async (t) => {
     const environment = {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
-      DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-first-')),
+      DATA_DIR: temporaryFolder('postern-first-'),
     };
     const begun = performance.now();
     const start = (): { child: ReturnType<typeof host.start>; output: () => string } => {
@@ -49,7 +49,7 @@ test.serial('a gateway needs no configuration', async (t) => {
       .join('\n')
       .replace('TOKEN=pst_...', `TOKEN=${token}`);
     // The examples write client.key into the folder where they run.
-    const folder = mkdtempSync(join(tmpdir(), 'postern-readme-'));
+    const folder = temporaryFolder('postern-readme-');
     const { stdout } = await host.run('bash', '-ec', `cd ${folder}\n${commands}`);
     const privateKey = Buffer.from(readFileSync(join(folder, 'client.key'), 'utf8'), 'base64');
     const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');

@@ -2,8 +2,7 @@
 // API, real traffic through the gateway, and rules that decide which. The topology is drawn in
 // test/support/network/topology.ts. The tests build on each other and run in their order.
 
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
@@ -29,6 +28,7 @@ import {
 } from '../support/network/topology.ts';
 import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import { enrol, type Person } from './people.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 /** How one run of the suite differs from another. */
 export interface MainJobOptions {
@@ -416,7 +416,7 @@ async function capture(host: Topology['alice'], act: () => Promise<unknown>): Pr
 
 /** Fires datagrams at the gateway from another port; resolves to how many answers came. */
 async function fire(host: Topology['alice'], datagrams: readonly Buffer[]): Promise<number> {
-  const file = join(mkdtempSync(join(tmpdir(), 'postern-fire-')), 'datagrams');
+  const file = join(temporaryFolder('postern-fire-'), 'datagrams');
   writeFileSync(file, datagrams.map((datagram) => datagram.toString('base64')).join('\n'));
   const { answers } = await traffic(host, 'fire', GATEWAY4, 51820, file);
   return Number(answers);

@@ -1,8 +1,7 @@
 // The portal, end to end: a user creates a device in a real browser, wg-quick takes the file as it
 // was downloaded, and traffic passes until the VPN session ends, and again after its renewal.
 
-import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -21,6 +20,7 @@ import {
   Traffic,
   TUNNEL4,
 } from '../support/network/topology.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 const PASSWORD = 'correct horse battery';
 const EMAIL = 'alice@example.test';
@@ -126,7 +126,7 @@ async function addDevice(page: Page): Promise<string> {
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Download' }).click(),
   ]);
-  const path = join(mkdtempSync(join(tmpdir(), 'postern-portal-')), download.suggestedFilename());
+  const path = join(temporaryFolder('postern-portal-'), download.suggestedFilename());
   await download.saveAs(path);
   chmodSync(path, 0o600);
   if (!readFileSync(path, 'utf8').includes('PrivateKey')) throw new Error('this is no file');

@@ -2,8 +2,7 @@
 // to the first worker, which also takes the handshakes of all, Bob's to the second; the third has
 // none, but a queue of the TUN.
 
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -23,6 +22,7 @@ import {
 } from '../support/network/topology.ts';
 import { measureSlowness } from '../support/suite/slowness.ts';
 import { enrol, type Person } from './people.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 const WORKERS = 3;
 const EVERY_MS = 2;
@@ -34,7 +34,7 @@ let topology: Topology;
 let postern: Postern;
 let alice: Person;
 let bob: Person;
-const endings = mkdtempSync(join(tmpdir(), 'postern-end-workers-'));
+const endings = temporaryFolder('postern-end-workers-');
 
 test.before('a gateway with three workers, two users, a device each', async (t) => {
   t.timeout(120_000);

@@ -4,8 +4,7 @@
 // What has an end ends and comes back with the clock, statuses show the present, and administrators
 // stay signed in to the console.
 
-import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -23,6 +22,7 @@ import {
 } from '../support/network/topology.ts';
 import { atGateway, PASSWORD, Visitor } from '../support/web/visitor.ts';
 import { API_ADDRESS, API_NETWORK } from './lengths.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 const HOUR_S = 3_600;
@@ -34,7 +34,7 @@ const STEPPED_MS = 3_000;
 
 /** The clock of one process, which tests can step. */
 class SteppedClock {
-  readonly #file = join(mkdtempSync(join(tmpdir(), 'postern-clock-')), 'offset');
+  readonly #file = join(temporaryFolder('postern-clock-'), 'offset');
   #offsetS = 0;
 
   constructor() {
@@ -148,7 +148,7 @@ test.serial(
     t.timeout(240_000);
     const topology = await buildTopology('oc', API_NETWORK);
     const clock = new SteppedClock();
-    const folder = mkdtempSync(join(tmpdir(), 'postern-data-'));
+    const folder = temporaryFolder('postern-data-');
     try {
       const settings = { ...WITHOUT_WARM_UP, DATA_DIR: folder, ...clock.environment };
       const postern = new Postern(topology.gateway, API_ADDRESS, settings);

@@ -3,8 +3,7 @@
 // are at most a sampling interval behind. Some kills hit the start itself, even the very first one.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -24,6 +23,7 @@ import {
 } from '../support/network/topology.ts';
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 const KILLS = length(4, 200, 'OPS_KILLS');
 /** So many writes each kill finds on their way: a start costs more than any number of them. */
@@ -198,7 +198,7 @@ const TIMEOUT_MS = length(240_000, 40 * 60_000);
 
 test.serial(`sqlite: no answered write is lost in ${KILLS} kills`, async (t) => {
   t.timeout(TIMEOUT_MS);
-  const folder = mkdtempSync(join(tmpdir(), 'postern-data-'));
+  const folder = temporaryFolder('postern-data-');
   await inTopology((topology) =>
     killAgainAndAgain(t, topology, {
       settings: { DATA_DIR: folder },

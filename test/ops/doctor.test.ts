@@ -2,8 +2,6 @@
 // commands that the doctor prints. Also what a start does about forwarding on such a host.
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
@@ -21,6 +19,7 @@ import {
 } from '../support/network/topology.ts';
 import { enrol } from '../e2e/people.ts';
 import { atGateway, Visitor } from '../support/web/visitor.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -36,7 +35,7 @@ async function doctor(
   const environment = {
     PATH: process.env['PATH'],
     ...COMPILE_CACHE,
-    DATA_DIR: join(mkdtempSync(join(tmpdir(), 'postern-doctor-')), 'data'),
+    DATA_DIR: join(temporaryFolder('postern-doctor-'), 'data'),
     EXTERNAL_URL: 'http://gateway.example.test:13000/',
     ...settings,
   };

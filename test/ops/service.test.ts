@@ -3,9 +3,8 @@
 // takes systemd's part: rights, user, folders, socket; unit.test.ts has systemd itself.
 
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -23,6 +22,7 @@ import {
 } from '../support/network/topology.ts';
 import { measureSlowness } from '../support/suite/slowness.ts';
 import { enrol } from '../e2e/people.ts';
+import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 
 const UNIT = resolve(import.meta.dirname, '../../config/systemd/postern.service');
 const STOP_MS_MAX = 5_000;
@@ -82,7 +82,7 @@ test.serial(
     const device = (await command('stat', '-c', '%a', '/dev/net/tun')).stdout.trim();
     await command('chmod', '0666', '/dev/net/tun');
     try {
-      const folder = mkdtempSync(join(tmpdir(), 'postern-service-'));
+      const folder = temporaryFolder('postern-service-');
       const [HTTP_TLS_CERT, HTTP_TLS_KEY] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
       const renew = async (serial: number): Promise<void> => {
         const pair = await makeCertificate(new Date(), Uint8Array.of(serial));

@@ -101,7 +101,7 @@ test('the file begins at once, with its interfaces and the name of the device', 
 });
 
 test('packets come while it runs, and the last counts say why it ended', async (t) => {
-  const { stream, capture, results, counted, running } = open({ durationMs: 300 });
+  const { stream, capture, results, counted, running } = open({ durationMs: 1_000 });
   const bytes = all(stream);
   capture(2);
   await sleep(100);
