@@ -30,7 +30,7 @@ COPY . .
 # From the second start on compiled code is read, not made: config/container/warm makes a first one.
 RUN config/container/warm
 
-# The system that runs it: nft beside Node, and nothing that installs or compiles.
+# The system that runs it: Node, nft for doctor, and nothing that installs or compiles.
 FROM ${BASE} AS system
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nftables \

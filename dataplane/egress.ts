@@ -56,7 +56,7 @@ export class Egress {
       for (const fault of faults) log('warn', fault);
     }
     await this.#relay?.open();
-    if (this.#masquerade().networks.length > 0) await this.#load();
+    if (this.#masquerade().networks.length > 0) this.#load();
   }
 
   /**
@@ -71,18 +71,18 @@ export class Egress {
       'warn',
       `the nft table of ${interfaceName} has vanished and is loaded again; nft flush ruleset removes it too`,
     );
-    await this.#load();
+    this.#load();
     return this.#isMasqueraded;
   }
 
-  async #load(): Promise<void> {
-    const { isMasqueraded, fault } = await loadMasquerade(this.#masquerade());
+  #load(): void {
+    const { isMasqueraded, fault } = loadMasquerade(this.#masquerade());
     this.#isMasqueraded = isMasqueraded;
     if (fault !== null) this.#options.log('warn', fault);
   }
 
-  /** Masquerades what comes from networks behind devices; resolves to a fault or null. */
-  async masqueradeRoutes(routes: readonly NetworkRange[]): Promise<string | null> {
+  /** Masquerades what comes from networks behind devices; returns a fault or null. */
+  masqueradeRoutes(routes: readonly NetworkRange[]): string | null {
     return this.#isMasqueraded ? masqueradeRoutes(this.#masquerade(), routes) : null;
   }
 
@@ -100,7 +100,7 @@ export class Egress {
 
   async close(): Promise<void> {
     await this.#relay?.close();
-    if (this.#isMasqueraded) await removeMasquerade(this.#options.interfaceName);
+    if (this.#isMasqueraded) removeMasquerade(this.#options.interfaceName);
   }
 
   #masquerade(): Masquerade {

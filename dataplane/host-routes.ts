@@ -43,7 +43,7 @@ export class HostRoutes {
       else this.#change(text, range, false);
     for (const text of this.#refused.keys()) if (!wanted.has(text)) this.#refused.delete(text);
     this.#add();
-    await this.#masquerade();
+    this.#masquerade();
   }
 
   /**
@@ -58,7 +58,7 @@ export class HostRoutes {
     if (hasLostAddresses || hasLostRoutes) this.#sayLost(hasLostAddresses, hasLostRoutes);
     const isRestored = await egress.restore();
     const isAdded = (this.#refused.size > 0 || hasLostRoutes) && this.#add();
-    if (isAdded || isRestored) await this.#masquerade();
+    if (isAdded || isRestored) this.#masquerade();
   }
 
   /**
@@ -103,8 +103,8 @@ export class HostRoutes {
     return this.#present.size > size;
   }
 
-  async #masquerade(): Promise<void> {
-    const fault = await this.#options.egress.masqueradeRoutes([...this.#present.values()]);
+  #masquerade(): void {
+    const fault = this.#options.egress.masqueradeRoutes([...this.#present.values()]);
     if (fault !== null)
       this.#options.log('warn', `networks behind devices are not masqueraded: ${fault}`);
   }

@@ -51,7 +51,7 @@ export class TcpRelay {
       if (this.#thread !== thread) return;
       this.#thread = null;
       // Nobody takes what the table redirects.
-      void removeRelayTable(interfaceName);
+      removeRelayTable(interfaceName);
     });
     thread.on('error', (error) => log('error', `the relay for TCP has failed: ${error.message}`));
     const fault = await this.#begin(thread);
@@ -66,7 +66,7 @@ export class TcpRelay {
     const thread = this.#thread;
     if (thread === null) return;
     this.#thread = null;
-    await removeRelayTable(this.#options.interfaceName);
+    removeRelayTable(this.#options.interfaceName);
     thread.ref();
     const exited = once(thread, 'exit');
     thread.postMessage({ type: 'close' } satisfies RelayCommand);
@@ -81,9 +81,9 @@ export class TcpRelay {
     const thread = this.#thread;
     if (thread === null || this.#ports === null || !isRelayTableGone(interfaceName)) return;
     log('warn', 'the nft table of the relay for TCP has vanished and is loaded again');
-    const fault = await loadRelayTable(interfaceName, this.#ports);
+    const fault = loadRelayTable(interfaceName, this.#ports);
     // The thread has ended meanwhile: nobody takes what the table redirects.
-    if (this.#thread !== thread) await removeRelayTable(interfaceName);
+    if (this.#thread !== thread) removeRelayTable(interfaceName);
     if (fault === null) return;
     this.#ports = null;
     log('warn', `TCP connections of devices are not relayed any more: ${fault}`);
@@ -116,7 +116,7 @@ export class TcpRelay {
     try {
       const [answer] = (await once(thread, 'message', { signal: ended.signal })) as [RelayAnswer];
       if ('fault' in answer) return answer.fault;
-      const fault = await loadRelayTable(this.#options.interfaceName, answer.ports);
+      const fault = loadRelayTable(this.#options.interfaceName, answer.ports);
       this.#ports = fault === null ? answer.ports : null;
       return fault;
     } catch (error) {

@@ -1,7 +1,7 @@
 // Inspects the host for a gateway that will start or that runs: whether a TUN can be made, rights
-// are sufficient, nft works, forwarding is on, the rules of other programs pass packets, the port
-// is free and the clock is synchronized. It changes nothing on the host; a TUN is made for a
-// moment, under another name. Every finding that is not ok says how to fix it.
+// are sufficient, the kernel masquerades, forwarding is on, the rules of other programs pass
+// packets, the port is free and the clock is synchronized. It changes nothing on the host; a TUN is
+// made for a moment, under another name. Every finding that is not ok says how to fix it.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -11,8 +11,10 @@ import type { NetworkConfig } from '../contract.ts';
 import { loadAddon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
 import { findObstacles, type Obstacle, type TunnelPath } from './foreign-rules.ts';
-import { fixOfNft, runNft } from './nft.ts';
 import { tryMasquerade } from './masquerade.ts';
+import { fixOfRefusal } from './netfilter/message.ts';
+import { isOwnTable, readTables } from './netfilter/table.ts';
+import { fixOfNft, runNft } from './nft.ts';
 import { readSysctl, SYSCTL } from './system.ts';
 
 /** The result of one check. */
@@ -68,7 +70,7 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
   return [
     tun(inspected),
     rights(inspected),
-    await masquerading(inspected),
+    masquerading(inspected),
     ...forwarding(inspected),
     ...(await otherRules(inspected)),
     await port(inspected),
@@ -129,25 +131,22 @@ function rights({ runningTun }: Inspected): Finding {
   };
 }
 
-// ---- nft and forwarding ----------------------------------------------------------------------
+// ---- masquerading and forwarding -----------------------------------------------------------
 
-async function masquerading(inspected: Inspected): Promise<Finding> {
+function masquerading(inspected: Inspected): Finding {
+  const check = 'masquerading';
   const { interfaceName, egressInterface } = inspected;
   const networks = [
     inspected.masqueradeIpv4 ? inspected.ipv4 : null,
     inspected.masqueradeIpv6 ? inspected.ipv6 : null,
   ].filter((network) => network !== null);
-  if (networks.length === 0) return good('nft', 'nothing is to be masqueraded');
+  if (networks.length === 0) return good(check, 'nothing is to be masqueraded');
   if (inspected.runningTun !== null && !hasNetAdmin())
-    return good('nft', 'this account cannot try it; the gateway says whether it masquerades');
-  const fault = await tryMasquerade({ interfaceName, networks, egressInterface });
-  if (fault === null) return good('nft', 'nft works, so that devices can be masqueraded');
-  return {
-    check: 'nft',
-    level: 'failed',
-    message: `devices cannot be masqueraded: ${fault}`,
-    fix: fixOfNft(fault),
-  };
+    return good(check, 'this account cannot try it; the gateway says whether it masquerades');
+  const refusal = tryMasquerade({ interfaceName, networks, egressInterface });
+  if (refusal === null) return good(check, 'the kernel can masquerade devices');
+  const message = `devices cannot be masqueraded: ${refusal.message}`;
+  return { check, level: 'failed', message, fix: fixOfRefusal(refusal) };
 }
 
 function forwarding(inspected: Inspected): Finding[] {
@@ -227,18 +226,12 @@ function lostRouters({ interfaceName }: Inspected): Finding[] {
 
 async function otherRules(inspected: Inspected): Promise<Finding[]> {
   const check = 'foreign rules';
-  const answer = await runNft(['-j', 'list', 'ruleset']);
-  if ('fault' in answer)
-    return [
-      {
-        check,
-        level: 'warning',
-        message: `the rules of this host cannot be read: ${answer.fault}`,
-        fix: fixOfNft(answer.fault),
-      },
-    ];
-  const ruleset: unknown = JSON.parse(answer.output);
-  const obstacles = pathsOf(inspected).flatMap((path) => findObstacles(ruleset, path));
+  const ruleset = await foreignRuleset();
+  if ('fault' in ruleset) {
+    const message = `the rules of this host cannot be read: ${ruleset.fault}`;
+    return [{ check, level: 'warning', message, fix: ruleset.fix }];
+  }
+  const obstacles = pathsOf(inspected).flatMap((path) => findObstacles(ruleset.rules, path));
   const seen = new Map(obstacles.map((obstacle) => [keyOf(obstacle), obstacle]));
   const findings = [...seen.values()].map((obstacle) => findingOf(obstacle, inspected));
   const legacy = legacyTables();
@@ -251,6 +244,16 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
     });
   if (findings.length > 0) return findings;
   return [good(check, 'no other rule stops packets of the tunnel')];
+}
+
+/** The rules of the host in the JSON of nft, which is started only where there are some. */
+async function foreignRuleset(): Promise<{ rules: unknown } | { fault: string; fix: string }> {
+  const tables = readTables();
+  if ('code' in tables) return { fault: tables.message, fix: fixOfRefusal(tables) };
+  if (tables.every(isOwnTable)) return { rules: { nftables: [] } };
+  const answer = await runNft(['-j', 'list', 'ruleset']);
+  if ('fault' in answer) return { fault: answer.fault, fix: fixOfNft(answer.fault) };
+  return { rules: JSON.parse(answer.output) as unknown };
 }
 
 function pathsOf({

@@ -4,8 +4,27 @@
 // decisions/2026-11-23-kernel-table.md.
 
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
-import { formatNetwork, type NetworkRange } from '../wire/network.ts';
-import { fixOfNft, nft, readCounter, runNft, tableName } from './nft.ts';
+import type { NetworkRange } from '../wire/network.ts';
+import {
+  comesBy,
+  comesFrom,
+  comesFromSet,
+  count,
+  drop,
+  goTo,
+  hasMoreConnections,
+  isInState,
+  isOfFamily,
+  isTcp,
+  leavesBy,
+  leavesByOther,
+  masquerade as translate,
+  opensConnection,
+  setTimeouts,
+  STATE,
+} from './netfilter/expressions.ts';
+import { fixOfRefusal, type Refusal } from './netfilter/message.ts';
+import { HOOK, readCounter, tableName, Transaction } from './netfilter/table.ts';
 
 /** Names of counters. */
 const UNTRANSLATABLE = 'untranslatable';
@@ -33,33 +52,31 @@ export interface MasqueradeCounts {
 }
 
 /** Loads the table. On a kernel that cannot count connections it masquerades without limits. */
-export async function loadMasquerade(masquerade: Masquerade): Promise<Loaded> {
-  const fault = await nft(scriptOf(masquerade, 'with limits'));
-  if (fault === null) return { isMasqueraded: true, fault };
-  const basicFault = await nft(scriptOf(masquerade, 'without limits'));
-  if (basicFault === null)
+export function loadMasquerade(masquerade: Masquerade): Loaded {
+  const refusal = transactionOf(masquerade, 'with limits').commit();
+  if (refusal === null) return { isMasqueraded: true, fault: null };
+  const basic = transactionOf(masquerade, 'without limits').commit();
+  if (basic === null)
     return {
       isMasqueraded: true,
-      fault: `the kernel cannot bound how many connections one device has, so one device can fill its table: ${fault}. Load its modules: modprobe -a nft_connlimit nft_ct`,
+      fault: `the kernel cannot bound how many connections one device has, so one device can fill its table: ${refusal.message}. Load its modules: modprobe -a nft_connlimit nft_ct`,
     };
   return {
     isMasqueraded: false,
     fault:
-      `masquerading is off, so only networks that know a way back to the devices will answer: ${basicFault}. ` +
-      `To fix it: ${fixOfNft(basicFault)}; or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false`,
+      `masquerading is off, so only networks that know a way back to the devices will answer: ${basic.message}. ` +
+      `To fix it: ${fixOfRefusal(basic)}; or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false`,
   };
 }
 
-/** Whether the table could be loaded: resolves to a fault or null, and changes nothing. */
-export async function tryMasquerade(masquerade: Masquerade): Promise<string | null> {
-  const answer = await runNft(['--check', '-f', '-'], scriptOf(masquerade, 'with limits'));
-  return 'fault' in answer ? answer.fault : null;
+/** Whether the table could be loaded: null, or why not. It changes nothing. */
+export function tryMasquerade(masquerade: Masquerade): Refusal | null {
+  return transactionOf(masquerade, 'with limits').check();
 }
 
-/** Removes the table; resolves to a fault or null. It is no fault when there is no table. */
-export function removeMasquerade(interfaceName: string): Promise<string | null> {
-  const table = tableName(interfaceName);
-  return nft(`add table inet ${table}\ndelete table inet ${table}\n`);
+/** Removes the table; returns a fault or null. It is no fault when there is no table. */
+export function removeMasquerade(interfaceName: string): string | null {
+  return faultOf(new Transaction(tableName(interfaceName)).removeTable());
 }
 
 /** Reads the counters of the table; null where they cannot be read, 'gone': there is no table. */
@@ -73,22 +90,22 @@ export function readMasqueradeCounts(interfaceName: string): MasqueradeCounts | 
 
 /**
  * Masquerades packets from networks behind devices too, instead of from those of the last call.
- * Resolves to a fault or null.
+ * Returns a fault or null.
  */
 export function masqueradeRoutes(
   { interfaceName, networks }: Masquerade,
   routes: readonly NetworkRange[],
-): Promise<string | null> {
-  const table = tableName(interfaceName);
-  const lines = familiesOf(networks).flatMap((length) => {
-    const name = `inet ${table} ${routesName(length)}`;
-    const elements = routes.filter(({ network }) => network.length === length).map(formatNetwork);
-    return [
-      `flush set ${name}`,
-      ...(elements.length === 0 ? [] : [`add element ${name} { ${elements.join(', ')} }`]),
-    ];
-  });
-  return nft(`${lines.join('\n')}\n`);
+): string | null {
+  const transaction = new Transaction(tableName(interfaceName));
+  for (const length of familiesOf(networks)) {
+    const ofFamily = routes.filter(({ network }) => network.length === length);
+    transaction.replaceNetworks(routesName(length), ofFamily);
+  }
+  return faultOf(transaction);
+}
+
+function faultOf(transaction: Transaction): string | null {
+  return transaction.commit()?.message ?? null;
 }
 
 /** The lengths of the addresses of the families that are masqueraded. */
@@ -102,46 +119,26 @@ function routesName(length: number): string {
 
 type Limits = 'with limits' | 'without limits';
 
-function scriptOf(masquerade: Masquerade, limits: Limits): string {
+function transactionOf(masquerade: Masquerade, limits: Limits): Transaction {
   const { interfaceName, networks, egressInterface } = masquerade;
-  const table = tableName(interfaceName);
-  const out =
-    egressInterface === null ? `oifname != "${interfaceName}"` : `oifname "${egressInterface}"`;
+  const transaction = new Transaction(tableName(interfaceName));
+  transaction.removeTable().addTable().addCounter(UNTRANSLATABLE).addCounter(TOO_MANY_FLOWS);
   const families = familiesOf(networks);
-  const from = [
-    ...networks.map((range) => `${nameOf(range.network.length)} saddr ${formatNetwork(range)}`),
-    ...families.map((length) => `${nameOf(length)} saddr @${routesName(length)}`),
+  for (const length of families) transaction.addNetworkSet(routesName(length), length);
+  if (limits === 'with limits') addLimits(transaction, interfaceName);
+  const leaves =
+    egressInterface === null ? leavesByOther(interfaceName) : leavesBy(egressInterface);
+  const sources = [
+    ...networks.map(comesFrom),
+    ...families.map((length) => comesFromSet(routesName(length), length)),
   ];
-  const sets = families.map(
-    (length) =>
-      `  set ${routesName(length)} { type ipv${length === 4 ? 4 : 6}_addr; flags interval; }`,
-  );
-  const kept = from.map(
-    (source) =>
-      `    iifname "${interfaceName}" ${out} ${source} ct state { invalid, untracked } counter name "${UNTRANSLATABLE}" drop`,
-  );
-  return `add table inet ${table}
-delete table inet ${table}
-table inet ${table} {
-  counter ${UNTRANSLATABLE} { }
-  counter ${TOO_MANY_FLOWS} { }
-${sets.join('\n')}
-${limits === 'with limits' ? limitsOf(interfaceName) : ''}
-  chain forward {
-    type filter hook forward priority filter; policy accept;
-${kept.join('\n')}
-  }
-  chain postrouting {
-    type nat hook postrouting priority srcnat; policy accept;
-${from.map((source) => `    ${out} ${source} masquerade`).join('\n')}
-  }
-}
-`;
-}
-
-/** What nft calls the addresses of a family. */
-function nameOf(length: number): string {
-  return length === 4 ? 'ip' : 'ip6';
+  const refused = [isInState(STATE.invalid | STATE.untracked), count(UNTRANSLATABLE), drop()];
+  transaction.addChain('forward', HOOK.forward).addChain('postrouting', HOOK.sourceNat);
+  for (const source of sources)
+    transaction
+      .addRule('forward', comesBy(interfaceName), leaves, source, ...refused)
+      .addRule('postrouting', leaves, source, translate());
+  return transaction;
 }
 
 /**
@@ -149,32 +146,22 @@ function nameOf(length: number): string {
  * counted. Later packets of a connection without a reply are "new" to the kernel as well; they are
  * not counted again.
  */
-function limitsOf(interfaceName: string): string {
+function addLimits(transaction: Transaction, interfaceName: string): void {
   const families = [
-    ['4', 'ip'],
-    ['6', 'ip6'],
+    [4, 'flows4', 'tcp4'],
+    [16, 'flows6', 'tcp6'],
   ] as const;
-  const policy = `established : ${TCP_ESTABLISHED_MS / 1_000}, time_wait : ${TCP_CLOSED_MS / 1_000}`;
-  const parts = families.map(
-    ([number, family]) => `  set flows${number} {
-    type ipv${number}_addr; size ${MAX_PEERS}; flags dynamic;
+  const kept = { established: TCP_ESTABLISHED_MS / 1_000, timeWait: TCP_CLOSED_MS / 1_000 };
+  transaction.addChain('opened');
+  for (const [length, flows, timeouts] of families) {
+    const hasTooMany = hasMoreConnections(flows, length, MAX_FLOWS_PER_PEER);
+    transaction
+      .addCountingSet(flows, length, MAX_PEERS)
+      .addTcpTimeouts(timeouts, length, kept)
+      .addRule('opened', hasTooMany, count(TOO_MANY_FLOWS), drop())
+      .addRule('opened', isOfFamily(length), isTcp(), setTimeouts(timeouts));
   }
-  ct timeout tcp${number} {
-    protocol tcp; l3proto ${family}; policy = { ${policy} };
-  }`,
-  );
-  const tooMany = `ct count over ${MAX_FLOWS_PER_PEER} } counter name "${TOO_MANY_FLOWS}" drop`;
-  const rules = families.map(
-    ([number, family]) =>
-      `    add @flows${number} { ${family} saddr ${tooMany}
-    meta nfproto ipv${number} meta l4proto tcp ct timeout set "tcp${number}"`,
-  );
-  return `${parts.join('\n')}
-  chain opened {
-${rules.join('\n')}
-  }
-  chain prerouting {
-    type filter hook prerouting priority filter; policy accept;
-    iifname "${interfaceName}" ct state new ct status & confirmed == 0 goto opened
-  }`;
+  transaction
+    .addChain('prerouting', HOOK.prerouting)
+    .addRule('prerouting', comesBy(interfaceName), opensConnection(), goTo('opened'));
 }

@@ -1,9 +1,8 @@
-// Runs the program nft, which configures the packet filter of the kernel. It is searched in the
-// folders of system programs, not in the PATH of this process. Counters are read without it.
+// Runs the program nft, which shows the rules of other programs to doctor. It is searched in the
+// folders of system programs, not in the PATH of this process.
 
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { loadAddon } from '../native/index.ts';
 
 /** The output of nft, or what is wrong. */
 export type NftAnswer = { readonly output: string } | { readonly fault: string };
@@ -40,34 +39,4 @@ export async function runNft(args: readonly string[], script = ''): Promise<NftA
   if (fault === null) return { output };
   const [said = ''] = complaint.trim().split('\n');
   return { fault: said === '' ? fault : said };
-}
-
-/** Runs one transaction; resolves to a fault or null. */
-export async function nft(script: string): Promise<string | null> {
-  const answer = await runNft(['-f', '-'], script);
-  return 'fault' in answer ? answer.fault : null;
-}
-
-/**
- * The name of a table for an interface; no other interface or prefix has it. Names of nft have no =
- * and +, so these are written as their code after a dot, and the dot as well. A prefix has no
- * underscore, which ends it.
- */
-export function tableName(interfaceName: string, prefix = 'postern'): string {
-  const name = interfaceName.replaceAll(
-    /[^A-Za-z0-9_-]/g,
-    (sign) => `.${sign.charCodeAt(0).toString(16)}`,
-  );
-  return `${prefix}_${name}`;
-}
-
-/** The packets that a counter has counted; 'gone': there is no such table; null: not known. */
-export function readCounter(table: string, name: string): number | 'gone' | null {
-  const { addon } = loadAddon();
-  if (addon === null) return null;
-  try {
-    return addon.readCounter(Buffer.from(table), Buffer.from(name));
-  } catch (error) {
-    return (error as { code?: string }).code === 'ENOENT' ? 'gone' : null;
-  }
 }

@@ -199,15 +199,16 @@ napi_value on_socket_losses(napi_env env, napi_callback_info info) {
   return make_number(env, memory[SK_MEMINFO_DROPS]);
 }
 
-napi_value on_read_counter(napi_env env, napi_callback_info info) {
+napi_value on_ask_netfilter(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  const Bytes table = bytes_of(call, 0);
-  const Bytes name = bytes_of(call, 1);
+  const Bytes request = bytes_of(call, 0);
   if (call.failed) return nullptr;
-  const int64_t packets = read_counter(table.data, table.length, name.data, name.length);
-  const int error = packets < 0 ? static_cast<int>(packets) : 0;
-  if (throws(call, error, "reading a counter of nftables")) return nullptr;
-  return make_number(env, static_cast<double>(packets));
+  std::vector<uint8_t> answers;
+  const int result = ask_netfilter(request.data, request.length, answers);
+  if (throws(call, result, "asking the packet filter of the kernel")) return nullptr;
+  napi_value buffer = nullptr;
+  napi_create_buffer_copy(env, answers.size(), answers.data(), nullptr, &buffer);
+  return buffer;
 }
 
 // Finds where a connection was bound for before the kernel redirected it to this socket. Where it
@@ -359,7 +360,7 @@ void define_system(napi_env env, napi_value exports) {
   define(env, exports, "keepOnExec", on_keep_on_exec, nullptr);
   define(env, exports, "defaultSignals", on_default_signals, nullptr);
   define(env, exports, "socketLosses", on_socket_losses, nullptr);
-  define(env, exports, "readCounter", on_read_counter, nullptr);
+  define(env, exports, "askNetfilter", on_ask_netfilter, nullptr);
   define(env, exports, "originalDestination", on_original_destination, nullptr);
   define(env, exports, "bootTime", on_boot_time, nullptr);
   define(env, exports, "useShortSlices", on_use_short_slices, nullptr);

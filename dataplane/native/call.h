@@ -16,7 +16,7 @@ namespace postern {
 
 constexpr size_t ARGUMENTS_MAX = 8;
 // Longer than any message. OpenSSL counts in int; of a longer input it would read only a part.
-constexpr size_t BYTES_MAX = 1 << 20;
+constexpr size_t BYTES_MAX = 1 << 24;
 
 // Whether a number is whole and in a range, both ends included.
 inline bool is_whole(double value, double least, double greatest) {

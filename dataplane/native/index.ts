@@ -77,10 +77,10 @@ export interface Addon extends Primitives {
   /** How many datagrams a socket has lost since it was opened, because it had no room. */
   socketLosses(fd: number): number;
   /**
-   * How many packets a named counter in a table of nftables (family inet) has counted; ENOENT where
-   * there is no such counter.
+   * Sends a request, or the messages of a transaction, to the packet filter of the kernel, and
+   * returns all that it answers (netlink, NETLINK_NETFILTER).
    */
-  readCounter(table: Uint8Array, name: Uint8Array): number;
+  askNetfilter(request: Uint8Array): Uint8Array;
   /**
    * Where a TCP connection was bound for before the kernel redirected it to this socket
    * (SO_ORIGINAL_DST); null where it was not redirected.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace postern {
 
@@ -27,10 +28,9 @@ int add_address(const char* name, const uint8_t* address, size_t length, uint8_t
 int change_route(const char* name, const uint8_t* network, size_t length, uint8_t prefix_bits,
                  bool is_added);
 
-// netfilter.cc: the packets that a named counter in a table of nftables, of the family inet, has
-// counted.
-int64_t read_counter(const uint8_t* table, size_t table_length, const uint8_t* name,
-                     size_t name_length);
+// netfilter.cc: sends a request, or the messages of a transaction, to the packet filter of the kernel
+// and appends all that it answers.
+int ask_netfilter(const uint8_t* request, size_t length, std::vector<uint8_t>& answers);
 
 // udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family.
 // With `is_shared` others of this process may be bound to it too.

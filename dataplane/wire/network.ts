@@ -15,6 +15,29 @@ export function formatNetwork({ network, prefixBits }: NetworkRange): string {
   return `${formatAddress(network)}/${prefixBits}`;
 }
 
+/**
+ * The first address of a network, its mask, and the first address behind it; null where there is
+ * none.
+ */
+export function boundsOf({ network, prefixBits }: NetworkRange): {
+  readonly first: Uint8Array;
+  readonly mask: Uint8Array;
+  readonly beyond: Uint8Array | null;
+} {
+  const bits = BigInt(8 * network.length);
+  const size = 1n << (bits - BigInt(prefixBits));
+  const mask = (1n << bits) - size;
+  const first = BigInt(`0x${Buffer.from(network).toString('hex')}`) & mask;
+  const bytesOf = (value: bigint): Uint8Array =>
+    Buffer.from(value.toString(16).padStart(2 * network.length, '0'), 'hex');
+  const beyond = first + size;
+  return {
+    first: bytesOf(first),
+    mask: bytesOf(mask),
+    beyond: beyond >> bits === 0n ? bytesOf(beyond) : null,
+  };
+}
+
 /** Whether two lists have the same networks in the same order; no list is an empty one. */
 export function sameNetworks(
   a: readonly NetworkRange[] = [],

@@ -58,7 +58,7 @@ export function lacks({ tun, masquerade }: Readiness, config: Config): Finding[]
     failed(
       'gateway',
       'The gateway does not masquerade (NAT): most networks send no answers to the devices.',
-      'Run “postern doctor” on the gateway’s host; it names what is missing: the program nft, or the right CAP_NET_ADMIN. Then restart the gateway.',
+      'Run “postern doctor” on the gateway’s host; it names what is missing: the right CAP_NET_ADMIN, or a module of the kernel. Then restart the gateway.',
     ),
   ];
 }

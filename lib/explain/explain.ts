@@ -152,7 +152,7 @@ function openerOf(gateway: ExplainingGateway, found: Explanation | null): string
   return flow === 'none' || opener === null ? null : gateway.deviceIdOf(opener);
 }
 
-const OF_HOST = /^(tun|rights|nft|forwarding|router advertisements|foreign rules)/;
+const OF_HOST = /^(tun|rights|masquerading|forwarding|router advertisements|foreign rules)/;
 
 /** What is wrong with the host, where it carries the packet on, or has carried it here. */
 async function hostFindings(

@@ -40,7 +40,7 @@ function open(refused: Readonly<Record<number, string>> = {}, egress = { hasVani
     ipv6: null,
     addon: { changeRoute, addAddress: () => undefined },
     egress: {
-      masqueradeRoutes: async (ranges: readonly NetworkRange[]) => {
+      masqueradeRoutes: (ranges: readonly NetworkRange[]) => {
         masqueraded.push(ranges.map(({ network }) => network.join('.')));
         return null;
       },

@@ -69,7 +69,7 @@ test.serial('a table that somebody removes is loaded again, and only then', asyn
   await relay.open();
   await relay.restore();
   t.deepEqual(log, []);
-  await removeRelayTable(INTERFACE);
+  removeRelayTable(INTERFACE);
   t.false(await isRedirected(t));
   await relay.restore();
   await relay.restore();
@@ -83,7 +83,7 @@ test.serial('a table that somebody removes is loaded again, and only then', asyn
 test.serial('a thread that ends while the table is loaded again leaves no table', async (t) => {
   const { relay, log, thread } = begin(t);
   await relay.open();
-  await removeRelayTable(INTERFACE);
+  removeRelayTable(INTERFACE);
   const worker = await thread;
   const restoring = relay.restore();
   await worker.terminate();

@@ -128,7 +128,7 @@ test('a body that comes with a request that needs none is cut off as well', asyn
 });
 
 test('an idle connection is closed, one that is used is not', async (t) => {
-  const { dial } = await listen(t, { keepAliveMs: 150 });
+  const { dial } = await listen(t, { keepAliveMs: 1_000 });
   const { socket, ended, received } = dial();
   const request = 'GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n';
   const count = (): number => received().split('HTTP/1.1 200').length - 1;
