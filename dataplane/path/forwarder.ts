@@ -111,11 +111,12 @@ export class Forwarder {
 
   /**
    * Acts on the verdict on descriptor `i`, which peer `from` of another worker sent. That worker
-   * has counted it for its rule, clamped it and answered its sender.
+   * has counted it for its rules, clamped it and answered its sender.
    */
   handed(batch: Batch, i: number, from: KnownPeer, verdict: Verdict, now: number): void {
     const { packet, reason, flow, to } = verdict;
     flow.rule = NO_RULE;
+    flow.staged = NO_RULE;
     if (isAsIfNever(reason)) return;
     if (verdict.wasFiltered) this.#tracker.track(packet, flow);
     if (reason !== reasons.none || to === null || !isOwn(to)) return;

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import { REKEY_TIMEOUT_MS, STRAYS_BURST } from '../../../dataplane/constants.ts';
+import { type RuleConfig, stagedScope } from '../../../dataplane/contract.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { initiationForger } from '../../support/dataplane/forged-messages.ts';
 import { address, udp } from '../../support/dataplane/packets.ts';
@@ -62,6 +63,16 @@ class Scene {
   }
 }
 
+const acceptAll = (id: string): RuleConfig => ({
+  id,
+  action: 'accept',
+  address: address('0.0.0.0'),
+  prefixBits: 0,
+  portType: null,
+  portFirst: 0,
+  portLast: 65_535,
+});
+
 const toSecond = (source: string): Uint8Array => udp({ source, destination: '10.0.0.3' });
 
 test('a packet from one device to another passes both workers', (t) => {
@@ -71,6 +82,23 @@ test('a packet from one device to another passes both workers', (t) => {
   t.is(clients[1]!.delivered.length, 1);
   t.is(gateway.drops()['peer_gone'], undefined);
 });
+
+for (const scope of ['owner', stagedScope('owner')])
+  test(`a packet that passes both workers counts once for a rule of ${scope}`, (t) => {
+    const { world, gateway, clients, peers } = gatewayAndClients(2, 5, {
+      gateway: { workers: 2, choose: () => 0 },
+    });
+    gateway.apply(peers, { [scope]: [acceptAll('rule')] });
+    for (const client of clients) client.connect();
+    world.run(100);
+    for (let packets = 0; packets < 3; packets++) clients[0]!.send(toSecond('10.0.0.2'));
+    world.run(100);
+    t.is(clients[1]!.delivered.length, 3);
+    t.deepEqual(
+      gateway.sample().rules.map(({ id, packets }) => [id, packets]),
+      [['rule', 3]],
+    );
+  });
 
 test('a packet of a device that is gone by then is refused', (t) => {
   const scene = new Scene().connect();
