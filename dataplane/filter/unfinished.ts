@@ -19,25 +19,27 @@ import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { type InnerPacket, LATER_FRAGMENT } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
+import { isRestAt, putAddresses } from './flow-hash.ts';
 
 /** Words of a record. */
-const RECORD_WORDS = 18;
+const RECORD_WORDS = 22;
 const SLOT = 0;
 const VERSION = 1;
 const PROTOCOL = 2;
 const IDENTIFICATION = 3;
-const DESTINATION = 4;
+const SOURCE = 4;
+const DESTINATION = 8;
 /** Bytes that it costs its peer. */
-const CHARGE = 8;
+const CHARGE = 12;
 /** The bytes that came: from 0 to HEAD, and from GAP_END to TAIL. */
-const HEAD = 9;
-const GAP_END = 10;
-const TAIL = 11;
+const HEAD = 13;
+const GAP_END = 14;
+const TAIL = 15;
 /** Where the datagram ends, or -1 while that is not known. */
-const END = 12;
-const LIST = 13;
-const AGE_CHAIN = 14;
-const BUCKET_CHAIN = 16;
+const END = 16;
+const LIST = 17;
+const AGE_CHAIN = 18;
+const BUCKET_CHAIN = 20;
 
 /** Lists of records by age: those of IPv4 and those of IPv6. */
 const AGE_V4 = 0;
@@ -143,10 +145,7 @@ export class UnfinishedDatagrams {
     words[at + VERSION] = packet.version;
     words[at + PROTOCOL] = packet.protocol;
     words[at + IDENTIFICATION] = packet.identification;
-    words[at + DESTINATION] = packet.destination0;
-    words[at + DESTINATION + 1] = packet.destination1;
-    words[at + DESTINATION + 2] = packet.destination2;
-    words[at + DESTINATION + 3] = packet.destination3;
+    putAddresses(words, at + SOURCE, at + DESTINATION, packet);
     words[at + CHARGE] = 0;
     words[at + HEAD] = 0;
     words[at + GAP_END] = 0;
@@ -187,25 +186,24 @@ export class UnfinishedDatagrams {
   }
 
   #bucketOf(packet: InnerPacket, slot: number): number {
-    let hash = Math.imul(slot ^ this.#seed, 0x9e3779b1) ^ packet.destination0;
-    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ packet.destination3;
+    let hash = Math.imul(slot ^ this.#seed, 0x9e3779b1) ^ packet.destination0 ^ packet.source3;
+    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ packet.destination3 ^ packet.source0;
     hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ packet.identification;
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
     return (hash ^ (hash >>> 16)) & (BUCKETS - 1);
   }
 }
 
-/** A peer has one address of each family, so its slot stands for the source address. */
+/** Whether a record is of the datagram of a packet, as the kernel tells datagrams apart. */
 function isOf(words: Int32Array, at: number, packet: InnerPacket, slot: number): boolean {
   return (
     words[at + IDENTIFICATION] === packet.identification &&
     words[at + SLOT] === slot &&
     words[at + VERSION] === packet.version &&
     (packet.version === 6 || words[at + PROTOCOL] === packet.protocol) &&
+    words[at + SOURCE] === packet.source0 &&
     words[at + DESTINATION] === packet.destination0 &&
-    words[at + DESTINATION + 1] === packet.destination1 &&
-    words[at + DESTINATION + 2] === packet.destination2 &&
-    words[at + DESTINATION + 3] === packet.destination3
+    (packet.version === 4 || isRestAt(words, at + SOURCE, at + DESTINATION, packet))
   );
 }
 

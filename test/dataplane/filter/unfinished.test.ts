@@ -22,6 +22,7 @@ interface Fields {
   from: number;
   bytes: number;
   isLast?: boolean;
+  source?: string;
   destination?: string;
   protocol?: number;
 }
@@ -29,7 +30,7 @@ interface Fields {
 /** A fragment over IPv4. */
 function piece({ from, bytes, isLast = false, identification = 7, ...rest }: Fields): Uint8Array {
   return ip({
-    source: '10.0.0.2',
+    source: rest.source ?? '10.0.0.2',
     destination: rest.destination ?? '192.0.2.1',
     protocol: rest.protocol ?? 17,
     payload: new Uint8Array(bytes),
@@ -41,7 +42,7 @@ function piece({ from, bytes, isLast = false, identification = 7, ...rest }: Fie
 /** A fragment over IPv6. */
 function piece6({ from, bytes, isLast = false, identification = 7, ...rest }: Fields): Uint8Array {
   return ip({
-    source: 'fd00::2',
+    source: rest.source ?? 'fd00::2',
     destination: '2001:db8::1',
     protocol: rest.protocol ?? 17,
     payload: new Uint8Array(bytes),
@@ -142,6 +143,20 @@ const pretences: readonly [title: string, parts: Uint8Array[]][] = [
       piece({ from: 1_000, bytes: 8, isLast: true, identification: 8 }),
       piece({ from: 1_000, bytes: 8, isLast: true, destination: '192.0.2.2' }),
       piece({ from: 1_000, bytes: 8, isLast: true, protocol: 6 }),
+    ],
+  ],
+  [
+    'an end of another host behind the device',
+    [
+      piece({ from: 0, bytes: 1_000 }),
+      piece({ from: 1_000, bytes: 8, isLast: true, source: '192.168.7.2' }),
+    ],
+  ],
+  [
+    'an end of another host behind the device, over IPv6',
+    [
+      piece6({ from: 0, bytes: 1_000 }),
+      piece6({ from: 1_000, bytes: 8, isLast: true, source: 'fd07::2' }),
     ],
   ],
   [
