@@ -12,10 +12,11 @@ import {
   removeMasquerade,
 } from './io/masquerade.ts';
 import { enableForwarding, readFilesMax } from './io/system.ts';
+import type { Left } from './io/relay.ts';
 import { TcpRelay } from './tcp-relay.ts';
 import { formatAddress } from './wire/address.ts';
 import { sameBytes } from './wire/bytes.ts';
-import type { NetworkRange } from './wire/network.ts';
+import { lostNetworks, type NetworkRange } from './wire/network.ts';
 
 /** The egress of one gateway. */
 export class Egress {
@@ -87,14 +88,15 @@ export class Egress {
   }
 
   /**
-   * Returns what ends the relayed connections of peers that lose their addresses by an amendment.
-   * Ask before it is in force, when the peers have those addresses, and call it afterwards.
+   * Returns what ends the relayed connections from addresses and networks that peers lose by an
+   * amendment. Ask before it is in force, when the peers have them, and call it afterwards.
    */
   endOfConnections(amendment: Amendment, peers: ReadonlyMap<string, PeerConfig>): () => void {
     const relay = this.#relay;
-    const left = relay === null ? [] : addressesLeft(amendment, peers);
+    if (relay === null) return () => undefined;
+    const left = leftBy(amendment, peers);
     return () => {
-      if (left.length > 0) relay?.resetFrom(left);
+      if (left.addresses.length > 0 || left.networks.length > 0) relay.resetFrom(left);
     };
   }
 
@@ -113,17 +115,18 @@ export class Egress {
   }
 }
 
-/** The addresses that peers lose by an amendment. */
-export function addressesLeft(
-  { peers }: Amendment,
-  before: ReadonlyMap<string, PeerConfig>,
-): string[] {
-  const left: string[] = [];
+/** The addresses, and the networks behind them, that peers lose by an amendment. */
+export function leftBy({ peers }: Amendment, before: ReadonlyMap<string, PeerConfig>): Left {
+  const addresses: string[] = [];
+  const networks: NetworkRange[] = [];
   for (const [key, peer] of peers) {
+    const old = before.get(key);
     for (const family of ['ipv4', 'ipv6'] as const) {
-      const old = before.get(key)?.[family] ?? null;
-      if (old !== null && !sameBytes(old, peer?.[family] ?? null)) left.push(formatAddress(old));
+      const address = old?.[family] ?? null;
+      if (address !== null && !sameBytes(address, peer?.[family] ?? null))
+        addresses.push(formatAddress(address));
     }
+    networks.push(...lostNetworks(old?.routes, peer?.routes));
   }
-  return left;
+  return { addresses, networks };
 }

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { MAX_RELAYED, MAX_RELAYED_PER_ADDRESS } from './constants.ts';
 import { messageOf } from './descriptors.ts';
 import { isRelayTableGone, loadRelayTable, removeRelayTable } from './io/relay-table.ts';
-import type { RelayPorts } from './io/relay.ts';
+import type { Left, RelayPorts } from './io/relay.ts';
 import type { RelayAnswer, RelayCommand, RelayStart } from './io/relay-thread.ts';
 
 /** Files that a gateway has open beside the two of each connection. */
@@ -89,9 +89,9 @@ export class TcpRelay {
     log('warn', `TCP connections of devices are not relayed any more: ${fault}`);
   }
 
-  /** Ends the connections of devices that are gone. */
-  resetFrom(addresses: readonly string[]): void {
-    this.#thread?.postMessage({ type: 'reset', addresses } satisfies RelayCommand);
+  /** Ends the connections from what devices have lost. */
+  resetFrom(left: Left): void {
+    this.#thread?.postMessage({ type: 'reset', left } satisfies RelayCommand);
   }
 
   /** How many connections there may be: this process needs files for all else as well. */

@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadAddon } from '../native/index.ts';
-import { Relay, type RelayPorts } from './relay.ts';
+import { type Left, Relay, type RelayPorts } from './relay.ts';
 
 /** What the thread is given. */
 export interface RelayStart {
@@ -15,8 +15,8 @@ export interface RelayStart {
 /** What it is sent. */
 export type RelayCommand =
   | { readonly type: 'close' }
-  /** The connections of these addresses end. */
-  | { readonly type: 'reset'; readonly addresses: readonly string[] };
+  /** The connections from there end. */
+  | { readonly type: 'reset'; readonly left: Left };
 
 /** What it answers, once. */
 export type RelayAnswer = { readonly ports: RelayPorts } | { readonly fault: string };
@@ -36,7 +36,7 @@ async function main({ capacity, share, refused }: RelayStart): Promise<RelayAnsw
     refused: () => Atomics.add(refused, 0, 1),
   });
   parentPort?.on('message', (command: RelayCommand) => {
-    if (command.type === 'reset') return relay.resetFrom(new Set(command.addresses));
+    if (command.type === 'reset') return relay.resetFrom(command.left);
     relay.close();
     parentPort?.close();
   });

@@ -6,6 +6,8 @@
 
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Destination } from '../native/index.ts';
+import { parseAddress } from '../wire/address.ts';
+import { AddressRange, type NetworkRange, wordsOf } from '../wire/network.ts';
 
 export interface RelayOptions {
   /** Where a connection was bound for before the kernel redirected it; null: it was not. */
@@ -21,6 +23,12 @@ export interface RelayOptions {
 export interface RelayPorts {
   readonly ipv4: number | null;
   readonly ipv6: number | null;
+}
+
+/** From where no connection may go on: addresses, and networks behind devices. */
+export interface Left {
+  readonly addresses: readonly string[];
+  readonly networks: readonly NetworkRange[];
 }
 
 /** How long a host may take to answer. */
@@ -71,9 +79,12 @@ export class Relay {
     for (const pair of this.#open) resetBoth(pair);
   }
 
-  /** Ends all connections from these addresses. */
-  resetFrom(addresses: ReadonlySet<string>): void {
-    for (const pair of this.#open) if (addresses.has(pair.from)) resetBoth(pair);
+  /** Ends all connections from these addresses and networks. */
+  resetFrom({ addresses, networks }: Left): void {
+    const left = new Set(addresses);
+    const ranges = networks.map((range) => new AddressRange(range));
+    for (const pair of this.#open)
+      if (left.has(pair.from) || isInOne(ranges, pair.from)) resetBoth(pair);
   }
 
   async #listenAt(host: string): Promise<number | null> {
@@ -137,6 +148,13 @@ export class Relay {
     inner.once('close', end);
     outer.once('close', end);
   }
+}
+
+function isInOne(ranges: readonly AddressRange[], text: string): boolean {
+  const address = ranges.length === 0 ? null : parseAddress(text);
+  if (address === null) return false;
+  const words = wordsOf(address);
+  return ranges.some((range) => range.has(address.length === 4 ? 4 : 6, words));
 }
 
 function resetBoth({ inner, outer }: Pair): void {

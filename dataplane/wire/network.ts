@@ -46,17 +46,22 @@ export function sameNetworks(
   return a.length === b.length && a.every((range, i) => isSameNetwork(range, b[i]!));
 }
 
-/** Whether a network of one IP version is in the first list and not in the second. */
-export function losesNetwork(
+/** The networks that are in the first list and not in the second. */
+export function lostNetworks(
   before: readonly NetworkRange[] = [],
   after: readonly NetworkRange[] = [],
+): NetworkRange[] {
+  return before.filter((range) => !after.some((other) => isSameNetwork(range, other)));
+}
+
+/** Whether a network of one IP version is in the first list and not in the second. */
+export function losesNetwork(
+  before: readonly NetworkRange[] | undefined,
+  after: readonly NetworkRange[] | undefined,
   version: 4 | 6,
 ): boolean {
   const length = version === 4 ? 4 : 16;
-  return before.some(
-    (range) =>
-      range.network.length === length && !after.some((other) => isSameNetwork(range, other)),
-  );
+  return lostNetworks(before, after).some(({ network }) => network.length === length);
 }
 
 function isSameNetwork(a: NetworkRange, b: NetworkRange): boolean {

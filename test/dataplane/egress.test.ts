@@ -1,9 +1,12 @@
 // The egress of a gateway that has none to open: nothing is asked of the host, nothing is warned of.
-// And the addresses that devices lose, whose connections it ends.
+// And the addresses and networks that devices lose, whose connections it ends.
 
 import test from 'ava';
-import { addressesLeft, Egress } from '../../dataplane/egress.ts';
+import { Egress, leftBy } from '../../dataplane/egress.ts';
 import type { GatewayOptions } from '../../dataplane/descriptors.ts';
+import type { PeerConfig } from '../../dataplane/contract.ts';
+import type { NetworkRange } from '../../dataplane/wire/network.ts';
+import { address } from '../support/dataplane/packets.ts';
 import { peer } from '../support/dataplane/simulation.ts';
 
 test('without forwarding and masquerading nothing is opened, and nothing has to be closed', async (t) => {
@@ -39,5 +42,36 @@ test('the addresses that a change takes from peers: of those that go, and those 
     ]),
     rules: new Map(),
   };
-  t.deepEqual(addressesLeft(amendment, before), ['10.0.0.0', 'fd00::1', '10.0.0.1', 'fd00::3']);
+  t.deepEqual(leftBy(amendment, before), {
+    addresses: ['10.0.0.0', 'fd00::1', '10.0.0.1', 'fd00::3'],
+    networks: [],
+  });
 });
+
+test('the networks behind peers that a change takes from them', (t) => {
+  const [one, two, six] = [range('192.168.1.0', 24), range('192.168.2.0', 24), range('fd07::', 64)];
+  const with_ = (key: string, routes: readonly NetworkRange[]): PeerConfig => ({
+    ...peer({ key }),
+    routes,
+  });
+  const before = new Map([
+    ['a', with_('a', [one, six])],
+    ['b', with_('b', [two])],
+    ['c', with_('c', [])],
+  ]);
+  const amendment = {
+    peers: new Map([
+      ['a', null],
+      ['b', with_('b', [two, one])],
+      ['c', with_('c', [six])],
+    ]),
+    rules: new Map(),
+  };
+  t.deepEqual(leftBy(amendment, before), { addresses: [], networks: [one, six] });
+  const shrunk = { peers: new Map([['a', with_('a', [range('192.168.1.0', 25), six])]]) };
+  t.deepEqual(leftBy({ ...shrunk, rules: new Map() }, before).networks, [one]);
+});
+
+function range(network: string, prefixBits: number): NetworkRange {
+  return { network: address(network), prefixBits };
+}

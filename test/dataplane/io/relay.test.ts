@@ -6,6 +6,8 @@ import { buffer } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { Relay } from '../../../dataplane/io/relay.ts';
 import type { Destination } from '../../../dataplane/native/index.ts';
+import type { NetworkRange } from '../../../dataplane/wire/network.ts';
+import { address } from '../../support/dataplane/packets.ts';
 
 interface World {
   readonly refused: () => number;
@@ -139,10 +141,27 @@ test('the connections of a device that is gone end, and no others', async (t) =>
   const coming = arrival();
   const device = dial();
   const host = await coming;
-  relay.resetFrom(new Set(['127.0.0.2', '::1']));
+  relay.resetFrom({ addresses: ['127.0.0.2', '::1'], networks: [] });
   device.write('x');
   await once(host, 'data');
   const ends = [endOf(device), endOf(host)];
-  relay.resetFrom(new Set(['127.0.0.1']));
+  relay.resetFrom({ addresses: ['127.0.0.1'], networks: [] });
+  t.deepEqual(await Promise.all(ends), ['ECONNRESET', 'ECONNRESET']);
+});
+
+test('the connections from a network that is no longer behind a device end, and no others', async (t) => {
+  const { relay, dial, arrival } = await makeWorld(t);
+  const coming = arrival();
+  const device = dial();
+  const host = await coming;
+  const networkOf = (text: string, prefixBits: number): NetworkRange => ({
+    network: address(text),
+    prefixBits,
+  });
+  relay.resetFrom({ addresses: [], networks: [networkOf('127.0.1.0', 24), networkOf('::', 8)] });
+  device.write('x');
+  await once(host, 'data');
+  const ends = [endOf(device), endOf(host)];
+  relay.resetFrom({ addresses: [], networks: [networkOf('127.0.0.0', 24)] });
   t.deepEqual(await Promise.all(ends), ['ECONNRESET', 'ECONNRESET']);
 });
