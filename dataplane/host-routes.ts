@@ -14,6 +14,9 @@ export interface HostRoutesOptions extends TunAddressesOptions {
   readonly egress: Pick<Egress, 'masqueradeRoutes' | 'restore'>;
 }
 
+/** How many routes a look asks for, beside the first of each family: it costs 0.1 ms for each. */
+const ASKED_PER_LOOK = 16;
+
 /** The routes that are there. */
 export class HostRoutes {
   readonly #options: HostRoutesOptions;
@@ -23,6 +26,8 @@ export class HostRoutes {
   #present = new Map<string, NetworkRange>();
   /** By text of a network that the kernel refused: why. */
   readonly #refused = new Map<string, string>();
+  /** How many of the routes that are there were asked for in this round. */
+  #asked = 0;
 
   constructor(
     options: HostRoutesOptions,
@@ -56,6 +61,7 @@ export class HostRoutes {
     // Both families are asked: IPv6 alone may have been switched off and on.
     const hasLostRoutes = [this.#putBack(4), this.#putBack(16)].includes(true);
     if (hasLostAddresses || hasLostRoutes) this.#sayLost(hasLostAddresses, hasLostRoutes);
+    else this.#putBackSome();
     const isRestored = await egress.restore();
     const isAdded = (this.#refused.size > 0 || hasLostRoutes) && this.#add();
     if (isAdded || isRestored) this.#masquerade();
@@ -67,20 +73,41 @@ export class HostRoutes {
    * refused where it is there, and where the interface is still down.
    */
   #putBack(length: number): boolean {
-    const { interfaceName, addon } = this.#options;
     let hasLost = false;
-    for (const [text, { network, prefixBits }] of this.#present) {
-      if (network.length !== length) continue;
-      try {
-        addon.changeRoute(interfaceName, network, prefixBits, true);
-        hasLost = true;
-      } catch (error) {
-        if (!hasLost) return false;
-        // It is added like one that is new, which says why it is refused.
-        if ((error as { code?: string }).code !== 'EEXIST') this.#present.delete(text);
-      }
+    for (const [text, range] of this.#present) {
+      if (range.network.length !== length) continue;
+      const fault = this.#ask(range);
+      if (fault === null) hasLost = true;
+      else if (!hasLost) return false;
+      // It is added like one that is new, which says why it is refused.
+      else if (fault !== 'EEXIST') this.#present.delete(text);
     }
     return hasLost;
+  }
+
+  /** Makes single routes again that somebody has deleted. It asks for some of them, in turn. */
+  #putBackSome(): void {
+    const { interfaceName, log } = this.#options;
+    if (this.#asked >= this.#present.size) this.#asked = 0;
+    const some = [...this.#present].slice(this.#asked, this.#asked + ASKED_PER_LOOK);
+    this.#asked += some.length;
+    for (const [text, range] of some)
+      if (this.#ask(range) === null)
+        log(
+          'warn',
+          `${interfaceName} had lost the route to ${text}, and has it again; somebody has deleted it`,
+        );
+  }
+
+  /** Adds a route that should be there. Null: it was not; else why the kernel refuses it. */
+  #ask({ network, prefixBits }: NetworkRange): string | null {
+    const { interfaceName, addon } = this.#options;
+    try {
+      addon.changeRoute(interfaceName, network, prefixBits, true);
+      return null;
+    } catch (error) {
+      return (error as { code?: string }).code ?? '';
+    }
   }
 
   #sayLost(addresses: boolean, routes: boolean): void {

@@ -26,8 +26,10 @@ function open(refused: Readonly<Record<number, string>> = {}, egress = { hasVani
   const masqueraded: string[][] = [];
   const kernel = new Set<string>();
   const lost = { addresses: false };
+  const asked = { count: 0 };
   const changeRoute = (name: string, network: Uint8Array, bits: number, isAdded: boolean): void => {
     const text = `${network.join('.')}/${bits} ${name}`;
+    asked.count++;
     const code = refused[network[1]!] ?? (isAdded && kernel.has(text) ? 'EEXIST' : undefined);
     if (code !== undefined) throw Object.assign(new Error(`adding a route: ${code}`), { code });
     if (isAdded) kernel.add(text);
@@ -58,7 +60,7 @@ function open(refused: Readonly<Record<number, string>> = {}, egress = { hasVani
     return addresses;
   };
   const routes = new HostRoutes(options, { restore });
-  return { routes, done, said, masqueraded, kernel, lost };
+  return { routes, done, said, masqueraded, kernel, lost, asked };
 }
 
 test('what is new is added, what is gone is removed, what stays is left alone', async (t) => {
@@ -182,6 +184,54 @@ test('of lost routes, one that is there is left alone and one that is refused is
   delete refused[3];
   await routes.look([]);
   t.deepEqual([...kernel].sort(), all);
+});
+
+test('a single route that somebody has deleted is made again, and is named', async (t) => {
+  const { routes, said, kernel, masqueraded } = open();
+  await routes.set([A, B, C, SIX]);
+  const all = [...kernel];
+  kernel.delete(all[1]!);
+  await routes.look([]);
+  t.deepEqual([...kernel].sort(), all.toSorted());
+  t.deepEqual(said, [
+    'wg-test had lost the route to 10.2.0.0/16, and has it again; somebody has deleted it',
+  ]);
+  await routes.look([]);
+  t.is(said.length, 1);
+  t.is(masqueraded.length, 1, 'it was masqueraded all the time');
+});
+
+test('of many routes a look asks for some, in turn; a deleted one comes back in time', async (t) => {
+  const { routes, asked, said, kernel } = open();
+  const many = Array.from({ length: 100 }, (_, i) => range(10, i + 1));
+  await routes.set(many);
+  const [, ...others] = kernel;
+  for (const one of others) {
+    kernel.delete(one);
+    const before = asked.count;
+    for (let looks = 0; looks < 7; looks++) await routes.look([]);
+    t.true(asked.count - before <= 7 * 17 + 1);
+    t.true(kernel.has(one), one);
+  }
+  t.is(said.length, others.length);
+  await routes.set(many.slice(0, 3));
+  kernel.delete([...kernel][2]!);
+  await routes.look([]);
+  t.is(kernel.size, 3, 'fewer routes are asked from the first one on');
+});
+
+test('a deleted route that the kernel refuses is asked for until it takes it', async (t) => {
+  const refused: Record<number, string> = {};
+  const { routes, said, kernel } = open(refused);
+  await routes.set([A, B, C]);
+  kernel.delete([...kernel][1]!);
+  refused[2] = 'ENOBUFS';
+  await routes.look([]);
+  t.is(kernel.size, 2);
+  delete refused[2];
+  await routes.look([]);
+  t.is(kernel.size, 3);
+  t.is(said.length, 1);
 });
 
 test('a route that has vanished is no fault; after a new interface all are made again', async (t) => {

@@ -111,6 +111,12 @@ test('offices behind devices and a laptop that roams reach each other', async (t
   for (const host of [office77, roamer])
     await until('the LAN is reached again', () => canPing(host, LAN4, 1));
 
+  await gateway.ip('route', 'del', '10.78.0.0/24');
+  await gateway.ip('-6', 'route', 'del', '2001:db8:78::/64');
+  for (const address of ['10.78.0.2', '2001:db8:78::2'])
+    await until('a deleted route is there again', () => canPing(gateway, address, 1));
+  t.regex(postern.output, /had lost the route to 10\.78\.0\.0\/24, and has it again/);
+
   await roamer.ip('address', 'del', '192.0.4.2/24', 'dev', 'c0');
   await roamer.ip('address', 'add', '192.0.4.3/24', 'dev', 'c0');
   await until('the laptop has roamed', () => canPing(roamer, '10.77.0.2', 1));
