@@ -18,14 +18,28 @@ import { formatAddress } from './wire/address.ts';
 import { sameBytes } from './wire/bytes.ts';
 import { lostNetworks, type NetworkRange } from './wire/network.ts';
 
+/** The nft table that masquerades. */
+export interface MasqueradeTable {
+  readonly load: typeof loadMasquerade;
+  readonly read: typeof readMasqueradeCounts;
+}
+
+const KERNEL: MasqueradeTable = { load: loadMasquerade, read: readMasqueradeCounts };
+
 /** The egress of one gateway. */
 export class Egress {
   readonly #options: GatewayOptions;
+  readonly #table: MasqueradeTable;
   readonly #relay: TcpRelay | null;
   #isMasqueraded = false;
+  /** Whether the table was there, has vanished, and is not loaded again yet. */
+  #isLost = false;
+  /** Why it could not be loaded as it should be, as it was logged last. */
+  #fault: string | null = null;
 
-  constructor(options: GatewayOptions) {
+  constructor(options: GatewayOptions, table = KERNEL) {
     this.#options = options;
+    this.#table = table;
     this.#relay =
       options.relaysTcp === true ? new TcpRelay({ ...options, filesMax: readFilesMax() }) : null;
   }
@@ -42,7 +56,7 @@ export class Egress {
   }
 
   #counts(): MasqueradeCounts | 'gone' | null {
-    return this.#isMasqueraded ? readMasqueradeCounts(this.#options.interfaceName) : null;
+    return this.#isMasqueraded ? this.#table.read(this.#options.interfaceName) : null;
   }
 
   /** How many TCP connections the relay had no room for. */
@@ -61,25 +75,33 @@ export class Egress {
   }
 
   /**
-   * Loads the tables again that somebody has removed, as `nft flush ruleset` does; resolves to
-   * whether the one that masquerades was among them and is there again.
+   * Loads the tables again that somebody has removed, as `nft flush ruleset` does; returns
+   * whether the one that masquerades was among them and is there again. Where the
+   * kernel refuses, the next call tries again.
    */
-  async restore(): Promise<boolean> {
-    await this.#relay?.restore();
-    if (this.#counts() !== 'gone') return false;
+  restore(): boolean {
+    this.#relay?.restore();
     const { log, interfaceName } = this.#options;
-    log(
-      'warn',
-      `the nft table of ${interfaceName} has vanished and is loaded again; nft flush ruleset removes it too`,
-    );
+    const wasLost = this.#isLost;
+    if (this.#counts() === 'gone') {
+      this.#isLost = true;
+      log(
+        'warn',
+        `the nft table of ${interfaceName} has vanished and is loaded again; nft flush ruleset removes it too`,
+      );
+    }
+    if (!this.#isLost) return false;
     this.#load();
+    this.#isLost = !this.#isMasqueraded;
+    if (wasLost && !this.#isLost) log('info', `the nft table of ${interfaceName} is loaded again`);
     return this.#isMasqueraded;
   }
 
   #load(): void {
-    const { isMasqueraded, fault } = loadMasquerade(this.#masquerade());
+    const { isMasqueraded, fault } = this.#table.load(this.#masquerade());
     this.#isMasqueraded = isMasqueraded;
-    if (fault !== null) this.#options.log('warn', fault);
+    if (fault !== null && fault !== this.#fault) this.#options.log('warn', fault);
+    this.#fault = fault;
   }
 
   /** Masquerades what comes from networks behind devices; returns a fault or null. */

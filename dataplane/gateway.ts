@@ -134,7 +134,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   /** Null without a TUN. */
   readonly #hostRoutes: HostRoutes | null;
   /** Resolves when the host knows the networks that were set last. */
-  #routed: Promise<void> = Promise.resolve();
   #isTunGone = false;
   /** The addresses of this host that the workers were sent last. */
   #addresses: HostAddresses = { here: [], outside: [] };
@@ -226,7 +225,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     this.#watch = setInterval(() => {
       for (const link of this.#links) link.endIfHung();
       this.#sendNewAddresses();
-      this.#lookAtHost();
+      this.#hostRoutes?.look(this.#addresses.here);
     }, WATCH_MS).unref();
   }
 
@@ -237,7 +236,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     await this.#uapi?.close();
     await Promise.all(this.#links.map((link) => link.close(closed())));
     closeDescriptors(this.#system);
-    await this.#routed;
     // After the last packet: one that came later would leave with the address of its device.
     await this.#egress.close();
     await this.#kernelCounts.stop();
@@ -339,7 +337,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     if (!this.#isTunGone) return;
     this.#system = reopenTun(this.#options, this.#system);
     this.#isTunGone = false;
-    this.#routed = this.#routed.then(() => this.#hostRoutes?.renew());
+    this.#hostRoutes?.renew();
   }
 
   // ---- what should be in force ---------------------------------------------------------------
@@ -355,23 +353,13 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     const endConnections = this.#egress.endOfConnections(amendment, this.#inForce.peers);
     await this.#obey(this.#inForce.amend(amendment));
     endConnections();
-    if (changesRoutes) await this.#setRoutes();
+    if (changesRoutes) this.#hostRoutes?.set(this.#inForce.routes);
   }
 
   async #obey(change: Change): Promise<void> {
     this.#totals.forget(change.removed);
     if (isEmpty(change)) return;
     await Promise.all(this.#links.map((link) => sendChange(link, change)));
-  }
-
-  /** One call after the other: each has the networks of all peers. */
-  #setRoutes(): Promise<void> {
-    this.#routed = this.#routed.then(() => this.#hostRoutes?.set(this.#inForce.routes));
-    return this.#routed;
-  }
-
-  #lookAtHost(): void {
-    this.#routed = this.#routed.then(() => this.#hostRoutes?.look(this.#addresses.here));
   }
 
   release(heardElsewhere: ReadonlyMap<string, number>): void {

@@ -11,7 +11,7 @@ import { formatNetwork, type NetworkRange } from './wire/network.ts';
 /** What routes are made with. */
 export interface HostRoutesOptions extends TunAddressesOptions {
   readonly addon: Pick<Addon, 'addAddress' | 'changeRoute'>;
-  readonly egress: Pick<Egress, 'masqueradeRoutes' | 'restore'>;
+  readonly egress: Pick<Egress, 'isMasqueraded' | 'masqueradeRoutes' | 'restore'>;
 }
 
 /** How many routes a look asks for, beside the first of each family: it costs 0.1 ms for each. */
@@ -26,6 +26,8 @@ export class HostRoutes {
   #present = new Map<string, NetworkRange>();
   /** By text of a network that the kernel refused: why. */
   readonly #refused = new Map<string, string>();
+  /** Why the networks were not masqueraded the last time; null: they were. */
+  #fault: string | null = null;
   /** How many of the routes that are there were asked for in this round. */
   #asked = 0;
 
@@ -38,7 +40,7 @@ export class HostRoutes {
   }
 
   /** Makes these the networks; a network that the kernel refused is tried again. */
-  async set(networks: readonly NetworkRange[]): Promise<void> {
+  set(networks: readonly NetworkRange[]): void {
     this.#wanted = networks;
     const wanted = new Set(networks.map(formatNetwork));
     const before = this.#present;
@@ -55,16 +57,16 @@ export class HostRoutes {
    * Puts back what has vanished from the host, and tries refused routes again. `here`: the host's
    * addresses, which may be a second old.
    */
-  async look(here: readonly Uint8Array[]): Promise<void> {
+  look(here: readonly Uint8Array[]): void {
     const { egress } = this.#options;
     const hasLostAddresses = this.#addresses.restore(here);
     // Both families are asked: IPv6 alone may have been switched off and on.
     const hasLostRoutes = [this.#putBack(4), this.#putBack(16)].includes(true);
     if (hasLostAddresses || hasLostRoutes) this.#sayLost(hasLostAddresses, hasLostRoutes);
     else this.#putBackSome();
-    const isRestored = await egress.restore();
+    const isRestored = egress.restore();
     const isAdded = (this.#refused.size > 0 || hasLostRoutes) && this.#add();
-    if (isAdded || isRestored) this.#masquerade();
+    if (isAdded || isRestored || this.#fault !== null) this.#masquerade();
   }
 
   /**
@@ -131,15 +133,20 @@ export class HostRoutes {
   }
 
   #masquerade(): void {
-    const fault = this.#options.egress.masqueradeRoutes([...this.#present.values()]);
-    if (fault !== null)
-      this.#options.log('warn', `networks behind devices are not masqueraded: ${fault}`);
+    const { egress, log } = this.#options;
+    const fault = egress.masqueradeRoutes([...this.#present.values()]);
+    // It is tried again at each look; the same fault is logged once.
+    if (fault !== null && fault !== this.#fault)
+      log('warn', `networks behind devices are not masqueraded: ${fault}`);
+    if (fault === null && this.#fault !== null && egress.isMasqueraded)
+      log('info', 'networks behind devices are masqueraded now');
+    this.#fault = fault;
   }
 
   /** Makes all routes again, after the interface was made again. */
-  renew(): Promise<void> {
+  renew(): void {
     this.#present.clear();
-    return this.set(this.#wanted);
+    this.set(this.#wanted);
   }
 
   #change(text: string, { network, prefixBits }: NetworkRange, isAdded: boolean): boolean {

@@ -30,6 +30,8 @@ export class TcpRelay {
   #thread: Worker | null = null;
   /** Where the table leads to; null where there should be no table. */
   #ports: RelayPorts | null = null;
+  /** Why the table could not be loaded again, the last time that it had vanished. */
+  #fault: string | null = null;
 
   constructor(options: TcpRelayOptions) {
     this.#options = options;
@@ -75,18 +77,22 @@ export class TcpRelay {
     clearTimeout(late);
   }
 
-  /** Loads the table again if somebody has removed it. */
-  async restore(): Promise<void> {
+  /**
+   * Loads the table again if somebody has removed it. Where the kernel refuses, the next call
+   * tries again.
+   */
+  restore(): void {
     const { interfaceName, log } = this.#options;
     const thread = this.#thread;
     if (thread === null || this.#ports === null || !isRelayTableGone(interfaceName)) return;
-    log('warn', 'the nft table of the relay for TCP has vanished and is loaded again');
+    if (this.#fault === null)
+      log('warn', 'the nft table of the relay for TCP has vanished and is loaded again');
     const fault = loadRelayTable(interfaceName, this.#ports);
-    // The thread has ended meanwhile: nobody takes what the table redirects.
-    if (this.#thread !== thread) removeRelayTable(interfaceName);
-    if (fault === null) return;
-    this.#ports = null;
-    log('warn', `TCP connections of devices are not relayed any more: ${fault}`);
+    if (fault !== null && fault !== this.#fault)
+      log('warn', `TCP connections of devices are not relayed: ${fault}`);
+    if (fault === null && this.#fault !== null)
+      log('info', 'TCP connections of devices are relayed again');
+    this.#fault = fault;
   }
 
   /** Ends the connections from what devices have lost. */

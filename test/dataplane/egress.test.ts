@@ -27,6 +27,60 @@ test('without forwarding and masquerading nothing is opened, and nothing has to 
   t.deepEqual(said, []);
 });
 
+/** An egress whose table is there while `kernel.has` says so, and is refused with `kernel.fault`. */
+function masqueraded() {
+  const said: string[] = [];
+  const kernel = { has: false, fault: null as string | null, loads: 0 };
+  const options = {
+    forwarding: 'off',
+    masqueradeIpv4: true,
+    masqueradeIpv6: false,
+    ipv4: { ...range('10.0.0.0', 24), address: address('10.0.0.1') },
+    ipv6: null,
+    interfaceName: 'wg-nothing',
+    egressInterface: null,
+    log: (_level: string, message: string) => said.push(message),
+  } as unknown as GatewayOptions;
+  const egress = new Egress(options, {
+    load() {
+      kernel.loads++;
+      kernel.has = kernel.fault === null;
+      return { isMasqueraded: kernel.has, fault: kernel.fault };
+    },
+    read: () => (kernel.has ? { untranslatable: 0, tooManyFlows: 0 } : 'gone'),
+  });
+  return { egress, kernel, said };
+}
+
+test('a table that has vanished is loaded until the kernel takes it', async (t) => {
+  const { egress, kernel, said } = masqueraded();
+  await egress.open();
+  t.false(egress.restore());
+  t.is(kernel.loads, 1);
+  kernel.has = false;
+  kernel.fault = 'ENOBUFS';
+  t.false(egress.restore());
+  t.false(egress.isMasqueraded);
+  t.false(egress.restore());
+  kernel.fault = null;
+  t.true(egress.restore());
+  t.true(egress.isMasqueraded);
+  t.false(egress.restore());
+  t.is(kernel.loads, 4);
+  t.is(said.length, 3);
+  t.regex(said[0]!, /has vanished and is loaded again/);
+  t.is(said[1], 'ENOBUFS');
+  t.regex(said[2]!, /is loaded again$/);
+});
+
+test('a table that could not be loaded at the start is not tried again', async (t) => {
+  const { egress, kernel, said } = masqueraded();
+  kernel.fault = 'Operation not permitted';
+  await egress.open();
+  t.false(egress.restore());
+  t.deepEqual([kernel.loads, said.length], [1, 1]);
+});
+
 test('the addresses that a change takes from peers: of those that go, and those that change', (t) => {
   const peers = ['a', 'b', 'c', 'd'].map((key, i) =>
     peer({ key, ipv4: `10.0.0.${i}`, ipv6: `fd00::${i + 1}` }),
