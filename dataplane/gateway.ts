@@ -30,6 +30,7 @@ import { Egress } from './egress.ts';
 import { HostRoutes } from './host-routes.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readHostAddresses } from './io/host-addresses.ts';
+import { withInterfaces } from './io/link-local.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
 import type { CaptureOrder } from './path/capture.ts';
@@ -463,7 +464,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 }
 
 /** Sends a change; resolves when the worker obeys it. */
-async function sendChange(link: WorkerLink, change: Change): Promise<void> {
+async function sendChange(link: WorkerLink, all: Change): Promise<void> {
+  const change = { ...all, added: withInterfaces(all.added) };
   await link.request((id) => ({ type: 'apply', id, change }));
 }
 
