@@ -435,10 +435,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   async #takeSample(): Promise<Sample> {
     const samples = await Promise.all(this.#links.map((link) => this.#takeSampleOf(link)));
-    for (const [number, { drops, forgotten }] of samples.entries()) {
-      this.#drops.set(number, drops);
-      this.#forgotten.set(number, forgotten);
-    }
     const drops = { ...this.#drops.all, ...this.#kernelCounts.drops };
     return { ...joinSamples(samples), drops, forgotten: this.#forgotten.all };
   }
@@ -454,6 +450,9 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       if (report?.type !== 'sample') break;
       this.#totals.add(report.sample.peers, this.#inForce.peers, Date.now());
       whole.add(report.sample);
+      // At once: they are kept if the worker ends before the others have answered.
+      this.#drops.set(link.number, report.sample.drops);
+      this.#forgotten.set(link.number, report.sample.forgotten);
     }
     return whole.sample;
   }

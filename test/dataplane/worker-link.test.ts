@@ -3,6 +3,7 @@
 
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { MAX_RELEASED_PER_COMMAND, MAX_REPORTED_PER_PART } from '../../dataplane/constants.ts';
 import { ALONE } from '../../dataplane/contract.ts';
@@ -18,6 +19,7 @@ import {
   configOf,
   engines,
   gatewayTests,
+  open,
   pause,
   until,
 } from '../support/dataplane/loopback-gateway.ts';
@@ -308,6 +310,20 @@ test.serial(
     t.is(owner.absences, 0, 'it was back soon');
   },
 );
+
+test.serial('what a worker counted before it failed in a sample counts once', async (t) => {
+  const program = '../support/dataplane/short-sample-worker.ts';
+  const early = new Worker(new URL(program, import.meta.url));
+  // A gateway whose worker has ended keeps no process alive.
+  const alive = setInterval(() => undefined, 100);
+  t.teardown(() => clearInterval(alive));
+  const { gateway } = await open(t, { workers: 1 }, [early]);
+  const count = async (): Promise<number> => (await gateway.sample()).drops['internal_error'] ?? 0;
+  t.is(await count(), 1);
+  t.is(await count(), 2, 'it has failed after the first part');
+  await until(() => gateway.facts.alive);
+  t.is(await count(), 2, 'the next worker has counted nothing');
+});
 
 test.serial('what cannot be made again is tried again, and logged once', async (t) => {
   const owner = new Owner();

@@ -3,7 +3,7 @@
 // by test/attacks/kernel-table.test.ts.
 
 import test from 'ava';
-import { inOwnNetwork, withoutRights } from '../../support/dataplane/rights.ts';
+import { inOwnNetwork, withoutRights } from '../../support/network/rights.ts';
 
 const masquerade = `{
   interfaceName: 'wg-postern.test',

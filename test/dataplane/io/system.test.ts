@@ -10,7 +10,7 @@ import {
   readFilesMax,
   readLocalAddresses,
 } from '../../../dataplane/io/system.ts';
-import { withoutRights } from '../../support/dataplane/rights.ts';
+import { withoutRights } from '../../support/network/rights.ts';
 
 test('the limit of open files is that of this process', (t) => {
   const said = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' });

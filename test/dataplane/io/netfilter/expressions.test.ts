@@ -1,7 +1,7 @@
 // Expressions of rules: each means to the program nft what it should mean.
 
 import test from 'ava';
-import { inOwnNetwork } from '../../../support/dataplane/rights.ts';
+import { inOwnNetwork } from '../../../support/network/rights.ts';
 
 const FOUR = '{ network: new Uint8Array([10, 1, 2, 3]), prefixBits: 12 }';
 const SIX = '{ network: new Uint8Array([0xfd, ...Array(15).fill(7)]), prefixBits: 65 }';

@@ -12,7 +12,7 @@ import {
   read,
   transact,
 } from '../../../../dataplane/io/netfilter/message.ts';
-import { inOwnNetwork, withoutRights } from '../../../support/dataplane/rights.ts';
+import { inOwnNetwork, withoutRights } from '../../../support/network/rights.ts';
 
 const table = (name: string, attributes: readonly Attribute[] = []): Message => ({
   type: 0,

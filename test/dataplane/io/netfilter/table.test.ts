@@ -4,7 +4,7 @@ import process from 'node:process';
 import test from 'ava';
 import { isOwnTable, tableName } from '../../../../dataplane/io/netfilter/table.ts';
 import { NFT_MISSING, runNft } from '../../../../dataplane/io/nft.ts';
-import { inOwnNetwork } from '../../../support/dataplane/rights.ts';
+import { inOwnNetwork } from '../../../support/network/rights.ts';
 
 test('each interface has a table of its own, and the relay another', (t) => {
   const names = ['wg-1', 'wg.1', 'wg_1', 'wg=1', 'wg+1', 'wg.2e1', 'wg1', 'relay_wg_1', '.', '-'];

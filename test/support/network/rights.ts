@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
-import { command } from '../network/namespaces.ts';
+import { command } from './namespaces.ts';
 
 const NOBODY = 65_534;
 const IO = new URL('../../../dataplane/io/', import.meta.url).href;
