@@ -312,7 +312,7 @@ test.serial(
 );
 
 test.serial('what a worker counted before it failed in a sample counts once', async (t) => {
-  const program = '../support/dataplane/short-sample-worker.ts';
+  const program = '../support/gateway/short-sample-worker.ts';
   const early = new Worker(new URL(program, import.meta.url));
   // A gateway whose worker has ended keeps no process alive.
   const alive = setInterval(() => undefined, 100);
