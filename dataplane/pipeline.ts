@@ -53,6 +53,7 @@ import { type EndedPart, type FlowQuery, FlowList, type LiveFlow } from './path/
 import type { Listed } from './path/listed.ts';
 import { PacketPath } from './path/path.ts';
 import { OverQuota } from './path/over-quota.ts';
+import { WaitingPackets } from './path/waiting.ts';
 import { RefusalList, type RefusalQuery, type SeenRefusal } from './path/refusal-list.ts';
 import { Refused } from './path/refused.ts';
 import { reasonNames, reasons } from './reasons.ts';
@@ -114,6 +115,7 @@ export class Pipeline {
   readonly #endedList: EndedList;
   readonly #refusalList: RefusalList;
   readonly #captures: Captures;
+  readonly #waiting: WaitingPackets;
   readonly #flowLog: FlowLogWriter | null;
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
@@ -123,8 +125,9 @@ export class Pipeline {
     this.#engine = engine;
     const drop = (reason: number): void => this.drop(reason);
     const lost = (packet: StagedPacket, reason: number): void => refused.waited(packet, reason);
+    const refusalOf = (packet: StagedPacket): number => this.#waiting.refusalOf(packet);
     this.#tunnel = new Tunnel(
-      { engine, identity, random, timestampFloorMs, team, drop, lost },
+      { engine, identity, random, timestampFloorMs, team, drop, lost, refusalOf },
       {
         initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.#sender.keepalive(peer, now),
@@ -153,6 +156,7 @@ export class Pipeline {
     this.#sanity = sanity;
     this.#mtus = mtus;
     const filter = tracker.judge;
+    this.#waiting = new WaitingPackets(this.#filter, filter);
     const { handOver } = tunnel;
     const limits = this.#limits;
     const asked = { sanity, filter, mtus, limits, overQuota: this.#overQuota };
@@ -410,6 +414,7 @@ export class Pipeline {
     for (const { name, compiled } of change.scopes) this.#filter.change(name, compiled);
     if (change.defaultAction !== undefined) this.#filter.setDefault(change.defaultAction);
     if (change.isClosed !== undefined) this.#path.close(change.isClosed);
+    this.#waiting.changed(now, change.isClosed);
   }
 
   /**

@@ -1,5 +1,5 @@
-// Talks to the packet filter of the kernel (nftables) over netlink. The program nft could do it; but
-// to start a program the kernel copies the page tables of this process, and packets wait meanwhile.
+// Talks to the packet filter of the kernel (nftables) over netlink, without the program nft: to
+// start a program the kernel copies the page tables of this process, and packets wait meanwhile.
 
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>

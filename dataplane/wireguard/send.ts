@@ -131,13 +131,16 @@ export class Sender {
    * confirms the session (6.5).
    */
   confirmSession(peer: Peer, now: number): void {
-    if (peer.staged.length > 0) this.sendStaged(peer, now);
-    else this.keepalive(peer, now);
+    if (this.sendStaged(peer, now) === 0) this.keepalive(peer, now);
   }
 
-  /** Sends the packets that waited for a keypair. The batch of packets must not be in use. */
-  sendStaged(peer: Peer, now: number): void {
+  /**
+   * Sends the packets that waited for a keypair, and may still pass; returns how many. The batch of
+   * packets must not be in use.
+   */
+  sendStaged(peer: Peer, now: number): number {
     this.#tunnel.expireStaged(now);
+    this.#tunnel.staging.review(peer, this.#tunnel.refusalOf);
     const staged = this.#tunnel.staging.take(peer);
     const batch = this.#tunnel.engine.packets;
     for (const [i, packet] of staged.entries()) {
@@ -153,6 +156,7 @@ export class Sender {
     for (let i = 0; i < staged.length; i++)
       this.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, now);
     this.#sealFor(peer, batch, now);
+    return staged.length;
   }
 
   #stage(

@@ -74,6 +74,14 @@ export class Staging {
     for (const packet of peer.staged.slice()) this.#giveUp(packet, reason);
   }
 
+  /** Gives up those of the packets that wait for a peer for which there is a reason. */
+  review(peer: Holder, refusalOf: (packet: StagedPacket) => number): void {
+    for (const packet of peer.staged.slice()) {
+      const reason = refusalOf(packet);
+      if (reason !== reasons.none) this.#giveUp(packet, reason);
+    }
+  }
+
   /** Removes and returns the packets that wait for a peer, in order. */
   take(peer: Holder): readonly Waiting[] {
     const packets = peer.staged.slice();

@@ -84,6 +84,8 @@ export interface TunnelOptions {
   readonly drop: (reason: number) => void;
   /** Takes a packet that waited for a keypair and is given up; it has been counted. */
   readonly lost?: (packet: StagedPacket, reason: number) => void;
+  /** Why a packet that has waited is refused now; left out: none is. */
+  readonly refusalOf?: (packet: StagedPacket) => number;
 }
 
 /** State that both ways of a packet share. Only receive.ts and send.ts use its public fields. */
@@ -94,6 +96,7 @@ export class Tunnel {
   readonly team: Pick<Team, 'self' | 'size'>;
   readonly handOver: HandOver;
   readonly drop: (reason: number) => void;
+  readonly refusalOf: (packet: StagedPacket) => number;
   readonly handshake: Handshake;
   readonly cookieChecker: CookieChecker;
   readonly timestamps: TimestampSource;
@@ -135,6 +138,7 @@ export class Tunnel {
     this.team = { self, size };
     this.handOver = new HandOver(options.engine, options.drop);
     this.drop = options.drop;
+    this.refusalOf = options.refusalOf ?? (() => reasons.none);
     const { lost } = options;
     this.staging = new Staging(Math.floor(MAX_STAGED_BYTES / this.team.size), (packet, reason) => {
       this.drop(reason);

@@ -3,12 +3,17 @@
 // path.
 
 import test from 'ava';
-import { SWEEP_ROUND_MS } from '../../dataplane/constants.ts';
+import {
+  REJECT_AFTER_TIME_MS,
+  SWEEP_ROUND_MS,
+  TRANSPORT_OVERHEAD_BYTES,
+} from '../../dataplane/constants.ts';
 import { udp, tcp, ip } from '../support/dataplane/packets.ts';
 import { SEED } from '../support/dataplane/seed.ts';
 import {
   type Client,
   DATA,
+  type Flight,
   gatewayAndClients,
   gatewayPeer,
   INITIATION,
@@ -103,6 +108,67 @@ test('waiting packets from a removed device to another device are dropped', (t) 
     sleeper.delivered.map((bytes) => new TextDecoder().decode(bytes.subarray(28))),
     ['from one that stays', 'from the LAN'],
   );
+});
+
+/** A device that is heard no more, while packets from two devices and the LAN wait for it. */
+function withWaiting() {
+  const { world, gateway, clients, peers } = connected(3);
+  const sleeper = clients[2]!;
+  world.run(10_000);
+  sleeper.send(
+    udp({ source: '10.0.0.4', destination: '10.0.0.3', sourcePort: 7, destinationPort: 8 }),
+  );
+  world.run(REJECT_AFTER_TIME_MS - 30_000);
+  const isLost = ({ from, to }: Flight): boolean =>
+    [from, to].some(({ address }) => address === sleeper.endpoint.address);
+  world.loses = isLost;
+  for (const client of clients.slice(0, 2)) client.connect();
+  world.run(25_000);
+  const to = { destination: '10.0.0.4', sourcePort: 8, destinationPort: 7 };
+  clients[0]!.send(udp({ ...to, source: '10.0.0.2', data: 'asked' }));
+  clients[1]!.send(udp({ ...to, source: '10.0.0.3', data: 'answered' }));
+  world.run(20);
+  gateway.send(udp({ source: host, destination: '10.0.0.4', data: 'from the LAN' }));
+  world.run(100);
+  const wake = (): string[] => {
+    world.loses = () => false;
+    world.run(20_000);
+    return sleeper.delivered.map((bytes) => new TextDecoder().decode(bytes.subarray(28)));
+  };
+  return { world, gateway, peers, wake };
+}
+
+test('packets wait for a device that comes back', (t) => {
+  const { wake } = withWaiting();
+  t.deepEqual(wake(), ['asked', 'answered', 'from the LAN']);
+});
+
+test('waiting packets that new rules refuse are dropped, and no others', (t) => {
+  const { gateway, peers, wake } = withWaiting();
+  const scoped = peers.map((one, i) => ({ ...one, scope: `${i}` }));
+  gateway.apply(scoped, { 0: dropAll });
+  t.deepEqual(wake(), ['answered', 'from the LAN']);
+  t.is(gateway.drops()['rule_drop'], 1);
+});
+
+test('a waiting packet of a flow that its receiver opened needs no rule', (t) => {
+  const { gateway, peers, wake } = withWaiting();
+  gateway.apply(
+    peers.map((one, i) => ({ ...one, scope: `${i}` })),
+    { 0: dropAll, 1: dropAll },
+  );
+  t.deepEqual(wake(), ['answered', 'from the LAN'], 'the second device answers');
+});
+
+test('waiting packets are dropped when nothing may pass any more', (t) => {
+  const { world, gateway, wake } = withWaiting();
+  const nothing = { removed: [], updated: [], added: [], scopes: [] };
+  gateway.change({ ...nothing, isClosed: true });
+  const sent = world.sent(DATA, gateway).length;
+  t.deepEqual(wake(), []);
+  t.is(gateway.drops()['database_away'], 3);
+  const [keepalive] = world.sent(DATA, gateway).slice(sent);
+  t.is(keepalive?.bytes.length, TRANSPORT_OVERHEAD_BYTES, 'the session is confirmed');
 });
 
 test('two thousand devices are removed at once in little time, even if packets wait', (t) => {
