@@ -19,6 +19,7 @@ import { databaseTls } from './database/tls.ts';
 import { sayFault } from './database/fault.ts';
 import { defaultDatabaseFile, missingDatabase } from './database/place.ts';
 import { prepareDataDir } from './installation/first-start.ts';
+import { lockDataDir } from './installation/only-gateway.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { createLog, type Log } from './process/log.ts';
@@ -49,31 +50,21 @@ interface Asked {
 
 /** Obeys a command that works on the database; resolves to the exit code. */
 export async function obeyOnDatabase(asked: Asked): Promise<number> {
-  const { command, config, warnings, advice, workers } = asked;
+  const { command, config, warnings, advice } = asked;
   const isServing = command.words === 'serve';
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
-  const wrong = isServing ? await servedAlready(config) : withoutDatabase(command, config);
+  const wrong = isServing ? null : withoutDatabase(command, config);
   if (wrong !== null) return complain(wrong);
-  // It is loaded before the database is waited for, so that a signal finds its handlers soon.
-  const serving = isServing ? await import('./serve-until-stopped.ts') : null;
   // The data plane is loaded while the database is waited for; a fault is reported where it starts.
   if (isServing) loadGateway().catch(() => undefined);
   try {
     prepareDataDir(config);
-    const keys = encryptionKeys(config);
-    if (keys.isUnfinished)
-      log.warn({}, `a key rotation was not finished; ${finishRotation(config)}`);
-    const database = await openDatabase(config, keys, log, isServing);
+    const lock = isServing ? await lockDataDir(config, log) : null;
     try {
-      // A backup may be made of an earlier schema; a restore migrates itself, with any key.
-      if (command.words === 'restore') await upgrade(config, database, log, false);
-      else if (command.words === 'backup') await pendingMigrations(database);
-      else await upgrade(config, database, log, true);
-      if (serving === null) return await run(command, config, database, log);
-      return await serving.serveUntilStopped({ config, database, log, warnings, workers });
+      return await obeyInDataDir(asked, log);
     } finally {
-      await database.close();
+      await lock?.release();
     }
   } catch (error) {
     log.debug({ err: error }, 'failed');
@@ -82,12 +73,26 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
   }
 }
 
-/** Why a gateway may not start in this folder; null: none runs on it. */
-async function servedAlready(config: Config): Promise<string | null> {
-  const { answers, localSocketPath } = await import('./http/local-socket.ts');
-  const path = localSocketPath(config);
-  if (!(await answers(path))) return null;
-  return `a gateway already runs on this DATA_DIR (${path} answers); stop it, or give this one a DATA_DIR of its own`;
+async function obeyInDataDir(
+  { command, config, warnings, workers }: Asked,
+  log: Log,
+): Promise<number> {
+  const isServing = command.words === 'serve';
+  // It is loaded before the database is waited for, so that a signal finds its handlers soon.
+  const serving = isServing ? await import('./serve-until-stopped.ts') : null;
+  const keys = encryptionKeys(config);
+  if (keys.isUnfinished) log.warn({}, `a key rotation was not finished; ${finishRotation(config)}`);
+  const database = await openDatabase(config, keys, log, isServing);
+  try {
+    // A backup may be made of an earlier schema; a restore migrates itself, with any key.
+    if (command.words === 'restore') await upgrade(config, database, log, false);
+    else if (command.words === 'backup') await pendingMigrations(database);
+    else await upgrade(config, database, log, true);
+    if (serving === null) return await run(command, config, database, log);
+    return await serving.serveUntilStopped({ config, database, log, warnings, workers });
+  } finally {
+    await database.close();
+  }
 }
 
 /** Why a command cannot work where no database is; null: it is there, or it is to be made. */

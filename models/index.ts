@@ -280,6 +280,7 @@ export type { CommitListener, Database } from './database/database.ts';
 export type { DatabaseLog } from './storage/rerun.ts';
 export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
+export { type FileLock, lockFile } from './storage/file-lock.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';
 export type { DatabaseKind } from './storage/time.ts';
 export {

@@ -71,7 +71,7 @@ async function listen(listener: Server, path: string): Promise<void> {
 }
 
 /** Whether a gateway that runs has the socket; one that was killed left its file alone. */
-export function answers(path: string): Promise<boolean> {
+function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     // A gateway that is halted takes no more connections at some time.

@@ -5,9 +5,9 @@
 // lease has to run out.
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import sqlite3 from 'sqlite3';
+import { existsSync, rmSync } from 'node:fs';
 import type { Database } from '../database/database.ts';
+import { lockFile } from '../storage/file-lock.ts';
 import { plainSelect } from '../storage/select.ts';
 
 /** What owners who show that they live begin with; earlier versions have none. */
@@ -29,7 +29,7 @@ export type Life = 'alive' | 'dead' | 'unknown';
 /** Shows that this process lives until it ends; where that fails, it shows nothing. */
 export async function showLife(database: Database): Promise<SignOfLife> {
   try {
-    return await (database.kind === 'sqlite' ? lockFile(database) : lockName(database));
+    return await (database.kind === 'sqlite' ? lockOwnFile(database) : lockName(database));
   } catch {
     return { owner: randomUUID(), end: async () => undefined };
   }
@@ -116,59 +116,33 @@ function lockOf(owner: string): string {
 
 // ---- with SQLite -----------------------------------------------------------------------------
 
-async function lockFile(database: Database): Promise<SignOfLife> {
+async function lockOwnFile(database: Database): Promise<SignOfLife> {
   const owner = newOwner();
   const path = fileOf(database, owner);
-  const file = await openFile(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
-  await run(file, 'BEGIN EXCLUSIVE');
+  const lock = await lockFile(path);
   return {
     owner,
     end: async () => {
-      await close(file);
+      await lock?.release();
       rmSync(path, { force: true });
     },
   };
 }
 
 async function lifeByFile(database: Database, owner: string): Promise<Life> {
-  let file: sqlite3.Database;
+  const path = fileOf(database, owner);
+  // It was there before its owner had the lease.
+  if (!existsSync(path)) return 'dead';
   try {
-    file = await openFile(fileOf(database, owner), sqlite3.OPEN_READWRITE);
+    const lock = await lockFile(path);
+    await lock?.release();
+    return lock === null ? 'alive' : 'dead';
   } catch {
-    // It was there before its owner had the lease.
-    return 'dead';
-  }
-  try {
-    await run(file, 'BEGIN EXCLUSIVE');
-    return 'dead';
-  } catch (error) {
-    return (error as { code?: string }).code === 'SQLITE_BUSY' ? 'alive' : 'unknown';
-  } finally {
-    await close(file);
+    return 'unknown';
   }
 }
 
 function fileOf(database: Database, owner: string): string {
   const { storage } = (database.sequelize as unknown as { options: { storage: string } }).options;
   return `${storage}-${owner}`;
-}
-
-function openFile(path: string, mode: number): Promise<sqlite3.Database> {
-  return new Promise((resolve, reject) => {
-    const file = new sqlite3.Database(path, mode, (error) =>
-      error === null ? resolve(file) : reject(error),
-    );
-  });
-}
-
-function run(file: sqlite3.Database, sql: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    file.exec(sql, (error) => (error === null ? resolve() : reject(error)));
-  });
-}
-
-function close(file: sqlite3.Database): Promise<void> {
-  return new Promise((resolve) => {
-    file.close(() => resolve());
-  });
 }

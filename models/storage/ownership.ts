@@ -1,7 +1,8 @@
 // Whose a file is that root makes. In the folder of another user, say of a service for which root
 // runs a command, it is given to them: kept for its owner alone, they could not open it otherwise.
 
-import { fchownSync, statSync } from 'node:fs';
+import { closeSync, fchownSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import process from 'node:process';
 
 /** Gives a file that this process just made, and holds open, to the owner of its folder. */
@@ -9,4 +10,15 @@ export function giveToOwnerOf(folder: string, file: number): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(folder);
   if (uid !== 0) fchownSync(file, uid, gid);
+}
+
+/** Makes an empty file where it is absent, for its owner alone. */
+export function makeFile(path: string): void {
+  try {
+    const file = openSync(path, 'ax', 0o600);
+    giveToOwnerOf(dirname(path), file);
+    closeSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }

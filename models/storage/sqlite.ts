@@ -7,10 +7,8 @@
 import {
   type Stats,
   chmodSync,
-  closeSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -19,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ConnectionAcquireTimeoutError, ConnectionError, type Sequelize } from 'sequelize';
 import { ConnectionPool } from './connection-pool.ts';
-import { giveToOwnerOf } from './ownership.ts';
+import { makeFile } from './ownership.ts';
 import { BUSY_TIMEOUT_MS } from './rerun.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { useSqliteQueries } from './sqlite-query.ts';
@@ -52,16 +50,6 @@ export function prepareFile(path: string): SqliteFile {
   makeFile(file);
   chmodSync(file, 0o600);
   return { path: file, discard: () => undefined };
-}
-
-function makeFile(path: string): void {
-  try {
-    const file = openSync(path, 'ax', 0o600);
-    giveToOwnerOf(dirname(path), file);
-    closeSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
 }
 
 /**

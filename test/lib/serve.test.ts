@@ -356,7 +356,7 @@ test.serial(
     t.is(status, 1);
     t.is(
       stderr,
-      `a gateway already runs on this DATA_DIR (${folder}/gateway.sock answers); stop it, or give this one a DATA_DIR of its own\n`,
+      `a gateway already runs on this DATA_DIR (${folder}/gateway.lock is locked); stop it, or give this one a DATA_DIR of its own\n`,
     );
     t.is((await postern(['flows'], { DATA_DIR: folder })).status, 0, 'the first one serves on');
     first.kill('SIGKILL');
@@ -369,6 +369,24 @@ test.serial(
     t.false(existsSync(join(folder, 'gateway.sock')));
   },
 );
+
+test.serial('of two gateways that start on a folder in one moment, one serves', async (t) => {
+  const folder = dataDir(t);
+  t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
+  const both = await Promise.all([spawnGateway(t, folder), spawnGateway(t, folder)]);
+  const ended = await Promise.race(
+    both.map(async (child) => {
+      await once(child, 'exit');
+      return child;
+    }),
+  );
+  t.is(ended.exitCode, 1);
+  const other = both.find((child) => child !== ended);
+  let output = '';
+  other?.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  while (!output.includes('Postern serves')) await sleep(50);
+  t.is(other?.exitCode, null);
+});
 
 async function ownId(call: Served['call']): Promise<string> {
   const { data } = (await (await call('GET', '/v0/users')).json()) as { data: { id: string }[] };
