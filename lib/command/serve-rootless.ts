@@ -15,10 +15,11 @@ import { defaultSignals, openUdpSockets } from '../../dataplane/index.ts';
 /** What the host says of itself; tests give other answers. */
 export interface RootlessHost {
   readonly isRoot: boolean;
-  /** Whether a program can be run. */
-  readonly has: (program: string) => boolean;
-  /** Whether a process of this user may make user, network and mount namespaces. */
-  readonly makesNamespaces: () => boolean;
+  /**
+   * Whether a process of this user may make user, network and mount namespaces; null where there is
+   * no program that makes them.
+   */
+  readonly makesNamespaces: () => boolean | null;
   /** Code of the error with which /dev/net/tun cannot be opened; null where it can. */
   readonly tunError: () => string | null;
   /** Whether a port can be bound; `address` null: on all addresses. */
@@ -27,8 +28,8 @@ export interface RootlessHost {
     port: number,
     address: string | null,
   ) => Promise<boolean>;
-  /** What `pasta --version` prints; empty where it prints nothing. */
-  readonly pastaVersion: () => string;
+  /** What `pasta --version` prints; null where there is no pasta. */
+  readonly pastaVersion: () => string | null;
   /** A number below /proc/sys; null where there is none. */
   readonly sysctl: (name: string) => number | null;
 }
@@ -72,7 +73,7 @@ export function pastaOptions(config: Config, hasSockets: boolean): string[] {
 
 /** What hinders no start, but should be known, with its fix. */
 export function rootlessWarnings(host: Pick<RootlessHost, 'pastaVersion'> = thisHost): string[] {
-  const version = /unknown version|git\d{8}/.exec(host.pastaVersion())?.[0];
+  const version = /unknown version|git\d{8}/.exec(host.pastaVersion() ?? '')?.[0];
   if (version === undefined) return [];
   if (version !== 'unknown version' && version > HANGING_PASTA) return [];
   return [
@@ -93,11 +94,12 @@ export async function rootlessFaults(
 
 function programFaults(host: RootlessHost): string[] {
   const faults: string[] = [];
-  if (!host.has('pasta'))
+  if (host.pastaVersion() === null)
     faults.push('pasta is not installed; install it (Debian, Ubuntu, Fedora: the package passt)');
-  if (!host.has('unshare'))
+  const makesNamespaces = host.makesNamespaces();
+  if (makesNamespaces === null)
     faults.push('unshare is not installed; install it (the package util-linux)');
-  else if (!host.makesNamespaces())
+  else if (!makesNamespaces)
     faults.push(`this account may not make user namespaces; ${namespaceFix(host)}`);
   return faults;
 }
@@ -162,11 +164,16 @@ function localDatabasePort(config: Config): number | null {
   return url.port === '' ? 3306 : Number(url.port);
 }
 
+/** What the pasta of this host said: a start wants to know it twice. */
+let pastaSaid: string | null = null;
+
 const thisHost: RootlessHost = {
   isRoot: process.getuid?.() === 0,
-  has: (program) => spawnSync(program, ['--version']).error === undefined,
-  makesNamespaces: () =>
-    spawnSync('unshare', ['--user', '--map-root-user', '--net', '--mount', 'true']).status === 0,
+  makesNamespaces: () => {
+    const words = ['--user', '--map-root-user', '--net', '--mount', 'true'];
+    const { error, status } = spawnSync('unshare', words);
+    return error === undefined ? status === 0 : null;
+  },
   tunError: () => {
     try {
       accessSync('/dev/net/tun', constants.R_OK | constants.W_OK);
@@ -184,7 +191,12 @@ const thisHost: RootlessHost = {
       if ('bind' in tried) tried.bind(at);
       else tried.listen(at);
     }),
-  pastaVersion: () => spawnSync('pasta', ['--version'], { encoding: 'utf8' }).stdout ?? '',
+  pastaVersion: () => {
+    const run = () => spawnSync('pasta', ['--version'], { encoding: 'utf8' });
+    // No text comes from a program that is not there.
+    pastaSaid ??= run().stdout ?? null;
+    return pastaSaid;
+  },
   sysctl: (name) => {
     try {
       return Number(readFileSync(`/proc/sys/${name}`, 'utf8'));

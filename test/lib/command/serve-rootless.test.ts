@@ -1,6 +1,10 @@
 // What pasta is given for a gateway without root, and what is said where none can start. The start
 // itself is tested end to end (test/e2e/rootless.test.ts).
 
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
 import test from 'ava';
 import { type Config, parseConfig } from '../../../config/index.ts';
 import {
@@ -22,7 +26,6 @@ function configOf(environment: Record<string, string>): Config {
 /** A host on which a gateway can start. */
 const GOOD: RootlessHost = {
   isRoot: false,
-  has: () => true,
   makesNamespaces: () => true,
   tunError: () => null,
   isFree: () => Promise.resolve(true),
@@ -75,8 +78,8 @@ const sysctls =
 
 const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, said: RegExp][] = [
   [{}, { isRoot: true }, /run npm start/],
-  [{}, { has: (program) => program !== 'pasta' }, /pasta is not installed.*passt/],
-  [{}, { has: (program) => program !== 'unshare' }, /unshare is not installed.*util-linux/],
+  [{}, { pastaVersion: () => null }, /pasta is not installed.*passt/],
+  [{}, { makesNamespaces: () => null }, /unshare is not installed.*util-linux/],
   [
     {},
     { makesNamespaces: () => false, sysctl: sysctls({ 'user/max_user_namespaces': 0 }) },
@@ -141,4 +144,19 @@ test('a pasta that devices can make hang is said, and no other', (t) => {
     );
   for (const version of ['pasta 0.0~git20261002.cba3570-1', 'pasta 2', ''])
     t.deepEqual(warningsOf(version), []);
+});
+
+test.serial('pasta is asked for its version once', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-pasta-'));
+  const path = process.env['PATH'];
+  t.teardown(() => {
+    process.env['PATH'] = path;
+    rmSync(folder, { recursive: true });
+  });
+  const asked = join(folder, 'asked');
+  const script = `#!/bin/sh\necho >>${asked}\necho pasta unknown version\n`;
+  writeFileSync(join(folder, 'pasta'), script, { mode: 0o755 });
+  process.env['PATH'] = `${folder}:${path}`;
+  for (let i = 0; i < 2; i += 1) t.regex(rootlessWarnings().join(), /^this pasta/);
+  t.is(readFileSync(asked, 'utf8'), '\n');
 });
