@@ -151,10 +151,11 @@ function nameOf(place: Place): string {
 
 function wrongKey(place: Place, wanted: string, present: string): string {
   return (
-    `DATABASE_ENCRYPTION_KEY is not the key of this database: ${nameOf(place)} was encrypted ` +
-    `with key ${wanted}, the given key is ${present}. Set DATABASE_ENCRYPTION_KEY to the key ` +
-    'that the database was made with (SQLite keeps it in DATA_DIR), or restore a backup made ' +
-    'with the present key. If keys were rotated meanwhile, set DATABASE_ENCRYPTION_KEY_OLD to ' +
-    `the former key (which DATA_DIR keeps in encryption.key.${wanted}), and rotate them again.`
+    `the encryption key is not that of this database: ${nameOf(place)} was encrypted with key ` +
+    `${wanted}, the key in use is ${present}. Restore the key that the database was made with: ` +
+    'the file encryption.key in DATA_DIR, or DATABASE_ENCRYPTION_KEY where that is set. Or ' +
+    'restore a backup that was made with the key in use. If keys were rotated meanwhile, set ' +
+    'DATABASE_ENCRYPTION_KEY_OLD to the former key (which DATA_DIR keeps in ' +
+    `encryption.key.${wanted}), and rotate them again.`
   );
 }
