@@ -286,7 +286,13 @@ export function settingsAdvice(config: Config): Advice[] {
 }
 
 /** Whether EXTERNAL_URL leads elsewhere than to our own listener, and no proxy is named. */
-function isBehindProxy({ externalUrl, httpHost, httpPort, httpTlsCert, trustedProxies }: Config) {
+export function isBehindProxy({
+  externalUrl,
+  httpHost,
+  httpPort,
+  httpTlsCert,
+  trustedProxies,
+}: Config): boolean {
   const { hostname, protocol, port } = new URL(externalUrl);
   if (trustedProxies !== null || LOOPBACK.test(hostname)) return false;
   const isHttps = protocol === 'https:';

@@ -5,8 +5,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import type { Config } from '../../config/index.ts';
+import { type Config, isBehindProxy } from '../../config/index.ts';
 import { letInCommand } from '../auth/administrators.ts';
+import { localUrl } from '../http/ask-readiness.ts';
 import { commandLine } from '../process/command-line.ts';
 import type { FirstCredentials } from './first-administrator.ts';
 import { replaceFile } from './first-start.ts';
@@ -74,16 +75,34 @@ function textOf(
     `  password   ${password}`,
     `  API token  ${token}`,
     '',
-    `Sign in to the console at ${config.externalUrl}, or make a first device here and scan its code:`,
+    ...consoleLines(config),
+    'Or make a first device here and scan its code:',
     '',
     `  ${commandLine(`device create --email ${email} --name phone --qr`)}`,
     '',
     'The API can do this and everything else:',
     '',
-    `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
+    `  curl -H 'Authorization: Bearer ${token}' ${answeringUrl(config)}v0/configuration`,
     '',
     `If devices do not get through: ${commandLine('doctor')}`,
     '',
     '',
   ].join('\n');
+}
+
+/** Where the console answers. Nobody has put a proxy before a gateway that just started first. */
+function consoleLines(config: Config): string[] {
+  const { externalUrl, httpPort } = config;
+  if (!isBehindProxy(config)) return [`Sign in to the console at ${externalUrl}`];
+  return [
+    `Sign in to the console at ${answeringUrl(config)} on this host. From another host, first run:`,
+    '',
+    `  ssh -L ${httpPort}:127.0.0.1:${httpPort} HOST`,
+    '',
+    `It is at ${externalUrl} once HTTPS is set up there.`,
+  ];
+}
+
+function answeringUrl(config: Config): string {
+  return isBehindProxy(config) ? new URL('/', localUrl(config)).href : config.externalUrl;
 }

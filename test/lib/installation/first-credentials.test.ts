@@ -13,10 +13,10 @@ import { configOf, type LogLine, logInto } from '../../support/api/server.ts';
 
 const credentials = { email: 'admin@localhost', password: 'secret-word', token: 'pst_secret' };
 
-function start(t: ExecutionContext, isTerminal: boolean, folder?: string) {
+function start(t: ExecutionContext, isTerminal: boolean, folder?: string, settings = {}) {
   const made = mkdtempSync(join(tmpdir(), 'postern-password-'));
   t.teardown(() => rmSync(made, { recursive: true, force: true }));
-  const config = configOf({ DATA_DIR: folder ?? made });
+  const config = configOf({ DATA_DIR: folder ?? made, ...settings });
   const log: LogLine[] = [];
   const printed: string[] = [];
   const listener = { isTerminal, print: (text: string) => void printed.push(text) };
@@ -65,4 +65,19 @@ test('an older file of that name is replaced completely, whatever its mode', (t)
   });
   t.is(statSync(file).mode & 0o777, 0o600);
   t.regex(readFileSync(file, 'utf8'), /another/);
+});
+
+test('the console is named where it answers already, and where it will', (t) => {
+  const external = { EXTERNAL_URL: 'https://vpn.example.com/' };
+  const addressesIn = (settings: object): string[] => {
+    const { printed } = start(t, true, undefined, settings);
+    return [...printed.matchAll(/https?:\/\/\S+/g)].map(([address]) => address);
+  };
+  const local = 'http://127.0.0.1:13000/';
+  const ofGateway = `${external.EXTERNAL_URL}v0/configuration`;
+  t.deepEqual(addressesIn({}), [local, `${local}v0/configuration`]);
+  t.deepEqual(addressesIn(external), [local, external.EXTERNAL_URL, `${local}v0/configuration`]);
+  const behind = { ...external, TRUSTED_PROXIES: '127.0.0.1' };
+  t.deepEqual(addressesIn(behind), [external.EXTERNAL_URL, ofGateway]);
+  t.regex(start(t, true, undefined, external).printed, /ssh -L 13000:127\.0\.0\.1:13000 HOST\n/);
 });
