@@ -1,7 +1,6 @@
 // The command that lets people in: it makes one-time links as the API does, for one user or for a
 // list of e-mails.
 
-import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, emailKey, lockScopes, writeTransaction } from '../../models/index.ts';
@@ -32,13 +31,13 @@ import { servedConfig } from '../installation/running-gateway.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { Counters } from '../process/counters.ts';
 import { createLog } from '../process/log.ts';
-import { messageOf } from '../process/message.ts';
 import type { FailingTest } from '../policy/guard.ts';
 import { isFormula } from '../records/csv.ts';
 import { UsageError } from '../process/usage-error.ts';
 import type { CommandName } from './grammar.ts';
 import { failuresNote, policyContextOf } from './rule-commands.ts';
 import type { Command, Outcome } from './run.ts';
+import { textOfFile } from './text-file.ts';
 import { table } from './text-table.ts';
 
 type Obey = (
@@ -133,7 +132,7 @@ function inWords({ faults }: ApiError, file: string | undefined): string {
 
 /** The people of a file. */
 async function listIn(file: string, readStdin: () => Promise<string>): Promise<readonly Person[]> {
-  const { people, fault } = readPeople(await textOf(file, readStdin));
+  const { people, fault } = readPeople(await textOfFile(file, readStdin));
   if (fault !== null) throw new Error(`${file} ${fault}`);
   return people;
 }
@@ -187,13 +186,4 @@ function textFor(enrolled: readonly Enrolled[], { operand, options }: Command): 
   if (operand !== null) return enrolled[0]?.url ?? '';
   const rows = enrolled.map(({ email, url }) => [email, url ?? 'disabled: no link']);
   return table(['e-mail', 'link'], rows);
-}
-
-async function textOf(file: string, readStdin: () => Promise<string>): Promise<string> {
-  if (file === '-') return readStdin();
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new Error(`${file} cannot be read (${messageOf(error)})`, { cause: error });
-  }
 }

@@ -1,6 +1,5 @@
 // The commands `import …`: they read a file or standard input, and say what came of it.
 
-import { readFileSync } from 'node:fs';
 import { type Config, withOpenSettings } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import {
@@ -15,8 +14,8 @@ import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
+import { textOfFile } from './text-file.ts';
 import { knownServerPrivateKey } from '../installation/first-start.ts';
-import { messageOf } from '../process/message.ts';
 import { runningGateway } from '../installation/running-gateway.ts';
 import type { DeviceImport } from '../imports/devices.ts';
 import { importFirezone } from '../imports/firezone.ts';
@@ -33,14 +32,14 @@ type Run = (
 /** The commands. */
 export const importCommands: Partial<Record<CommandName, Run>> = {
   'import wg-quick': async (config, database, command, readStdin) => {
-    const text = await textOf(command, readStdin);
+    const text = await textOfFile(command.operand ?? '', readStdin);
     const { email = '', createUser, dryRun: isTrial } = command.options;
     const owner = await ownerOf(database, email, createUser);
     const services = await servicesOf(config, database);
     return outcomeOf(services, await importWgQuick(services, text, { owner, isTrial }), isTrial);
   },
   'import firezone': async (config, database, command, readStdin) => {
-    const text = await textOf(command, readStdin);
+    const text = await textOfFile(command.operand ?? '', readStdin);
     const isTrial = command.options.dryRun;
     const services = await servicesOf(config, database);
     return outcomeOf(services, await importFirezone(services, text, isTrial), isTrial);
@@ -65,16 +64,6 @@ async function servicesOf(config: Config, database: Database): Promise<DeviceImp
   const privateKey = await knownServerPrivateKey(config, database);
   const publicKey = privateKey === null ? new Uint8Array() : derivePublicKey(privateKey);
   return { config, database, serverPublicKey: Buffer.from(publicKey).toString('base64') };
-}
-
-async function textOf({ operand }: Command, readStdin: () => Promise<string>): Promise<string> {
-  const file = operand ?? '';
-  if (file === '-') return readStdin();
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new Error(`${file} cannot be read (${messageOf(error)})`, { cause: error });
-  }
 }
 
 async function outcomeOf(

@@ -2,7 +2,7 @@
 // own file alone.
 
 import process from 'node:process';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
 import { fixedIfAny } from '../configuration/fixed-if-any.ts';
@@ -10,6 +10,7 @@ import { servedConfig } from '../installation/running-gateway.ts';
 import type { CommandName } from './grammar.ts';
 import type { Rotation } from './key-commands.ts';
 import type { Command, Outcome, Run } from './run.ts';
+import { textOfBytes } from './text-file.ts';
 
 /** A command that reads settings itself. */
 type RunWithSettings = (
@@ -120,7 +121,8 @@ export async function outcomeOf(command: Command, rotation: Rotation): Promise<O
   if (words === 'migrate') return { text: 'The database is up to date.', data: { migrated: true } };
   if (words === 'keys rotate')
     return (await import('./key-commands.ts')).rotateKeys(rotation, command);
-  const readStdin = (): Promise<string> => text(process.stdin);
+  const readStdin = async (): Promise<string> =>
+    textOfBytes(await buffer(process.stdin), 'standard input');
   const settled = (await withSettings[words]?.())?.[words];
   if (settled !== undefined) return settled(config, database, command, readStdin);
   const run = (await ofDatabase[words]?.())?.[words];

@@ -27,6 +27,9 @@ const GIVEN = new Set(['privatekey', 'address', 'listenport', 'mtu']);
 /** Settings of a peer that its device has. */
 const TAKEN = new Set(['publickey', 'presharedkey', 'allowedips']);
 
+/** Settings that a peer has once: a second one belongs to a peer whose header is missing. */
+const ONCE = new Set(['publickey', 'presharedkey']);
+
 const families = [
   { field: 'ipv4', version: 4, name: 'IPV4', bits: 32 },
   { field: 'ipv6', version: 6, name: 'IPV6', bits: 128 },
@@ -99,6 +102,10 @@ function deviceOf(
     peer.settings.find((setting) => setting.key === key)?.value;
   const { addresses, routes, faults, notes } = addressesOf(config, peer, place);
   const left = peer.settings.filter(({ key }) => !TAKEN.has(key));
+  const twice = peer.settings.filter(
+    ({ key }, index) =>
+      ONCE.has(key) && index !== peer.settings.findIndex((one) => one.key === key),
+  );
   return {
     device: {
       place,
@@ -113,7 +120,7 @@ function deviceOf(
       },
       columns: {},
     },
-    faults,
+    faults: [...faults, ...twice.map(secondOf)],
     notes: [...notes, ...left.map((setting) => notTaken(setting))],
   };
 }
@@ -269,4 +276,8 @@ const REASONS: Readonly<Record<string, string>> = {
 function notTaken({ key, name, line }: Setting): string {
   const reason = REASONS[/^(pre|post)(up|down)$/.test(key) ? 'postup' : key];
   return `line ${line}: ${name} is not taken over${reason === undefined ? '' : `; ${reason}`}`;
+}
+
+function secondOf({ name, line }: Setting): string {
+  return `line ${line}: ${name} is there a second time in this [Peer]; is a line [Peer] missing?`;
 }

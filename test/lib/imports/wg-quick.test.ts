@@ -153,3 +153,13 @@ test("a client's file is no server's", async (t) => {
   await t.throwsAsync(run(file), { message: /line 5: \[Peer\] has no address inside/ });
   await t.throwsAsync(run(peer('a', '10.8.0.2/32')), { message: /has 0 \[Interface\] sections/ });
 });
+
+test('a key that is there twice in a peer is a fault, because a header may be missing', async (t) => {
+  const { run } = await start(t, 'sqlite', SETTINGS);
+  const file = `[Interface]\nPrivateKey = ${privateKey}\n${peer('phone', '10.8.0.2/32')}`;
+  const merged = `${file}PublicKey = ${newKey()}\nAllowedIPs = 10.8.0.3/32\n`;
+  await t.throwsAsync(run(merged), {
+    message:
+      /^one fault, .*\n  line 8: PublicKey is there a second time in this \[Peer\]; is a line \[Peer\] missing\?/,
+  });
+});
