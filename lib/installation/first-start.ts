@@ -93,8 +93,28 @@ export function gatewayIdentity(config: Config): { id: string; name: string } {
   return { id, name: hostname() };
 }
 
-/** Reads a small file, or makes it (0600). Other processes may do so at the same moment. */
+/** Reads a small file in DATA_DIR, or makes it; a fault names the setting and what helps. */
 function readOrCreateFile(path: string, make: () => string): string {
+  try {
+    return openFile(path, make);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new Error(
+      `${path} in DATA_DIR cannot be made or read (${messageOf(error)}); ${FIXES[code] ?? FIX}`,
+      { cause: error },
+    );
+  }
+}
+
+const FIX = 'make the user that runs Postern the owner of the folder and of the file';
+const FIXES: Readonly<Record<string, string>> = {
+  ENOSPC: 'free space on its disk',
+  EDQUOT: 'raise the quota of its owner, or free space',
+  EROFS: 'its disk is mounted read-only: mount it for writing, or set DATA_DIR to another folder',
+};
+
+/** Reads a small file, or makes it (0600). Other processes may do so at the same moment. */
+function openFile(path: string, make: () => string): string {
   if (!existsSync(path)) {
     const draft = `${path}.${process.pid}`;
     try {

@@ -3,6 +3,7 @@
 
 import {
   chownSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -142,3 +143,15 @@ for (const kind of databaseKinds()) {
     t.is(Buffer.from(key).toString('base64'), given);
   });
 }
+
+test('a file that cannot be made says so, and what helps', (t) => {
+  const config = fresh(t);
+  // Nobody makes a file below /proc, and no folder can be read as a file.
+  t.throws(() => readOrCreateKey('/proc/encryption.key'), {
+    message: /^\/proc\/encryption\.key in DATA_DIR cannot be made or read \(E.*\); make the user/,
+  });
+  mkdirSync(join(config.dataDir, 'gateway.id'), { recursive: true });
+  t.throws(() => gatewayIdentity(config), {
+    message: /gateway\.id in DATA_DIR cannot be made or read \(EISDIR.*\); make the user/,
+  });
+});
