@@ -125,9 +125,10 @@ function checkTrailer(
 
 function otherKey(wanted: string, keyring: Keyring): EncryptionKeyError {
   return new EncryptionKeyError(
-    `This backup was made with encryption key ${wanted}, the given key is ${keyring.keyId}. Set ` +
-      'DATABASE_ENCRYPTION_KEY, or DATABASE_ENCRYPTION_KEY_OLD beside it, to the key of the ' +
-      `gateway that made the backup (${KEY_FILES})`,
+    `This backup was made with encryption key ${wanted}, the given key is ${keyring.keyId}. ` +
+      `Use the key of the gateway that made the backup (${KEY_FILES}): put it into encryption.key ` +
+      'of this DATA_DIR if nothing else needs the present one, or set it as ' +
+      'DATABASE_ENCRYPTION_KEY, or as DATABASE_ENCRYPTION_KEY_OLD beside the present one',
   );
 }
 

@@ -160,7 +160,7 @@ for (const kind of kinds) {
     const { keyId: given } = target.keyring;
     await t.throwsAsync(restoreBackup(target, file, options), {
       instanceOf: EncryptionKeyError,
-      message: new RegExp(`made with encryption key ${wanted}, the given key is ${given}\\. Set`),
+      message: new RegExp(`made with encryption key ${wanted}, the given key is ${given}\\. Use`),
     });
     // With both, it is taken, and the database it makes opens with both as well.
     const both = await openAt(t, await makePlace(t, kind), {
