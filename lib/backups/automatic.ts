@@ -17,7 +17,7 @@ export const KEPT = 5;
 export type Occasion = 'before-upgrade' | 'before-restore';
 
 /** `before-upgrade-0006-20261121T085900.123Z.backup`: names sort by their times. */
-const NAME = /^before-(upgrade|restore)-\d{4}-(\d{8}T\d{6}\.\d{3}Z)\.backup$/;
+const NAME = /^before-(?<of>upgrade-\d{4}|restore-\d{4})-(?<time>\d{8}T\d{6}\.\d{3}Z)\.backup$/;
 
 /** What a process that was killed left of one, with the process's id. */
 const PART = /^before-(?:upgrade|restore)-\d{4}-\d{8}T\d{6}\.\d{3}Z\.backup\.(\d+)\.part$/;
@@ -69,9 +69,19 @@ function forgetParts(folder: string): void {
   }
 }
 
+/**
+ * Of several before an upgrade from one version, the first and the last are enough. A start that
+ * fails in the middle of an upgrade, again and again, must not push out the one that leads back.
+ */
 function forgetOld(folder: string): void {
-  const timeOf = (name: string): string => NAME.exec(name)?.[2] ?? '';
-  const names = readdirSync(folder).filter((name) => NAME.test(name));
-  names.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
-  for (const name of names.slice(KEPT)) rmSync(join(folder, name), { force: true });
+  const found = readdirSync(folder)
+    .map((name) => ({ name, ...NAME.exec(name)?.groups }))
+    .filter((one): one is { name: string; of: string; time: string } => 'time' in one)
+    .toSorted((a, b) => (a.time < b.time ? 1 : -1));
+  const isBetween = ({ of }: { of: string }, index: number): boolean => {
+    const same = (one: { of: string }): boolean => of.startsWith('upgrade') && one.of === of;
+    return found.slice(0, index).some(same) && found.slice(index + 1).some(same);
+  };
+  const kept = new Set(found.filter((one, i) => !isBetween(one, i)).slice(0, KEPT));
+  for (const one of found) if (!kept.has(one)) rmSync(join(folder, one.name), { force: true });
 }

@@ -1,7 +1,7 @@
 // Backups that nobody asked for: where they are, what they are called, how many are kept.
 
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import process from 'node:process';
 import test from 'ava';
 import { backUpBefore, KEPT } from '../../../lib/backups/automatic.ts';
@@ -66,7 +66,7 @@ test('the oldest give way, and nothing else does', async (t) => {
   const config = configOf({ DATA_DIR: folder });
   const old = Array.from(
     { length: KEPT + 2 },
-    (_, i) => `before-${i % 2 ? 'upgrade' : 'restore'}-0006-2020010${i}T000000.000Z.backup`,
+    (_, i) => `before-${i % 2 ? 'upgrade' : 'restore'}-000${i}-2020010${i}T000000.000Z.backup`,
   );
   const others = ['mine.backup', 'before-upgrade-0001-my-own.backup', 'postern.sqlite'];
   for (const name of [...old, ...others]) writeFileSync(join(folder, name), '');
@@ -75,6 +75,21 @@ test('the oldest give way, and nothing else does', async (t) => {
   const left = readdirSync(folder).toSorted();
   const kept = [path.slice(folder.length + 1), ...old.slice(3), ...others];
   t.deepEqual(left, kept.toSorted());
+});
+
+test('an upgrade that is tried again and again keeps the backup of the version before', async (t) => {
+  const folder = scratchFolder(t);
+  const config = configOf({ DATA_DIR: folder });
+  const first = 'before-upgrade-0001-20200101T000000.000Z.backup';
+  const restored = 'before-restore-0001-20200101T000001.000Z.backup';
+  for (const name of [first, restored]) writeFileSync(join(folder, name), '');
+  const database = await openDatabase(t, 'sqlite');
+  const made: string[] = [];
+  for (let i = 0; i <= KEPT; i += 1)
+    made.push((await backUpBefore('before-upgrade', config, database)).path);
+  // A step may have begun before the second one, so it need not be what the first one is.
+  const left = [first, restored, ...[made[0], made.at(-1)].map((path = '') => basename(path))];
+  t.deepEqual(readdirSync(folder).toSorted(), left.toSorted());
 });
 
 test('where none can be made, the reason says that nothing was changed', async (t) => {
