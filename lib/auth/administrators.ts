@@ -1,7 +1,7 @@
 // Whether any administrator can sign in. Nobody can after an import that brought administrators
 // without passwords, or where passwords are switched off and no identity provider is set up.
 
-import type { Database } from '../../models/index.ts';
+import type { Database, Transaction } from '../../models/index.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { commandLine } from '../process/command-line.ts';
 
@@ -22,11 +22,13 @@ export interface Administration {
 export async function readAdministration(
   { models }: Database,
   settings: SignInSettings,
+  transaction?: Transaction,
 ): Promise<Administration> {
   const administrators = await models.User.findAll({
     attributes: ['email', 'password_hash', 'disabled_at'],
     where: { role: 'admin' },
     order: ['inserted_at', 'id'],
+    transaction: transaction ?? null,
   });
   const enabled = administrators.filter(({ disabled_at }) => disabled_at === null);
   // A provider may know any of them: only the provider can tell.

@@ -61,15 +61,15 @@ export type ConfigurationValues = Omit<SentOf<typeof configurationFields>, keyof
 /** Judges what was sent, or what variables say. */
 export const judgeConfiguration = judgeOf<ConfigurationValues>(configurationSchema);
 
-/**
- * Changes the configuration. `unless` looks at the row under the lock, and may refuse what was made
- * of an older one.
- */
+/** Looks at the row under the lock, and says why it is not changed; nothing where it is. */
+export type Unless = (present: Configuration, transaction: Transaction) => Faults | Promise<Faults>;
+
+/** Changes the configuration, unless a look at the row under the lock says why not. */
 export async function updateConfiguration(
   context: ConfigurationContext,
   request: Request,
   { values, faults }: Judged<ConfigurationValues>,
-  unless: (present: Configuration) => Faults = () => ({}),
+  unless: Unless = () => ({}),
 ): Promise<Shown> {
   const { services, recall, fixed } = context;
   const { Configuration: configurations } = services.database.models;
@@ -82,7 +82,7 @@ export async function updateConfiguration(
       refuseFaults(faults);
       const found = { transaction, lock: true, rejectOnEmpty: true } as const;
       const present = await configurations.findByPk(standing.id, found);
-      refuseFaults(unless(present));
+      refuseFaults(await unless(present, transaction));
       return present;
     },
     write: (transaction, present) => saveConfiguration(context, present, values, transaction),

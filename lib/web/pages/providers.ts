@@ -224,9 +224,9 @@ async function remove(
   refuseFixedList(web, form);
   const { present, entries } = await findEntry(web, form, request);
   const next = entries.filter((entry) => entry !== present);
-  const faults = (await locksOut(web, { [form.list]: next }))
-    ? { base: [LAST_WAY] }
-    : await saveList(web, request, form, entries, next);
+  const faults = await saveList(web, request, form, entries, next, async (...found) =>
+    (await locksOut(web, { [form.list]: next }, ...found)) ? { base: [LAST_WAY] } : {},
+  );
   if (faults !== null) {
     web.pages.flash(h, 'failed', faultLine(faults));
     return web.pages.redirect(h, PROVIDERS);

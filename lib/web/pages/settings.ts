@@ -3,6 +3,7 @@
 // shown locked. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { Unless } from '../../configuration/configuration.ts';
 import type { Faults } from '../../judge/judge.ts';
 import type { Shown } from '../../records/shown.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
@@ -262,14 +263,17 @@ async function save(
   const shown = unlocked(web, typed, present);
   const meanwhile = changedMeanwhile(request, { typed: shown, present }, page.sections);
   if (meanwhile === null && isBack(request)) return show(web, page, request, h, { present, typed });
-  const refused = meanwhile ?? { ...hostFaults(typed), ...(await lockOutFaults(web, input)) };
+  const refused = meanwhile ?? hostFaults(typed);
+  const unless: Unless = (...found) => lockOutFaults(web, input, ...found);
   const isRefused = Object.keys(refused).length > 0;
   const asked = { label: 'Save the settings', back: page.path, isForm: true };
   const question = isRefused
     ? null
-    : await askFirst(web, request, h, asked, (tried) => writeSettings(tried, request, input));
+    : await askFirst(web, request, h, asked, (tried) =>
+        writeSettings(tried, request, input, unless),
+      );
   if (question !== null) return question;
-  const faults = isRefused ? refused : await changeSettings(web, request, input);
+  const faults = isRefused ? refused : await changeSettings(web, request, input, unless);
   if (faults !== null)
     return (
       await show(web, page, request, h, { present, typed: shown, faults: inUnit(faults, typed) })
@@ -279,8 +283,13 @@ async function save(
 }
 
 /** Who works here would not come back; the API has no such person to protect. */
-async function lockOutFaults(web: Web, { local_auth_enabled: isLocal }: Record<string, unknown>) {
-  const isRefused = isLocal === false && (await locksOut(web, { local_auth_enabled: false }));
+async function lockOutFaults(
+  web: Web,
+  { local_auth_enabled: isLocal }: Record<string, unknown>,
+  ...found: Parameters<Unless>
+): Promise<Faults> {
+  if (isLocal !== false) return {};
+  const isRefused = await locksOut(web, { local_auth_enabled: false }, ...found);
   return isRefused ? { local_auth_enabled: [NO_WAY_LEFT] } : {};
 }
 

@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Request } from '@hapi/hapi';
+import type { Unless } from '../../configuration/configuration.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { Faults } from '../../judge/judge.ts';
 import type { ProviderEntry, ProviderForm } from './provider-form.ts';
@@ -28,16 +29,17 @@ export async function findEntry(web: Web, form: ProviderForm, request: Request) 
   return { present, entries };
 }
 
-/** Saves the whole list; null where that is done, else why not. */
+/** Saves the whole list, unless there is a reason not to; null where that is done, else why not. */
 export function saveList(
   web: Web,
   request: Request,
   { list }: ProviderForm,
   standing: readonly ProviderEntry[],
   next: readonly object[],
+  unless: Unless = () => ({}),
 ): Promise<Faults | null> {
-  return changeSettings(web, request, { [list]: next }, (row) =>
-    isDeepStrictEqual(row[list], standing) ? {} : { base: [MEANWHILE] },
+  return changeSettings(web, request, { [list]: next }, (row, transaction) =>
+    isDeepStrictEqual(row[list], standing) ? unless(row, transaction) : { base: [MEANWHILE] },
   );
 }
 

@@ -7,8 +7,10 @@ import type { Faults } from '../../judge/judge.ts';
 import {
   judgeConfiguration,
   shownConfiguration,
+  type Unless,
   updateConfiguration,
 } from '../../configuration/configuration.ts';
+import { effectiveConfiguration } from '../../records/effective-configuration.ts';
 import type { Shown } from '../../records/shown.ts';
 import { attempt } from '../kit/attempt.ts';
 import type { Web } from '../kit/web.ts';
@@ -44,13 +46,19 @@ export async function readSettings(web: Web): Promise<Shown> {
   return shownConfiguration(web, await web.recall.configuration());
 }
 
-/** Whether an administrator can sign in now, and none could with other settings. */
-export async function locksOut(web: Web, change: Partial<SignInSettings>): Promise<boolean> {
-  await web.recall.refresh();
-  const settings = await web.recall.configuration();
-  const { database } = web.services;
-  const later = await readAdministration(database, { ...settings, ...change });
-  return !later.canSignIn && (await readAdministration(database, settings)).canSignIn;
+/**
+ * Whether an administrator can sign in now, and none could with other settings. It looks under the
+ * lock of the write: two changes at once may each leave a way, and together none.
+ */
+export async function locksOut(
+  { services: { database }, fixed }: Web,
+  change: Partial<SignInSettings>,
+  ...[present, transaction]: Parameters<Unless>
+): Promise<boolean> {
+  const settings = effectiveConfiguration(present, fixed);
+  const later = await readAdministration(database, { ...settings, ...change }, transaction);
+  if (later.canSignIn) return false;
+  return (await readAdministration(database, settings, transaction)).canSignIn;
 }
 
 /** Changes the configuration as the API does; null where that is done, else why not. */
@@ -58,7 +66,7 @@ export async function changeSettings(
   web: Web,
   request: Request,
   input: Record<string, unknown>,
-  unless?: Parameters<typeof updateConfiguration>[3],
+  unless?: Unless,
 ): Promise<Faults | null> {
   return (await attempt(() => writeSettings(web, request, input, unless))).faults;
 }
@@ -68,7 +76,7 @@ export async function writeSettings(
   web: Web,
   request: Request,
   input: Record<string, unknown>,
-  unless?: Parameters<typeof updateConfiguration>[3],
+  unless?: Unless,
 ): Promise<Shown> {
   await web.recall.refresh();
   const judged = judgeConfiguration(input, 'update');

@@ -3,6 +3,7 @@
 import test from 'ava';
 import { samlMetadata } from '../../../support/auth/identity-provider.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
 const DEFAULTS = '/settings/client_defaults';
@@ -119,6 +120,33 @@ for (const kind of firstKind()) {
     t.is((await admin.post(SECURITY, { ...kept, local_auth_enabled: 'true' })).status, 303);
     await admin.post('/settings/providers/saml/adfs/delete');
     t.regex((await admin.get('/settings/providers')).text, /ADFS is removed/);
+  });
+
+  test(`${kind}: two administrators at the same moment do not take both ways to sign in`, async (t) => {
+    const { admin, send, database, server } = await openConsole(t, kind);
+    await addPerson(database, 'other@example.com', { role: 'admin' });
+    const other = new Visitor({ server });
+    t.is((await other.signIn('other@example.com')).status, 303);
+    const kept = { vpn_session_duration: '0', duration_unit: 'hours' };
+    const providers = '/settings/providers';
+    const provider = {
+      id: 'adfs',
+      label: 'ADFS',
+      auto_create_users: false,
+      metadata: samlMetadata(),
+    };
+    const both = { local_auth_enabled: true, saml_identity_providers: [provider] };
+    for (let round = 0; round < 5; round += 1) {
+      const body = { configuration: both };
+      t.is((await send('PATCH', '/v0/configuration', { body })).status, 200);
+      await Promise.all([admin.get(SECURITY), other.get(providers)]);
+      await Promise.all([admin.post(SECURITY, kept), other.post(`${providers}/saml/adfs/delete`)]);
+      const { data } = (await send('GET', '/v0/configuration')).body as never as {
+        data: { local_auth_enabled: boolean; saml_identity_providers: unknown[] };
+      };
+      const ways = Number(data.local_auth_enabled) + data.saml_identity_providers.length;
+      t.is(ways, 1, 'one of the two was refused');
+    }
   });
 
   test(`${kind}: hosts of numbers that are no address are refused`, async (t) => {
