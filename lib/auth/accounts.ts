@@ -5,14 +5,15 @@
 import {
   type Database,
   ENABLED,
-  isLastAdministrator,
   lockScopes,
   type Transaction,
   type User,
   writeTransaction,
 } from '../../models/index.ts';
 import { messages } from '../judge/messages.ts';
+import type { FixedSettings } from '../records/effective-configuration.ts';
 import { UsageError } from '../process/usage-error.ts';
+import { neededFault } from './administrators.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
 import { findByEmail, lockUserOf } from './named-user.ts';
@@ -154,11 +155,12 @@ export async function setUserEnabled(
   database: Database,
   email: string,
   isEnabled: boolean,
+  fixed: FixedSettings = {},
 ): Promise<void> {
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const user = await lockUserOf(database, email, transaction);
-    const fault = isEnabled ? null : await lastAdministratorFault(database, user, transaction);
+    const fault = isEnabled ? null : await switchOffFault(database, user, fixed, transaction);
     if (fault !== null) throw new Error(`${user.email}: ${fault}`);
     await user.update(switchedUser(user, isEnabled), { transaction });
   });
@@ -168,14 +170,15 @@ export async function setUserEnabled(
  * The message where a user cannot be disabled, because nobody else could administer; else null. The
  * scope of the configuration must be locked.
  */
-export async function lastAdministratorFault(
+export async function switchOffFault(
   database: Database,
   user: User,
+  fixed: FixedSettings,
   transaction: Transaction,
 ): Promise<string | null> {
   if (user.disabled_at !== null) return null;
-  const isNeeded = await isLastAdministrator(database, user, transaction);
-  return isNeeded ? messages.lastAdministratorServes : null;
+  const last = messages.lastAdministratorServes;
+  return neededFault(database, user, { last, fixed }, transaction);
 }
 
 /**

@@ -1,9 +1,22 @@
 // Whether any administrator can sign in. Nobody can after an import that brought administrators
 // without passwords, or where passwords are switched off and no identity provider is set up.
 
-import type { Database, Transaction } from '../../models/index.ts';
-import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
+import {
+  type Database,
+  isLastAdministrator,
+  readConfiguration,
+  type Transaction,
+  type User,
+} from '../../models/index.ts';
+import { messages } from '../judge/messages.ts';
+import {
+  type EffectiveConfiguration,
+  effectiveConfiguration,
+  type FixedSettings,
+} from '../records/effective-configuration.ts';
 import { commandLine } from '../process/command-line.ts';
+import { methodOf } from './identity/method.ts';
+import { entriesOf } from './identity/standing-providers.ts';
 
 /** What decides who can sign in. */
 export type SignInSettings = Pick<
@@ -38,6 +51,65 @@ export async function readAdministration(
     ({ password_hash }) => hasProvider || (settings.local_auth_enabled && password_hash !== null),
   );
   return { canSignIn, email: (enabled[0] ?? administrators[0])?.email ?? null };
+}
+
+/**
+ * Why a user must stay an enabled administrator; null where nobody needs them. `last` is the answer
+ * where no other one is enabled. The scope of the configuration must be locked.
+ */
+export async function neededFault(
+  database: Database,
+  user: User,
+  { last, fixed }: { readonly last: string; readonly fixed: FixedSettings },
+  transaction: Transaction,
+): Promise<string | null> {
+  if (user.role !== 'admin') return null;
+  if (await isLastAdministrator(database, user, transaction)) return last;
+  const able = await whoSignsIn(database, fixed, transaction);
+  return able.length === 1 && able[0] === user.id ? messages.noOtherSignsIn : null;
+}
+
+/**
+ * The ids of the enabled administrators of whom it is known that they can sign in: by a password
+ * that serves, or through a provider that had them here before.
+ */
+async function whoSignsIn(
+  database: Database,
+  fixed: FixedSettings,
+  transaction: Transaction,
+): Promise<string[]> {
+  const { User: users, Identity: identities } = database.models;
+  const row = await readConfiguration(database, transaction);
+  if (row === null) return [];
+  const settings = effectiveConfiguration(row, fixed);
+  const administrators = await users.findAll({
+    attributes: ['id', 'password_hash', 'last_signed_in_method'],
+    where: { role: 'admin', disabled_at: null },
+    transaction,
+  });
+  const links = await identities.findAll({
+    attributes: ['user_id', 'kind', 'provider_id'],
+    where: { user_id: administrators.map(({ id }) => id) },
+    transaction,
+  });
+  const entries = entriesOf(settings);
+  const names = new Set(entries.map(({ name }) => name));
+  // Names that change each time are never linked: only the last sign-in tells of them.
+  const shown = new Set<string | null>(entries.map(({ entry }) => entry.id));
+  shown.delete('email');
+  const linked = new Set(
+    links
+      .filter(({ kind, provider_id }) => names.has(methodOf(kind, provider_id)))
+      .map(({ user_id }) => user_id),
+  );
+  return administrators
+    .filter(
+      ({ id, password_hash, last_signed_in_method: method }) =>
+        (settings.local_auth_enabled && password_hash !== null) ||
+        linked.has(id) ||
+        shown.has(method),
+    )
+    .map(({ id }) => id);
 }
 
 /** The command that lets an administrator in. */

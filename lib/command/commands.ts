@@ -36,7 +36,7 @@ const AUDIT_LIMIT = 100;
 export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'admin create-or-reset': createOrResetAdministrator,
   'user enable': (database, command) => switchUser(database, command, true),
-  'user disable': (database, command) => switchUser(database, command, false),
+  'user disable': (database, command, _stdin, fixed) => switchUser(database, command, false, fixed),
   'device enable': (database, command) => switchDevice(database, command, { isOn: true }),
   'device disable': (database, command) => switchDevice(database, command, { isOn: false }),
   'device expire': (database, command) =>
@@ -77,9 +77,10 @@ async function switchUser(
   database: Database,
   { options }: Command,
   isEnabled: boolean,
+  fixed?: FixedSettings,
 ): Promise<Outcome> {
   const email = options.email ?? '';
-  await setUserEnabled(database, email, isEnabled);
+  await setUserEnabled(database, email, isEnabled, fixed);
   return {
     text: `${email} is ${isEnabled ? 'enabled' : 'disabled'}.`,
     data: { email, enabled: isEnabled },

@@ -3,7 +3,6 @@
 
 import {
   type Database,
-  isLastAdministrator,
   lockScopes,
   readOrCreateConfiguration,
   readUsers,
@@ -16,6 +15,7 @@ import { type Faults, isFaultless } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { judgeEmailTaken, judgeUser, showUser, showUsers, userChanges } from '../users/users.ts';
 import { endWait } from '../auth/accounts.ts';
+import { neededFault } from '../auth/administrators.ts';
 import { lockUserOf } from '../auth/named-user.ts';
 import { readWaits } from '../auth/attempts.ts';
 import type { CommandName } from './grammar.ts';
@@ -132,6 +132,8 @@ async function setPassword(
 async function setRole(
   database: Database,
   { options: { email = '', role } }: Command,
+  _readStdin: () => Promise<string>,
+  fixed: FixedSettings = {},
 ): Promise<Outcome> {
   const input = judgeUser({ role }, 'update');
   refuse(input.faults);
@@ -139,8 +141,10 @@ async function setRole(
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const user = await lockUserOf(database, email, transaction);
-    if (user.role !== changes.role && (await isLastAdministrator(database, user, transaction)))
-      refuse({ role: [messages.lastAdministratorStays] });
+    const wish = { last: messages.lastAdministratorStays, fixed };
+    const isSame = user.role === changes.role;
+    const fault = isSame ? null : await neededFault(database, user, wish, transaction);
+    if (fault !== null) refuse({ role: [fault] });
     await user.update(changes, { transaction });
   });
   return { text: `${email} is ${changes.role} now.`, data: { email, role: changes.role } };
@@ -149,12 +153,15 @@ async function setRole(
 async function deleteUser(
   database: Database,
   { options: { email = '' } }: Command,
+  _readStdin: () => Promise<string>,
+  fixed: FixedSettings = {},
 ): Promise<Outcome> {
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const user = await lockUserOf(database, email, transaction);
-    if (await isLastAdministrator(database, user, transaction))
-      refuse({ base: [messages.lastAdministratorRemains] });
+    const wish = { last: messages.lastAdministratorRemains, fixed };
+    const fault = await neededFault(database, user, wish, transaction);
+    if (fault !== null) refuse({ base: [fault] });
     await removeUser(database, user.id, transaction);
   });
   const text = `${email} is deleted, with devices, rules, tokens and sessions.`;

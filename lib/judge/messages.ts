@@ -15,6 +15,7 @@ export const messages = {
   ownSwitch: 'You cannot disable yourself',
   lastAdministratorServes: 'the last administrator cannot be disabled',
   lastAdministratorRemains: 'the last administrator cannot be deleted',
+  noOtherSignsIn: 'no other administrator can sign in',
   base64: 'must be a base64-encoded string',
   badKey: 'is not a valid key',
   notPresent: 'must not be present',

@@ -5,7 +5,6 @@ import type Joi from 'joi';
 import {
   type Database,
   emailKey,
-  isLastAdministrator,
   monthOf,
   Op,
   readQuotaUsage,
@@ -18,7 +17,8 @@ import {
   userFields,
   type UserRow,
 } from '../../models/index.ts';
-import { endWait, lastAdministratorFault, switchedUser } from '../auth/accounts.ts';
+import { endWait, switchedUser, switchOffFault } from '../auth/accounts.ts';
+import { neededFault } from '../auth/administrators.ts';
 import { EMAIL_PATTERN, isEmail } from '../auth/email.ts';
 import {
   hashPassword,
@@ -186,8 +186,9 @@ export class Users implements Collection<UserValues> {
       scopes: { configuration: true },
       judge: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
-        const isNeeded = await isLastAdministrator(this.#database, present, transaction);
-        refuseFaults(isNeeded ? { base: [messages.lastAdministratorRemains] } : {});
+        const last = messages.lastAdministratorRemains;
+        const fault = await this.#neededFault(present, last, transaction);
+        refuseFaults(fault === null ? {} : { base: [fault] });
         return present.id;
       },
       write: (transaction, userId) => removeUser(this.#database, userId, transaction),
@@ -221,15 +222,20 @@ export class Users implements Collection<UserValues> {
     const { role, enabled } = input.values;
     const faults = await judgeEmailTaken(this.#database, input, present, transaction);
     if (present !== null && enabled === false) {
-      const fault = await disablingFault(this.#database, present, request, transaction);
+      const fault = await disablingFault(this.#context, present, request, transaction);
       if (fault !== null) addFault(faults, 'enabled', fault);
     }
     if (present === null || role === undefined || role === present.role) return faults;
-    if (present.id === request.auth.credentials.user?.id)
-      addFault(faults, 'role', messages.ownRole);
-    else if (await isLastAdministrator(this.#database, present, transaction))
-      addFault(faults, 'role', messages.lastAdministratorStays);
+    const fault =
+      present.id === request.auth.credentials.user?.id
+        ? messages.ownRole
+        : await this.#neededFault(present, messages.lastAdministratorStays, transaction);
+    if (fault !== null) addFault(faults, 'role', fault);
     return faults;
+  }
+
+  #neededFault(user: User, last: string, transaction: Transaction): Promise<string | null> {
+    return neededFault(this.#database, user, { last, fixed: this.#context.fixed }, transaction);
   }
 }
 
@@ -259,13 +265,13 @@ function switchOf(
  * locked.
  */
 export async function disablingFault(
-  database: Database,
+  { services: { database }, fixed }: Pick<RecordContext, 'services' | 'fixed'>,
   user: User,
   request: Request,
   transaction: Transaction,
 ): Promise<string | null> {
   if (user.id === request.auth.credentials.user?.id) return messages.ownSwitch;
-  return lastAdministratorFault(database, user, transaction);
+  return switchOffFault(database, user, fixed, transaction);
 }
 
 /** The values to write. Hashing the password is slow, so this runs before the transaction. */

@@ -282,7 +282,7 @@ function switchWork(
     scopes: { configuration: true },
     judge: async (transaction) => {
       const user = await lockUser(database, id, transaction);
-      const fault = isEnabled ? null : await disablingFault(database, user, request, transaction);
+      const fault = isEnabled ? null : await disablingFault(web, user, request, transaction);
       if (fault !== null) refuseFaults({ base: [fault] });
       return user;
     },

@@ -5,16 +5,28 @@ import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { recordCommands } from '../../../lib/command/record-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import { type Database, readAuditEntries, readDevices, readUsers } from '../../../models/index.ts';
+import type { FixedSettings } from '../../../lib/records/effective-configuration.ts';
+import {
+  type Database,
+  readAuditEntries,
+  readDevices,
+  readOrCreateConfiguration,
+  readUsers,
+} from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
-async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+async function runLine(
+  database: Database,
+  line: string,
+  stdin = '',
+  fixed: FixedSettings = {},
+): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   const run = recordCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no command of the database: ${line}`);
-  return run(database, parsed.command, async () => stdin);
+  return run(database, parsed.command, async () => stdin, fixed);
 }
 
 for (const kind of databaseKinds()) {
@@ -104,6 +116,25 @@ for (const kind of databaseKinds()) {
       message: 'role: is invalid; give --role unprivileged|admin',
     });
     await t.throwsAsync(role('x@b.example', 'admin'), { message: /no user x@b\.example/ });
+  });
+
+  test(`${kind}: the only administrator with a password stays one while passwords serve`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await readOrCreateConfiguration(database);
+    await addUser(database, { email: 'ann@b.example', role: 'admin', password_hash: 'x' });
+    await addUser(database, { email: 'bob@b.example', role: 'admin' });
+    const lines = ['user set-role --role unprivileged', 'user delete'];
+    for (const line of lines)
+      await t.throwsAsync(
+        runLine(database, `${line} --email ann@b.example`),
+        { message: /no other administrator can sign in/ },
+        line,
+      );
+    await runLine(database, 'user delete --email ann@b.example', '', { local_auth_enabled: false });
+    t.deepEqual(
+      (await readUsers(database)).map(({ email }) => email),
+      ['bob@b.example'],
+    );
   });
 
   test(`${kind}: a user is deleted with all they have, but not the last administrator`, async (t) => {

@@ -23,6 +23,7 @@ test('texts are those of docs/api.md', (t) => {
     'You cannot disable yourself',
     'the last administrator cannot be disabled',
     'the last administrator cannot be deleted',
+    'no other administrator can sign in',
     'must be a base64-encoded string',
     'is not a valid key',
     'must not be present',

@@ -4,7 +4,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
-import { readUsers, writeTransaction } from '../../../models/index.ts';
+import { type Database, readUsers, writeTransaction } from '../../../models/index.ts';
 import {
   ADMIN_EMAIL,
   answers,
@@ -15,7 +15,8 @@ import {
   serverOn,
   surfaces,
 } from '../../support/api/server.ts';
-import { addUser } from '../../models/fixtures.ts';
+import { addIdentity, addUser } from '../../models/fixtures.ts';
+import { oidcEntry } from '../../support/auth/provider-entries.ts';
 import { anyCharacter } from '../../support/suite/characters.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
@@ -407,6 +408,33 @@ for (const kind of surfaces()) {
     t.is((await send('GET', '/v0/users', { token: bob.token })).status, 200);
   });
 
+  test(`${kind}: the only administrator who can sign in stays one, whoever else is there`, async (t) => {
+    const { send, database } = await openServer(t, kind);
+    const made = { email: 'ann@example.com', role: 'admin', password: good };
+    const user = { ...made, password_confirmation: good };
+    t.is((await send('POST', '/v0/users', { body: { user } })).status, 201);
+    const here = '/v0/users/ann@example.com';
+    const fault = ['no other administrator can sign in'];
+    const refuses = async (sent: object | null, faults: object): Promise<void> => {
+      const answer = await (sent === null
+        ? send('DELETE', here)
+        : send('PATCH', here, { body: { user: sent } }));
+      t.deepEqual([answer.status, answer.body], [422, refused(faults)]);
+    };
+    const judgeAll = async (): Promise<void> => {
+      await refuses({ role: 'unprivileged' }, { role: fault });
+      await refuses({ enabled: false }, { enabled: fault });
+      await refuses(null, { base: fault });
+    };
+    await judgeAll();
+    await addUser(database, { email: 'bob@example.com', role: 'admin', password_hash: 'x' });
+    t.is((await send('PATCH', here, { body: { user: { enabled: false } } })).status, 200);
+    t.is((await send('PATCH', here, { body: { user: { enabled: true } } })).status, 200);
+    await switchToProvider(database, 'ann@example.com');
+    await judgeAll();
+    t.is((await send('DELETE', '/v0/users/bob@example.com')).status, 204, 'who cannot sign in');
+  });
+
   test(`${kind}: the provider that made an administrator is shown until somebody sets the role`, async (t) => {
     const { send, database } = await openServer(t, kind);
     const { id } = await addUser(database, { role: 'admin', role_provider: 'oidc/okta' });
@@ -532,3 +560,17 @@ test('no user whatsoever makes a 5xx, and a refused one changes nothing', async 
     [],
   );
 });
+
+/** Passwords serve no longer, and only this user was here through the provider. */
+async function switchToProvider(database: Database, email: string): Promise<void> {
+  const ann = await database.models.User.findOne({ where: { email }, rejectOnEmpty: true });
+  await addIdentity(database, ann);
+  const values = {
+    local_auth_enabled: false,
+    openid_connect_providers: [oidcEntry({ id: 'okta' })],
+  };
+  await writeTransaction(database, async (transaction) => {
+    const row = await database.models.Configuration.findOne({ transaction, rejectOnEmpty: true });
+    await row.update(values, { transaction });
+  });
+}
