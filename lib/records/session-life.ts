@@ -5,6 +5,8 @@ import type { Session, User } from '../../models/index.ts';
 
 /** A session that is not used for this time ends. */
 export const IDLE_MS = 8 * 3_600_000;
+/** How long a sign-in counts as recent. */
+export const RECENT_MS = 5 * 60_000;
 /** How long a session waits for a second factor. */
 const SECOND_FACTOR_MS = 10 * 60_000;
 

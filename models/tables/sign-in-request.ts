@@ -35,6 +35,8 @@ export interface SignInSecrets {
     /** What it says of groups; left out where the entry does not ask. */
     groups?: GroupsSaid;
   };
+  /** SAML: when the person signed in at the provider, where that was before the answer came. */
+  since?: string;
   /** For a test sign-in: the session of the administrator who began it. It signs nobody in. */
   testBy?: string;
   /**

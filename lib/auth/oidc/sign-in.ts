@@ -27,6 +27,7 @@ import { DocumentError } from '../documents.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
+import { provenSince } from '../identity/since.ts';
 import { keepReport, type Tested } from '../identity/test-report.ts';
 import {
   type Claims,
@@ -43,6 +44,8 @@ import { oidcRefusalReport, oidcReport } from './test-findings.ts';
 const SUBJECT_CHARACTERS_MAX = 255;
 /** Longer tokens are not kept: the column holds 64 KiB. */
 const TOKEN_CHARACTERS_MAX = 16_384;
+/** The end of the times that a date can hold. */
+const SECONDS_MAX = 8.64e12;
 
 /** One provider, and what talks to it. */
 export interface OidcContext {
@@ -60,7 +63,7 @@ export interface OidcProof {
   readonly tokens: ProviderTokens;
   /** What the provider says of groups; undefined where the entry does not ask. */
   readonly groups: GroupsSaid | undefined;
-  /** When the person signed in at the provider, where it says so. */
+  /** When the person signed in at the provider; undefined: just now. */
   readonly since: Date | undefined;
   /** The page that was asked for before. */
   readonly returnTo: string | null;
@@ -127,7 +130,7 @@ export async function finishOidc(
     account: accountOf(provider, idClaims, sources),
     tokens: tokensOf(tokens.refresh_token, tokens.id_token),
     groups: groupsOf(provider, sources),
-    since: timeOf(idClaims.auth_time),
+    since: provenSince(timeOf(idClaims.auth_time), request.user_id !== null),
     returnTo: request.secrets.returnTo ?? null,
     linkId: request.secrets.linkId ?? null,
   };
@@ -220,11 +223,10 @@ function accountOf(
   };
 }
 
-/** A time of a claim; undefined for what is none, or lies ahead. */
-function timeOf(seconds: unknown): Date | undefined {
-  if (typeof seconds !== 'number' || !(seconds >= 0)) return undefined;
-  const ms = seconds * 1_000;
-  return ms <= Date.now() ? new Date(ms) : undefined;
+/** A time of a claim; null for what is none. */
+function timeOf(seconds: unknown): Date | null {
+  const isTime = typeof seconds === 'number' && seconds >= 0 && seconds < SECONDS_MAX;
+  return isTime ? new Date(seconds * 1_000) : null;
 }
 
 /** What is worth keeping of a token response. */

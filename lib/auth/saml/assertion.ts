@@ -54,6 +54,8 @@ export interface Assertion {
   /** What the provider says of groups; undefined where the entry does not ask. */
   readonly groups: GroupsSaid | undefined;
   readonly sessionIndex: string | null;
+  /** When the person signed in at the provider; null where it does not say. */
+  readonly signedInAt: Date | null;
   /** When it can no longer be used, also by a clock that is late. */
   readonly expiresAt: Date;
 }
@@ -70,7 +72,7 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
   if (issuer !== metadata.entityId) refuse('Issuer');
   const subject = only(assertion, 'Subject');
   const ends = [judgeConfirmation(subject, setup, now), judgeConditions(assertion, setup, now)];
-  const sessionIndex = judgeStatements(assertion, now);
+  const statement = judgeStatements(assertion, now);
   const name = readName(only(subject, 'NameID'));
   const attributes = attributesOf(assertion);
   judgeRequired(attributes, setup.provider);
@@ -81,7 +83,7 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
     ...emailOf(attributes, name, setup.provider),
     attributes,
     groups: groupsOf(assertion, attributes, setup.provider),
-    sessionIndex,
+    ...statement,
     expiresAt: new Date(Math.max(...ends) + CLOCK_SKEW_MS),
   };
 }
@@ -127,13 +129,22 @@ function judgeConditions(assertion: Element, { ours }: SamlSetup, now: Date): nu
   return end ?? 0;
 }
 
-/** Checks that the person signed in at the provider; returns the session there, if it is named. */
-function judgeStatements(assertion: Element, now: Date): string | null {
+/** Checks that the person signed in at the provider; returns what it says of that session. */
+function judgeStatements(
+  assertion: Element,
+  now: Date,
+): Pick<Assertion, 'sessionIndex' | 'signedInAt'> {
   const statements = childrenOf(assertion, ASSERTION, 'AuthnStatement');
-  if (statements.length === 0) refuse('AuthnStatement');
+  const [first] = statements;
+  if (first === undefined) refuse('AuthnStatement');
   for (const statement of statements)
     if (!isWithin(null, timeOf(statement, 'SessionNotOnOrAfter'), now)) refuse('time');
-  return statements[0]?.getAttribute('SessionIndex') ?? null;
+  // Some providers write it with an offset; one that cannot be read is as good as none.
+  const signedInMs = Date.parse(first.getAttribute('AuthnInstant') ?? '');
+  return {
+    sessionIndex: first.getAttribute('SessionIndex'),
+    signedInAt: Number.isNaN(signedInMs) ? null : new Date(signedInMs),
+  };
 }
 
 function readName(element: Element) {

@@ -10,11 +10,13 @@ import {
   type ProviderAccount,
   type SamlIdentityProvider,
   type SessionAtProvider,
+  type SignInRequest,
   useAssertion,
 } from '../../../models/index.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
+import { provenSince } from '../identity/since.ts';
 import type { Tested } from '../identity/test-report.ts';
 import type { Assertion } from './assertion.ts';
 import { metadataOf, type ServedMetadata } from './provider-metadata.ts';
@@ -130,7 +132,7 @@ export async function consumeSaml(
     source: { network: request.network_sha256, scope: request.scope_sha256 },
     returnTo: request.secrets.returnTo ?? null,
     linkId: request.secrets.linkId ?? null,
-    secrets: { proven: provenBy(provider.id, assertion) },
+    secrets: { proven: provenBy(provider.id, assertion), ...sinceOf(request, assertion, now) },
   });
   return { kind: 'proven', ticket };
 }
@@ -191,6 +193,11 @@ export function accountOf(
   return { kind: 'saml', provider_id: providerId, issuer, subject };
 }
 
+function sinceOf({ user_id }: SignInRequest, { signedInAt }: Assertion, now: Date) {
+  const since = provenSince(signedInAt, user_id !== null, now);
+  return since === undefined ? {} : { since: since.toISOString() };
+}
+
 function provenBy(providerId: string, assertion: Assertion) {
   const { issuer, isTransient, email, sessionIndex, groups } = assertion;
   return {
@@ -208,6 +215,8 @@ interface ProvenSaml {
   /** What the provider says of groups; undefined where the entry does not ask. */
   readonly groups: GroupsSaid | undefined;
   readonly atProvider: SessionAtProvider;
+  /** When the person signed in at the provider; undefined: just now. */
+  readonly since: Date | undefined;
   readonly returnTo: string | null;
   /** The one-time link that led to the provider. */
   readonly linkId: string | null;
@@ -226,5 +235,6 @@ export async function completeSaml(
   const account = { ...proven, isEmailVerified: null };
   const atProvider = sessionAtProvider(account, sessionIndex ?? null);
   const { returnTo = null, linkId = null } = secrets;
-  return { account, groups, atProvider, returnTo, linkId };
+  const since = secrets.since === undefined ? undefined : new Date(secrets.since);
+  return { account, groups, atProvider, since, returnTo, linkId };
 }

@@ -5,11 +5,9 @@
 
 import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
 import { localPath } from '../../auth/local-path.ts';
+import { RECENT_MS } from '../../records/session-life.ts';
 import { textOf } from './form-token.ts';
 import type { Web } from './web.ts';
-
-/** How long a sign-in counts as recent. */
-export const RECENT_MS = 5 * 60_000;
 
 declare module '@hapi/hapi' {
   interface RouteOptionsApp {

@@ -127,6 +127,7 @@ class SamlPages {
       account,
       groups: said,
       atProvider,
+      since,
       returnTo,
       linkId,
     } = await completeSaml(
@@ -139,7 +140,7 @@ class SamlPages {
       authority: (await samlAuthority(context.database, provider)).authority,
     };
     const groups = said === undefined ? undefined : { said, entry: provider };
-    const proof = { account, rules, groups, atProvider, returnTo, linkId };
+    const proof = { account, rules, groups, atProvider, since, returnTo, linkId };
     return this.#signIn.complete(request, h, proof);
   }
 

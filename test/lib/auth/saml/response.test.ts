@@ -65,7 +65,8 @@ test('a good answer gives the account that its signed assertion names', async (t
   const madeAtMs = Date.now();
   const verdict = await judge(xml);
   if (verdict.kind !== 'proven') return t.fail();
-  const { expiresAt, ...assertion } = verdict.assertion;
+  const { expiresAt, signedInAt, ...assertion } = verdict.assertion;
+  t.true((signedInAt?.getTime() ?? Infinity) <= Date.now());
   t.deepEqual(assertion, {
     id: '_a1',
     issuer: ENTITY_ID,

@@ -29,6 +29,7 @@ const assertion: Assertion = {
   attributes: [{ name: 'mail', values: ['ann@example.com'] }],
   groups: undefined,
   sessionIndex: 's1',
+  signedInAt: null,
   expiresAt: new Date(),
 };
 

@@ -198,6 +198,26 @@ test('who is signed in must prove themselves again; who is not need not', async 
   t.regex(requestIn((await visitor.get(BEGIN)).location ?? '').xml, /ForceAuthn="true"/);
 });
 
+test('a sign-in counts from when the person proved it at the provider', async (t) => {
+  const server = await withProvider(t);
+  const statements = (at: number | null) =>
+    `<a:AuthnStatement${at === null ? '' : ` AuthnInstant="${new Date(at).toISOString()}"`}/>`;
+  // Whoever finds the browser signs out first, so that we do not ask the provider to ask them.
+  const isRecent = async (visitor: Visitor, at: number | null): Promise<boolean> => {
+    t.is((await signIn(server, visitor, { said: { statements: statements(at) } })).status, 303);
+    return (await visitor.get('/user_account/register_mfa')).status === 200;
+  };
+  t.true(await isRecent(new Visitor(server), Date.now() - 60_000));
+  t.true(await isRecent(new Visitor(server), Date.now() + 30_000), 'a clock that is ahead');
+  const found = new Visitor(server);
+  t.false(await isRecent(found, Date.now() - 3_600_000), 'the provider asked for nothing');
+  t.false(await isRecent(found, Date.now() - 3_600_000), 'nor when it was asked to');
+  t.false(await isRecent(new Visitor(server), null), 'it does not say when');
+  const asked = new Visitor(server);
+  await isRecent(asked, null);
+  t.true(await isRecent(asked, null), 'it was asked to have them prove it');
+});
+
 test('sign-in begins by a form too, from wherever', async (t) => {
   const server = await withProvider(t);
   const page = await postFromElsewhere(server, BEGIN, {});

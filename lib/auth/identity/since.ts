@@ -1,0 +1,20 @@
+// Since when a sign-in through a provider counts. Whoever finds a browser that is signed in there
+// can sign out and in again here, and the provider asks for nothing: that proves nobody.
+// lib/web/kit/recent.ts says what asks for a recent sign-in.
+
+import { RECENT_MS } from '../../records/session-life.ts';
+
+/**
+ * When the person proved who they are; undefined: just now. `said` is what the provider says of it,
+ * `isAsked` whether it was asked to have them prove it again. Where it says nothing it is believed
+ * only if it was asked; else the sign-in is no recent one from its beginning.
+ */
+export function provenSince(
+  said: Date | null,
+  isAsked: boolean,
+  now: Date = new Date(),
+): Date | undefined {
+  // A clock that is ahead makes nothing more recent.
+  if (said !== null) return said <= now ? said : undefined;
+  return isAsked ? undefined : new Date(now.getTime() - RECENT_MS);
+}
