@@ -250,6 +250,7 @@ function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
     deviceCount: () => reconciler.deviceCount,
+    routes: () => reconciler.routes,
   };
 }
 

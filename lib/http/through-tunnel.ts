@@ -3,10 +3,12 @@
 // EXTERNAL_URL, without the proxy's TLS and without its limits. HTTP_THROUGH_TUNNEL decides.
 
 import type { Plugin } from '@hapi/hapi';
+import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/index.ts';
+import type { NetworkRange } from '../../dataplane/index.ts';
 import type { Shared } from '../process/shared.ts';
 import { PageError } from './page-error.ts';
-import { isWithin, parseRanges } from './client-address.ts';
+import { isWithin, parseRanges, type Range } from './client-address.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 const SAID = {
@@ -14,12 +16,18 @@ const SAID = {
   text: 'This address does not show the console to devices of the VPN, because the connection has no TLS. Use the public address of the console, or ask an administrator to set HTTP_THROUGH_TUNNEL=on.',
 };
 
-/** Refuses requests of devices before anything of them is read. */
-export const throughTunnel: Plugin<Pick<Shared, 'config'> & { proxies: TrustedProxies }> = {
+interface Options extends Pick<Shared, 'config'> {
+  readonly proxies: TrustedProxies;
+  /** The networks behind devices at present. */
+  readonly routes: () => readonly NetworkRange[];
+}
+
+/** Refuses requests of devices, and of who is behind one, before anything of them is read. */
+export const throughTunnel: Plugin<Options> = {
   name: 'through-tunnel',
-  register(server, { config, proxies }) {
+  register(server, { config, proxies, routes }) {
     if (admitsDevices(config)) return;
-    const isDevice = deviceTest(config, proxies);
+    const isDevice = deviceTest(config, proxies, routes);
     server.ext('onRequest', ({ info }, h) => {
       const { remoteAddress = '' } = info as { remoteAddress?: string };
       if (!isDevice(remoteAddress)) return h.continue;
@@ -37,7 +45,10 @@ export function admitsDevices(
   return choice === 'auto' && httpTlsCert !== null;
 }
 
-/** Tells the addresses of devices. The gateway has one in the tunnel too; a proxy may be there. */
+/**
+ * Tells the addresses of devices and of networks behind them. The gateway has one in the tunnel
+ * too; a proxy may be there.
+ */
 export function deviceTest(
   config: Pick<
     Config,
@@ -49,6 +60,7 @@ export function deviceTest(
     | 'wireguardIpv6Address'
   >,
   proxies: Pick<TrustedProxies, 'ranges'>,
+  routes: Options['routes'],
 ): (address: string) => boolean {
   const networks = [
     ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
@@ -57,5 +69,14 @@ export function deviceTest(
   const tunnel = parseRanges(networks.join(','));
   const own = parseRanges(`${config.wireguardIpv4Address},${config.wireguardIpv6Address}`);
   return (address) =>
-    isWithin(address, tunnel) && !isWithin(address, own) && !isWithin(address, proxies.ranges);
+    (isWithin(address, tunnel) || isWithin(address, rangesOf(routes()))) &&
+    !isWithin(address, own) &&
+    !isWithin(address, proxies.ranges);
+}
+
+function rangesOf(networks: readonly NetworkRange[]): Range[] {
+  return networks.map(({ network, prefixBits }) => [
+    ipaddr.fromByteArray([...network]),
+    prefixBits,
+  ]);
 }

@@ -55,6 +55,12 @@ async function setRoutes(t: ExecutionContext, postern: Postern, person: Person, 
   t.is(answer.status, 200, JSON.stringify(answer.body));
 }
 
+/** The status of a page that a host asks for. */
+async function statusOf(host: Host, url: string): Promise<string> {
+  const options = ['-s', '-o', '/dev/null', '-m', '5', '-w', '%{http_code}'];
+  return (await host.run('curl', ...options, url)).stdout;
+}
+
 async function routesOf(gateway: Host): Promise<string> {
   const [v4, v6] = [await gateway.run('ip', 'route'), await gateway.run('ip', '-6', 'route')];
   return v4.stdout + v6.stdout;
@@ -104,6 +110,10 @@ test('offices behind devices and a laptop that roams reach each other', async (t
   t.deepEqual(received, { bytes: BYTES, sha256: sent['sha256'] });
   const toLan = await transfer(office77, lan, LAN6, BYTES);
   t.deepEqual(toLan.received, { bytes: BYTES, sha256: toLan.sent['sha256'] });
+
+  // Neither a device nor who is behind one asks the console without TLS.
+  for (const host of [roamer, office77, office78])
+    t.is(await statusOf(host, 'http://100.64.0.1:13000/'), '403', host.namespace);
 
   // As a reload of Debian's nftables.service does.
   await gateway.run(NFT, 'flush', 'ruleset');

@@ -5,8 +5,10 @@ import { parseRanges } from '../../../lib/http/client-address.ts';
 import { admitsDevices, deviceTest } from '../../../lib/http/through-tunnel.ts';
 import { configOf, openServer } from '../../support/api/server.ts';
 
+const none = () => [];
+
 test('an address of the tunnel networks is a device, unless it is the gateway or a proxy', (t) => {
-  const isDevice = deviceTest(configOf(), { ranges: parseRanges('100.64.0.80') });
+  const isDevice = deviceTest(configOf(), { ranges: parseRanges('100.64.0.80') }, none);
   for (const device of ['100.64.0.2', '::ffff:100.64.0.2', '100.127.255.254', 'fd00::2'])
     t.true(isDevice(device), device);
   for (const other of ['100.64.0.1', 'fd00::1', '100.64.0.80', '127.0.0.1', '::1', '192.0.2.1', ''])
@@ -14,9 +16,25 @@ test('an address of the tunnel networks is a device, unless it is the gateway or
 });
 
 test('a family that is switched off has no devices', (t) => {
-  const isDevice = deviceTest(configOf({ WIREGUARD_IPV6_ENABLED: 'false' }), { ranges: [] });
+  const isDevice = deviceTest(configOf({ WIREGUARD_IPV6_ENABLED: 'false' }), { ranges: [] }, none);
   t.true(isDevice('100.64.0.2'));
   t.false(isDevice('fd00::2'));
+});
+
+test('who is in a network behind a device is refused as the device is', (t) => {
+  let routes = [
+    { network: Uint8Array.from([10, 77, 0, 0]), prefixBits: 24 },
+    {
+      network: Uint8Array.from([0x20, 1, 0xd, 0xb8, ...Array<number>(12).fill(0)]),
+      prefixBits: 32,
+    },
+  ];
+  const isDevice = deviceTest(configOf(), { ranges: parseRanges('10.77.0.9') }, () => routes);
+  for (const one of ['10.77.0.2', '::ffff:10.77.0.2', '2001:db8::9']) t.true(isDevice(one), one);
+  for (const one of ['10.77.1.2', '10.77.0.9', '2001:db9::9', '127.0.0.1'])
+    t.false(isDevice(one), one);
+  routes = [];
+  t.false(isDevice('10.77.0.2'), 'the network is gone');
 });
 
 test('devices are admitted over HTTPS, or where an administrator says so', (t) => {

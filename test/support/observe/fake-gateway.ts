@@ -73,6 +73,7 @@ export function fakeObserved(fields: Partial<Observed> = {}): Observed {
     forgotten: () => ({}),
     rules: () => new Map(),
     problems: () => [],
+    routes: () => [],
   };
   return { ...nothing, deviceCount: () => 0, ...fields };
 }
