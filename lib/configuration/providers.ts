@@ -84,8 +84,11 @@ function readLogo(value: object): object | null {
   return address === null && isImage(data, type) ? { url: address, data, type } : null;
 }
 
+/** The host goes into the policy of every page, where other signs would be words of the policy. */
 function isLogoUrl(value: unknown): value is string {
-  return typeof value === 'string' && isReadableId(value) && urlFault(value.trim()) === null;
+  if (typeof value !== 'string' || !isReadableId(value) || urlFault(value.trim()) !== null)
+    return false;
+  return /^[\w.:[\]-]+$/.test(new URL(value.trim()).host);
 }
 
 /** True for base64 of an image that can hold no script: SVG can. */

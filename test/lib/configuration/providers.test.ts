@@ -287,6 +287,7 @@ for (const kind of surfaces()) {
         { ...nothing, url: 'http://a.b', file: null, other: 1 },
         { ...nothing, url: 'http://a.b' },
       ],
+      [{ url: 'http://[fd00::1]:81/a,b;c' }, { ...nothing, url: 'http://[fd00::1]:81/a,b;c' }],
       [
         { url: '', data: PNG, type: 'image/webp' },
         { ...nothing, data: PNG, type: 'image/webp' },
@@ -322,6 +323,9 @@ for (const kind of surfaces()) {
       { data: 5, type: 'image/png' },
       { url: 'javascript://x' },
       { url: '/logo.png' },
+      { url: 'https://a;sandbox/logo.png' },
+      { url: 'https://a,b/logo.png' },
+      { url: 'https://*/logo.png' },
       { url: 'https://a.b\0' },
       { url: 5 },
     ];
