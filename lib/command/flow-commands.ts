@@ -122,7 +122,9 @@ async function list<Entry extends object>(
     : (entries: readonly Entry[]) => learnNames(gateway, entries, names);
   if (options.follow) return follow(gateway, listing, query, { names, learn }, following);
   const limit = options.limit ?? LIMIT_DEFAULT;
-  const { entries, hasMore } = await read(gateway, listing, query, { limit });
+  const { entries, hasMore } = await read(gateway, listing, query, { limit }).catch((error) => {
+    throw missing ?? error;
+  });
   if (entries.length === 0 && missing !== null) throw missing;
   await learn(entries);
   const text = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);

@@ -5,6 +5,7 @@
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
 import type { EndedPlace, FlowPlace, ReasonName } from '../../../dataplane/index.ts';
+import type { Database } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
   cidr,
@@ -14,6 +15,7 @@ import {
   joi,
   mark,
   recordId,
+  reference,
   resource,
   text,
   timestamp,
@@ -32,6 +34,7 @@ import {
   type ShownFlow,
   writeFlowCursor,
 } from '../../live/flows.ts';
+import { messages } from '../../judge/messages.ts';
 import { sentOnce } from '../../judge/query.ts';
 import { liveGateway, type Whose } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
@@ -54,7 +57,7 @@ function parametersOf(read: (value: string) => unknown): Joi.ObjectSchema {
   return resource({
     ...whose,
     destination: cidr('Only flows that were opened to this address, or into this network.'),
-    rule_id: text('Only flows on which this rule decided.'),
+    rule_id: reference('Only flows on which this rule decided.'),
     limit,
     cursor: text('Where the page begins; taken from the `Link` of the page before.').custom(
       (value: string, helpers) => read(value) ?? helpers.error('cursor.bad'),
@@ -183,9 +186,12 @@ export function liveRoutes({ services }: ApiContext): ServerRoute[] {
       liveGateway(services);
       const { destination = null, rule_id: rule = null, limit: most = LIMIT_DEFAULT } = asked;
       const owners = whoseOf(asked);
-      if (owners === null || (rule !== null && !isUuid(rule))) return { data: [] };
-      const filter = { ...owners, destination, ruleId: rule?.toLowerCase() ?? null };
-      const { flows, next } = await list(filter, most, asked.cursor ?? null);
+      const { flows, next } =
+        owners === null
+          ? NO_FLOWS
+          : await list({ ...owners, destination, ruleId: rule }, most, asked.cursor ?? null);
+      if (flows.length === 0 && next === null && asked.cursor === undefined && rule !== null)
+        await refuseAbsentRule(services.database, rule);
       const cursor = next === null ? null : write(next);
       return withNextPage(h.response({ data: flows }), services, { path, sent, cursor });
     });
@@ -205,6 +211,14 @@ export function liveRoutes({ services }: ApiContext): ServerRoute[] {
       return { data: await listRefusals(gateway, { ...owners, reason }, most) };
     }),
   ];
+}
+
+const NO_FLOWS = { flows: [], next: null };
+
+/** Of a rule that was removed, flows that have ended may be remembered; so it is asked for last. */
+async function refuseAbsentRule({ models }: Database, id: string): Promise<void> {
+  if ((await models.Rule.count({ where: { id } })) > 0) return;
+  throw new ApiError('unprocessable', { faults: { rule_id: [messages.absent] } });
 }
 
 /** Whose devices are asked for; null: nobody has such an id. */

@@ -4,13 +4,14 @@
 import test from 'ava';
 import { createToken } from '../../../../lib/auth/tokens.ts';
 import type {
+  EndedFlow,
   EndedPlace,
   FlowPlace,
   FlowQuery,
   RefusalQuery,
 } from '../../../../dataplane/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
-import { addUser } from '../../../support/database/records.ts';
+import { addRule, addUser } from '../../../support/database/records.ts';
 import { judgeAnswer } from '../../../support/api/openapi.ts';
 import { openServer } from '../../../support/api/server.ts';
 import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gateway.ts';
@@ -51,13 +52,34 @@ for (const kind of databaseKinds()) {
     await send('GET', '/v0/flows?destination=2001:db8::1&unknown=1');
     t.is(asked[2]![1], 100);
     t.is(asked[2]![0].destination?.prefixBits, 128);
-    for (const nobody of [`device_id=${ABSENT}`, 'device_id=x', 'user_id=x', 'rule_id=x']) {
+    for (const nobody of [`device_id=${ABSENT}`, 'device_id=x', 'user_id=x']) {
       const { status, body } = await send('GET', `/v0/flows?${nobody}`);
       t.is(status, 200);
       t.deepEqual(body.data, [], nobody);
     }
     t.is((await send('GET', '/v0/flows?user_id=')).status, 422);
     t.is(asked.length, 3, 'nobody has such ids, so nobody is asked');
+  });
+
+  test(`${kind}: an id of no rule is refused, unless flows of the rule are remembered`, async (t) => {
+    let ended: EndedFlow[] = [];
+    const live = fakeLive(GATEWAY, {
+      flows: async () => ({ flows: [], next: null }),
+      endedFlows: async () => ({ flows: ended, next: null }),
+    });
+    const { database, send } = await openServer(t, kind, {}, { live });
+    const refused = { errors: { rule_id: ['does not exist'] } };
+    for (const list of ['flows', 'ended_flows'])
+      for (const filters of [`rule_id=${ABSENT}`, 'rule_id=x', `rule_id=${ABSENT}&device_id=x`]) {
+        const { status, body } = await send('GET', `/v0/${list}?${filters}`);
+        t.is(status, 422, `${list}?${filters}`);
+        t.deepEqual(body, refused);
+      }
+    ended = [endedFlowOf('key')];
+    t.is((await send('GET', `/v0/ended_flows?rule_id=${ABSENT}`)).body.data.length, 1);
+    const { id } = await addRule(database, { destination: '10.0.0.0/8' });
+    const known = await send('GET', `/v0/flows?rule_id=${id.toUpperCase()}`);
+    t.deepEqual([known.status, known.body], [200, { data: [] }]);
   });
 
   test(`${kind}: ended flows are asked for as live ones, page by page`, async (t) => {
