@@ -2,9 +2,9 @@
 // at the command line. docs/api.md#capturing-packets.
 
 import { type CaptureOrder, parseAddress } from '../../dataplane/index.ts';
-import { choice, cidr, flag, integer, resource } from '../judge/fields.ts';
+import { choice, cidr, flag, integer, mark, resource } from '../judge/fields.ts';
 import { addFault, type Judged, judgeOf } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
+import { messages, oneOf } from '../judge/messages.ts';
 import { sentOnce } from '../judge/query.ts';
 
 /** Bytes of a packet that are kept where nothing else is asked for: its headers. */
@@ -32,7 +32,10 @@ export const wishFields = resource({
     SNAPLEN_MIN,
     SNAPLEN_MAX,
   ),
-  payload: flag('`true`: whole packets are kept; then there is no `snaplen`.').default(false),
+  payload: mark(
+    flag('`true`: whole packets are kept; then there is no `snaplen`.').default(false),
+    { unreadable: oneOf(['true', 'false']) },
+  ),
   duration: integer('Seconds after which it ends.', 1, DURATION_MAX).default(DURATION_DEFAULT),
   bytes: integer('Bytes after which it ends.', BYTES_MIN, BYTES_MAX).default(BYTES_MAX),
 });

@@ -9,7 +9,8 @@ import type { Command, Outcome } from './run.ts';
 const HINTS: Hints = {
   source: 'the address of a host behind the gateway or, with --source, behind the device',
   destination: 'an address, or the id or the name of a device',
-  protocol: 'tcp/443, udp/53, icmp, or the number of another protocol, such as 47',
+  protocol:
+    'tcp/443, udp/53, icmp (in place of 1 and 58), or the number of another protocol, such as 47',
   port: 'tcp/443 or udp/53',
   size: 'bytes of the packet with its headers, up to 65535',
 };

@@ -1,7 +1,7 @@
 // The faults that the rules of the API find, for people who typed a command.
 
 import type { Faults } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
+import { messages, ONE_OF } from '../judge/messages.ts';
 import { UsageError } from '../process/usage-error.ts';
 
 /** By the names of fields what can be typed. */
@@ -23,7 +23,7 @@ export function refusalOf(faults: Faults, hints: Hints = {}, wayOut = ''): Error
   const words = `${faultsInWords(faults, hints)}${wayOut}`;
   const isNoValue = Object.values(faults)
     .flatMap((texts) => texts as string[])
-    .some((text) => UNREADABLE.has(text) || OUT_OF_RANGE.test(text));
+    .some((text) => isUnreadable(text) || OUT_OF_RANGE.test(text));
   return isNoValue ? new UsageError(words) : new Error(words);
 }
 
@@ -32,10 +32,19 @@ export function faultsInWords(faults: Faults, hints: Hints = {}): string {
   return Object.entries(faults)
     .flatMap(([field, texts]) =>
       (texts as string[]).map((text) => {
-        const hint = UNREADABLE.has(text) ? hints[field] : undefined;
-        const words = field === 'base' ? text : `${field}: ${text}`;
-        return hint === undefined ? words : `${words}; give ${hint}`;
+        const hint = isUnreadable(text) ? hints[field] : undefined;
+        if (hint !== undefined) return `${field}: ${withoutWords(text)}; give ${hint}`;
+        return field === 'base' ? text : `${field}: ${text}`;
       }),
     )
     .join('; ');
+}
+
+function isUnreadable(text: string): boolean {
+  return UNREADABLE.has(text) || text.startsWith(ONE_OF);
+}
+
+/** The words that programs send are often not those that people type, which the hint names. */
+function withoutWords(text: string): string {
+  return text.startsWith(ONE_OF) ? messages.invalid : text;
 }

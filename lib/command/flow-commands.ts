@@ -17,7 +17,8 @@ const PAGE = 1_000;
 
 const HINTS: Hints = {
   destination: 'an address or a network: 10.0.0.0/8',
-  reason: 'a reason, such as rule_drop or default_drop',
+  reason:
+    'a reason, such as rule_drop or default_drop; docs/reference/refusal-reasons.md lists them',
 };
 
 /** A list of the API, and how its entries are shown. */

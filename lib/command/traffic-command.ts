@@ -9,7 +9,8 @@ import type { Command, Outcome } from './run.ts';
 import { secondOf, table } from './text-table.ts';
 
 const HINTS: Hints = {
-  reason: 'a reason, such as rule_drop or default_drop',
+  reason:
+    'a reason, such as rule_drop or default_drop; docs/reference/refusal-reasons.md lists them',
   step: '600, 3600 or 86400',
 };
 

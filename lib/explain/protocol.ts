@@ -2,11 +2,15 @@
 // refused packets have it.
 
 import { mark, type TextSchema, text } from '../judge/fields.ts';
+import { ONE_OF } from '../judge/messages.ts';
 
 const NAMES = ['tcp', 'udp', 'icmp'] as const;
 /** Numbers of the protocols that have names (IANA): ICMP, TCP, UDP, ICMPv6. */
 const NAMED = new Set([1, 6, 17, 58]);
 const NUMBER_MAX = 255;
+
+/** A text is neither a name nor such a number. */
+const BAD_PROTOCOL = `${ONE_OF}${NAMES.join(', ')}, or the number of another protocol as text, such as 47; 1 and 58 are written as icmp, 6 as tcp, 17 as udp`;
 
 /** A name, or a number as text. */
 export type AskedProtocol = (typeof NAMES)[number] | `${number}`;
@@ -17,7 +21,10 @@ export function askedProtocol(description: string): TextSchema {
     (value: string, helpers) => (isAskedProtocol(value) ? value : helpers.error('any.only')),
     'a protocol',
   ) as TextSchema;
-  return mark(judged, { json: { pattern: `^(${NAMES.join('|')}|\\d{1,3})$` } });
+  return mark(judged, {
+    unreadable: BAD_PROTOCOL,
+    json: { pattern: `^(${NAMES.join('|')}|\\d{1,3})$` },
+  });
 }
 
 function isAskedProtocol(value: string): value is AskedProtocol {

@@ -31,7 +31,7 @@ export const questionFields = resource({
     .atMost(64)
     .required(),
   protocol: askedProtocol(
-    'The protocol: `tcp`, `udp`, `icmp` (an echo request), or the number of another one.',
+    'The protocol: `tcp`, `udp`, `icmp` (an echo request; in place of 1 and 58), or the number of another one.',
   ).required(),
   port: integer('The port of the destination; required for `tcp` and `udp`.', 1, PORT_MAX).allow(
     null,

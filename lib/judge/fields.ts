@@ -5,7 +5,7 @@
 // OpenAPI.
 
 import Joi from 'joi';
-import { joiMessages } from './messages.ts';
+import { joiMessages, oneOf } from './messages.ts';
 import { canonicalHost, judgeDnsServer, judgeEndpoint, readAddress, readCidr } from './network.ts';
 import { isUuid, readTime } from './texts.ts';
 
@@ -30,6 +30,8 @@ export interface FieldMeta {
    * is answered only if it was sent, kept if a later list does not name it, removed by null or "".
    */
   keptUnsent?: true;
+  /** What is said of a value that cannot be read, in place of `is invalid`. */
+  unreadable?: string;
   /** What JSON Schema says about it in addition to Joi. */
   json?: Readonly<Record<string, unknown>>;
   /** What JSON Schema says about it in answers, if they have another form than requests. */
@@ -192,8 +194,13 @@ export function visibleName(description: string, unseen: RegExp): TextSchema {
     ) as TextSchema;
 }
 
-/** One of a few words. */
+/** One of a few words, which are named where another one is sent. */
 export function choice(description: string, ...words: string[]): Joi.StringSchema {
+  return mark(firezoneChoice(description, ...words), { unreadable: oneOf(words) });
+}
+
+/** One of a few words of Firezone's API, where another one is just invalid. */
+export function firezoneChoice(description: string, ...words: string[]): Joi.StringSchema {
   return text(description).valid(...words);
 }
 

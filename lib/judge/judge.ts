@@ -156,7 +156,7 @@ function judgeValue(
   const texts = result.error?.details.map(({ message }) => message) ?? [];
   if (texts.length > 0)
     faults[field.name] = texts.includes(messages.invalid)
-      ? [messages.invalid]
+      ? [field.meta.unreadable ?? messages.invalid]
       : [...new Set(texts)];
   // What cannot be read is judged no further, here and in the rules between fields.
   if (!texts.includes(messages.invalid)) values[field.name] = result.value as unknown;

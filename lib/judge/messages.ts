@@ -52,9 +52,23 @@ export const messages = {
 /** An address of metadata that anybody on the way could change. */
 export const NOT_HTTPS = 'must begin with https:// (http:// is for loopback addresses)';
 
+/** How the message begins of a word that is none of some. */
+export const ONE_OF = 'should be one of ';
+/** So many words are named; longer lists are where programs find them. */
+const NAMED_MAX = 8;
+
+/** A text is none of these words. */
+export const oneOf = (words: readonly string[]): string =>
+  words.length <= NAMED_MAX
+    ? `${ONE_OF}${words.join(', ')}`
+    : `${ONE_OF}the words that /v0/openapi.json lists, such as ${words[0]}`;
+
 /** A text has fewer code points than `limit`. */
 export const atLeastCharacters = (limit: number): string =>
   `should be at least ${limit} character(s)`;
+
+/** A number is greater than `limit`. */
+export const atMost = (limit: number | string): string => `must be less than or equal to ${limit}`;
 
 /** A list has more members than `limit`. */
 export const atMostItems = (limit: number): string => `should have at most ${limit} item(s)`;
@@ -100,7 +114,7 @@ export const joiMessages: Record<string, string> = {
   'string.exactly': 'should be {#limit} character(s)',
   'string.atMostBytes': 'should be at most {#limit} byte(s)',
   'number.min': 'must be greater than or equal to {#limit}',
-  'number.max': 'must be less than or equal to {#limit}',
+  'number.max': atMost('{#limit}'),
   'host.fqdn': '{#host} is not a valid FQDN',
   'text.email': messages.email,
   'key.base64': messages.base64,

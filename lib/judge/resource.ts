@@ -22,6 +22,7 @@ import {
   dnsList,
   endpoint,
   type FieldMeta,
+  firezoneChoice,
   flag,
   integer,
   mark,
@@ -50,6 +51,7 @@ const makers = {
   trimmed: (field) => limited(trimmed(field.description), field),
   name: (field) => limited(visibleName(field.description, UNSEEN), field),
   choice: ({ description, words = [] }) => choice(description, ...words),
+  'choice of Firezone': ({ description, words = [] }) => firezoneChoice(description, ...words),
   flag: ({ description }) => flag(description),
   integer: ({ description, min = 0, max = Number.MAX_SAFE_INTEGER }) =>
     integer(description, min, max),

@@ -72,8 +72,10 @@ export interface ApiValues {
   trimmed: string;
   /** In NFC, without the spaces around it and without a character that nobody sees. */
   name: string;
-  /** One of `words`. */
+  /** One of `words`, which are named where another one is sent. */
   choice: string;
+  /** One of `words` that Firezone's API has too: another one is invalid, and no more is said. */
+  'choice of Firezone': string;
   flag: boolean;
   /** From `min` to `max`. */
   integer: number;

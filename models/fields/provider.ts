@@ -95,7 +95,12 @@ export const openidProviderFields = fieldsOf({
     },
   },
   response_type: {
-    api: { kind: 'choice', description: 'Only `code`.', words: ['code'], default: 'code' },
+    api: {
+      kind: 'choice of Firezone',
+      description: 'Only `code`.',
+      words: ['code'],
+      default: 'code',
+    },
   },
   redirect_uri: {
     api: {

@@ -17,7 +17,7 @@ export const ruleFields = fieldsOf({
     audit: 'value',
     obeyed: true,
     api: {
-      kind: 'choice',
+      kind: 'choice of Firezone',
       description: 'What happens to packets that match.',
       nullIsBlank: true,
     },
@@ -48,7 +48,7 @@ export const ruleFields = fieldsOf({
     column: { kind: 'text', size: 8, words: ['tcp', 'udp'], nullable: true },
     audit: 'value',
     obeyed: true,
-    api: { kind: 'choice', description: 'Null: all traffic; else with `port_range`.' },
+    api: { kind: 'choice of Firezone', description: 'Null: all traffic; else with `port_range`.' },
   },
   port_range: {
     api: { kind: 'ports', description: '`N` or `N - M`; with `port_type`.', nullable: true },

@@ -36,7 +36,7 @@ export const userFields = fieldsOf({
       default: 'unprivileged',
     },
     audit: 'value',
-    api: { kind: 'choice', description: 'What the user may do.' },
+    api: { kind: 'choice of Firezone', description: 'What the user may do.' },
   },
   role_provider: {
     column: { kind: 'text', size: 80, nullable: true },

@@ -4,7 +4,6 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import { reasonNames } from '../../../dataplane/index.ts';
 import { readConnections, readRules } from '../../../models/index.ts';
 import { Devices } from '../../devices/devices.ts';
 import { connectionParameters, connectionsCsv, showConnection } from '../../history/connections.ts';
@@ -26,31 +25,20 @@ import {
 } from '../../history/traffic.ts';
 import { Groups } from '../../groups/groups.ts';
 import { ApiError } from '../../http/errors.ts';
-import {
-  choice,
-  isUuid,
-  joi,
-  mark,
-  recordId,
-  resource,
-  text,
-  timestamp,
-} from '../../judge/fields.ts';
+import { choice, isUuid, joi, mark, recordId, resource, timestamp } from '../../judge/fields.ts';
 import { isFaultless, type Judge, judgeOf } from '../../judge/judge.ts';
 import { Users } from '../../users/users.ts';
 import { parametersOf, sentOnce } from '../../judge/query.ts';
+import { refusalReasons } from '../../live/refusals.ts';
 import { type ApiContext, route } from '../routes.ts';
-
-/** Why packets and messages are refused. */
-const reasons: ReadonlySet<string> = new Set(reasonNames.filter((name) => name !== 'none'));
 
 /** The parameters of the history of all gateways. */
 export const allTrafficParameters = resource({
   ...spanFields,
   format: formatField,
-  reason: text('Counts only packets that were refused for this reason, as metrics name it.').custom(
-    (name: string, helpers) => (reasons.has(name) ? name : helpers.error('any.invalid')),
-    'reason',
+  reason: choice(
+    'Counts only packets that were refused for this reason, as metrics name it.',
+    ...refusalReasons,
   ),
 });
 

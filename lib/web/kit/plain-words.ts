@@ -42,6 +42,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/^should be (\d+) character\(s\)$/, 'This should have $1 characters'],
   [/^should be at most (\d+) byte\(s\)$/, 'This is too long: at most $1 bytes'],
   [/^should have at most (\d+) item\(s\)$/, 'Please give at most $1 entries'],
+  [/^should be one of (.*)$/s, 'Please choose one of $1'],
   [/^must be greater than or equal to (-?\d+)$/, 'Please give $1 or more'],
   [/^must be less than or equal to (-?\d+)$/, 'Please give $1 or less'],
   [

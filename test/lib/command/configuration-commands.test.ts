@@ -57,7 +57,10 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a field that cannot be set is refused, with the fields that can`, async (t) => {
     const database = await openDatabase(t, kind);
     const faults: [what: string, message: RegExp][] = [
-      ['default_action=deny', /^default_action: is invalid; for example default_action=accept$/],
+      [
+        'default_action=deny',
+        /^default_action: should be one of accept, drop; for example default_action=accept$/,
+      ],
       ['default_client_mtu=9', /^default_client_mtu: must be greater than or equal to/],
       ['default_action', /write NAME=VALUE, with one of .*default_action/],
       ['colour=red', /"colour=red" names nothing to set/],

@@ -117,7 +117,7 @@ test('what the gateway refuses is said in its words, with what can be typed', as
   const table: [words: string[], fault: RegExp][] = [
     [
       ['laptop', '192.0.2.1', 'gre'],
-      /^protocol: is invalid; give tcp\/443, udp\/53, icmp, or the number of another protocol, such as 47$/,
+      /^protocol: is invalid; give tcp\/443, udp\/53, icmp \(in place of 1 and 58\), or the number of another protocol, such as 47$/,
     ],
     [['laptop', '192.0.2.1', 'tcp'], /^port: can't be blank; give tcp\/443 or udp\/53$/],
     [['laptop', '192.0.2.1', 'tcp/x'], /^port: is invalid; give tcp\/443 or udp\/53$/],

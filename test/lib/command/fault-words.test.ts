@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { faultsInWords, refusalOf } from '../../../lib/command/fault-words.ts';
-import { messages } from '../../../lib/judge/messages.ts';
+import { messages, oneOf } from '../../../lib/judge/messages.ts';
 import { UsageError } from '../../../lib/process/usage-error.ts';
 
 test('an invalid value is printed with an example of a valid one', (t) => {
@@ -12,6 +12,12 @@ test('an invalid value is printed with an example of a valid one', (t) => {
     faultsInWords(faults, hints),
     'role: is invalid; give --role unprivileged|admin; email: has already been taken',
   );
+});
+
+test('where a hint says what to type, the words of the API are not named', (t) => {
+  const faults = { protocol: [oneOf(['tcp', 'udp', 'icmp'])] };
+  t.is(faultsInWords(faults), 'protocol: should be one of tcp, udp, icmp');
+  t.is(faultsInWords(faults, { protocol: 'tcp/443' }), 'protocol: is invalid; give tcp/443');
 });
 
 test('each fault names its field, except faults of the whole', (t) => {
@@ -25,7 +31,12 @@ test('a fault that is a sentence is kept apart from its field', (t) => {
 });
 
 test('a value that no row could make right is wrong usage', (t) => {
-  for (const text of ['is invalid', "can't be blank", 'must be greater than or equal to 64000'])
+  for (const text of [
+    'is invalid',
+    "can't be blank",
+    'must be greater than or equal to 64000',
+    oneOf(['json', 'csv']),
+  ])
     t.true(refusalOf({ limit: [text] }) instanceof UsageError, text);
   const refused = refusalOf({ email: ['has already been taken'] }, {}, '; try another');
   t.false(refused instanceof UsageError);

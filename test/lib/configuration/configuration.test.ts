@@ -169,7 +169,7 @@ for (const kind of surfaces()) {
       ),
       patch({ default_client_mtu: 1280.5 }, { default_client_mtu: invalid }),
       ...['DROP', 'reject', true, ['drop']].map((bad) =>
-        patch({ default_action: bad }, { default_action: invalid }),
+        patch({ default_action: bad }, { default_action: ['should be one of accept, drop'] }),
       ),
       patch(
         { default_client_persistent_keepalive: 121 },

@@ -144,7 +144,10 @@ for (const kind of surfaces()) {
     t.deepEqual((await put(nothing)).body.data.openid_connect_providers, [shown]);
     t.deepEqual((await put({})).body.data.openid_connect_providers, [shown]);
     const bad: [entry: object, errors: object][] = [
-      [{ email_claim: 'sub' }, { email_claim: invalid }],
+      [
+        { email_claim: 'sub' },
+        { email_claim: ['should be one of email, preferred_username, upn'] },
+      ],
       [{ required_claim: 'hd=x' }, { required_claim: invalid }],
       [{ required_claim: { name: 'hd', value: 'x', other: 1 } }, { required_claim: invalid }],
       [{ required_claim: { name: 'hd', value: ['x'] } }, { required_claim: invalid }],

@@ -32,7 +32,7 @@ test('an operation is read from its method and its path', (t) => {
 
 const wrong: [sent: object, faults: object][] = [
   [{}, { method: ["can't be blank"], path: ["can't be blank"] }],
-  [{ method: 'GET', path: '/v0/rules' }, { method: ['is invalid'] }],
+  [{ method: 'GET', path: '/v0/rules' }, { method: ['should be one of POST, PATCH, PUT, DELETE'] }],
   [{ method: 'POST', path: '/v0/rules', body: 'x' }, { body: ['is invalid'] }],
   ...[
     '/v0/rules/',

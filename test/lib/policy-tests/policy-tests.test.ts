@@ -116,8 +116,8 @@ for (const kind of surfaces()) {
     await faulty({ user_id: null, device_id: 'x' }, { device_id: ['does not exist'] });
     await faulty({ port: null }, { port: blank });
     await faulty({ protocol: 'icmp' }, { port: ['must not be present'] });
-    await faulty({ protocol: 'sctp' }, { protocol: ['is invalid'] });
-    await faulty({ expect: 'maybe' }, { expect: ['is invalid'] });
+    await faulty({ protocol: 'sctp' }, { protocol: ['should be one of tcp, udp, icmp'] });
+    await faulty({ expect: 'maybe' }, { expect: ['should be one of accept, drop'] });
     await faulty({ port: 0 }, { port: ['must be greater than or equal to 1'] });
     await faulty({ port: 65_536 }, { port: ['must be less than or equal to 65535'] });
     await faulty({ destination: '10.0.0.0/8' }, { destination: ['is invalid'] });

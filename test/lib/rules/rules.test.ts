@@ -199,8 +199,8 @@ for (const kind of surfaces()) {
         { port_type: invalid },
       ),
       create('port_type', { destination, port_type: 'icmp' }, { port_type: invalid }),
-      create('protocol', { destination, protocol: 'tcp' }, { protocol: invalid }),
-      create('protocol', { destination, protocol: 6 }, { protocol: invalid }),
+      create('protocol', { destination, protocol: 'tcp' }, { protocol: ['should be one of icmp'] }),
+      create('protocol', { destination, protocol: 6 }, { protocol: ['should be one of icmp'] }),
       create(
         'protocol',
         { destination, protocol: 'icmp', port_type: 'udp', port_range: 53 },

@@ -2,6 +2,8 @@
 
 import test from 'ava';
 import { actAs, COMMAND_LINE, noteAction, writeTransaction } from '../../../../models/index.ts';
+import { oneOf } from '../../../../lib/judge/messages.ts';
+import { kindWords } from '../../../../lib/records/audit-names.ts';
 import { ADMIN_EMAIL, openServer } from '../../../support/api/server.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 
@@ -67,7 +69,8 @@ for (const kind of databaseKinds()) {
     for (const unknown of ['kind=Rule', 'action=x']) {
       const { status, body } = await send('GET', `${AUDIT}?${unknown}`);
       t.is(status, 422, unknown);
-      t.deepEqual(body.errors, { [unknown.replace(/=.*/, '')]: ['is invalid'] });
+      const [said] = body.errors[unknown.replace(/=.*/, '')];
+      t.regex(said, /^should be one of the words that \/v0\/openapi\.json lists, such as /);
     }
     t.true((await send('GET', AUDIT)).body.data.length > 5);
   });
@@ -117,7 +120,7 @@ for (const kind of databaseKinds()) {
       until: ['is invalid'],
       limit: ['must be greater than or equal to 1'],
       cursor: ['is invalid'],
-      kind: ['is invalid'],
+      kind: [oneOf(kindWords)],
     });
     t.is((await send('GET', AUDIT, { token: null })).status, 401);
   });

@@ -156,11 +156,16 @@ for (const kind of databaseKinds())
     const user = await addUser(database);
     const device = await addDevice(database, user.id);
     const path = `/v0/devices/${device.id}/capture`;
-    const bad = await send('GET', `${path}?duration=0&port=x`);
+    const bad = await send('GET', `${path}?duration=0&port=x&protocol=47&payload=yes`);
     t.is(bad.status, 422);
     t.deepEqual(
       bad.body,
-      refused({ duration: ['must be greater than or equal to 1'], port: ['is invalid'] }),
+      refused({
+        protocol: ['should be one of tcp, udp, icmp'],
+        port: ['is invalid'],
+        payload: ['should be one of true, false'],
+        duration: ['must be greater than or equal to 1'],
+      }),
     );
     for (const id of [ABSENT, 'none'])
       t.is((await send('GET', `/v0/devices/${id}/capture`)).status, 404);

@@ -13,6 +13,8 @@ const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const OTHER = '01900000-0000-7000-8000-00000000beef';
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
 const HOUR_MS = 3_600_000;
+const BAD_PROTOCOL =
+  'should be one of tcp, udp, icmp, or the number of another protocol as text, such as 47; 1 and 58 are written as icmp, 6 as tcp, 17 as udp';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: what the rows decide is said before the packet path is asked`, async (t) => {
@@ -171,7 +173,7 @@ for (const kind of databaseKinds()) {
     const user = await addUser(database);
     const device = await addDevice(database, user.id, { ipv4: '100.64.9.9', ipv6: null });
     const good = { device_id: device.id, destination: '192.0.2.1', protocol: 'tcp', port: 22 };
-    const cases: readonly [object, Record<string, string[]>][] = [
+    const cases: readonly (readonly [object, Record<string, readonly string[]>])[] = [
       [{ device_id: null }, { device_id: ["can't be blank"] }],
       [{ device_id: ABSENT }, { device_id: ['does not exist'] }],
       [{ source: 'x' }, { source: ['is invalid'] }],
@@ -186,7 +188,9 @@ for (const kind of databaseKinds()) {
         { destination: '2001:db8::1' },
         { destination: ['is of another address family than the sender'] },
       ],
-      [{ protocol: 'gre' }, { protocol: ['is invalid'] }],
+      ...['gre', '1', '6', '17', '58', '047', 47].map(
+        (protocol) => [{ protocol }, { protocol: [BAD_PROTOCOL] }] as const,
+      ),
       [{ port: null }, { port: ["can't be blank"] }],
       [{ protocol: 'icmp' }, { port: ['must not be present'] }],
       [{ protocol: 'icmp', port: null, source_port: 7 }, { source_port: ['must not be present'] }],
