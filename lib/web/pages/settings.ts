@@ -4,7 +4,9 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Unless } from '../../configuration/configuration.ts';
+import { configurationFields } from '../../../models/index.ts';
 import type { Faults } from '../../judge/judge.ts';
+import { atMost } from '../../judge/messages.ts';
 import type { Shown } from '../../records/shown.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
@@ -66,6 +68,7 @@ const UNITS = [
   ['seconds', 1],
 ] as const;
 const DURATION = 'vpn_session_duration';
+const DURATION_MAX_S = configurationFields[DURATION].api.max;
 
 const NO_WAY_LEFT =
   'No administrator could sign in any more. Add an identity provider first, or leave this ticked';
@@ -318,9 +321,7 @@ function typedDuration(seconds: number): Typed {
 function inUnit(faults: Faults, { duration_unit: unit }: Typed): Faults {
   const [, length] = UNITS.find(([name]) => name === unit) ?? ['seconds', 1];
   const inUnits = (fault: unknown): string =>
-    String(fault).replace(/(?<=^must be less than or equal to )\d+$/, (most) =>
-      String(Math.floor(Number(most) / length)),
-    );
+    fault === atMost(DURATION_MAX_S) ? atMost(Math.floor(DURATION_MAX_S / length)) : String(fault);
   const said = faults[DURATION];
   return said === undefined ? faults : { ...faults, [DURATION]: said.map(inUnits) };
 }
