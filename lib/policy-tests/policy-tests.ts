@@ -69,8 +69,11 @@ export async function showPolicyTests(
 ): Promise<Shown[]> {
   const owned = await ownersOf(context.services.database, rows);
   const trial = await PolicyTrial.open(context, owned, { atMs: Date.now() });
-  const descriptions = trial.descriptions();
-  const results = new Map(owned.map((test) => [test.id, { test, result: trial.judge(test) }]));
+  const judged = owned.map((test) => ({ test, result: trial.judge(test) }));
+  const results = new Map(judged.map((one) => [one.test.id, one]));
+  // Only a test that fails names what its rule is for.
+  const failing = judged.filter(({ result }) => !result.passes);
+  const descriptions = trial.descriptionsOf(new Set(failing.map(({ result }) => result.ruleId)));
   return rows.flatMap((row) => {
     const found = results.get(row.id);
     if (found === undefined) return [];

@@ -151,9 +151,10 @@ export class PolicyTrial {
     return [...new Set(startsMs)].sort((a, b) => a - b).map((ms) => new Date(ms));
   }
 
-  /** By id, what the rules are for that were read. */
-  descriptions(): ReadonlyMap<string, string | null> {
-    return new Map(this.#read.rows.map(({ id, description }) => [id, description]));
+  /** By id, what some of the rules are for that were read. */
+  descriptionsOf(ids: ReadonlySet<string | null>): ReadonlyMap<string, string | null> {
+    const named = this.#read.rows.filter(({ id }) => ids.has(id));
+    return new Map(named.map(({ id, description }) => [id, description]));
   }
 
   /** Changes one rule; null: it is not there. */
