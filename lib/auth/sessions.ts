@@ -234,7 +234,7 @@ function credentialsOf({ id: sessionId, user }: LiveSession) {
 }
 
 /** The page of this gateway that sent a form; null if the browser does not say it. */
-function pageOfForm({ headers }: Request, externalUrl: string): string | null {
+function pageOfForm({ headers, server }: Request, externalUrl: string): string | null {
   const referer: unknown = headers['referer'];
   if (typeof referer !== 'string' || !URL.canParse(referer)) return null;
   const { origin, host, pathname, search } = new URL(referer);
@@ -242,7 +242,15 @@ function pageOfForm({ headers }: Request, externalUrl: string): string | null {
   if (origin !== own && host !== headers['host']) return null;
   const outside = base.replace(/\/$/, '');
   const isInside = pathname === outside || pathname.startsWith(`${outside}/`);
-  return isInside ? localPath(pathname.slice(outside.length) + search) : null;
+  const sentFrom = isInside ? localPath(pathname.slice(outside.length) + search) : null;
+  return sentFrom === null ? null : pageAtOrAbove(server, sentFrom);
+}
+
+/** A question before a write is shown where its form was sent to, which often is no page. */
+function pageAtOrAbove(server: Server, path: string): string {
+  const [place = '/'] = path.split('?');
+  if (place === '/' || server.match('get', place) !== null) return path;
+  return pageAtOrAbove(server, place.replace(/\/[^/]*$/, '') || '/');
 }
 
 function userAgentOf({ headers }: Request): string | null {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import { echoRequest, udp } from '../support/dataplane/packets.ts';
+import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
 import { openDevice } from '../support/web/sending-device.ts';
 
@@ -60,6 +61,41 @@ test('what would end is shown, can be changed, and ends when the person agrees',
   await page.getByRole('button', { name: 'Switch off' }).click();
   await page.getByText('2 devices are switched off').waitFor();
   t.is(await flowCount(), 0);
+});
+
+test('what was typed before the question is not lost when the session ends at the question', async (t) => {
+  const stage = await openBrowser(t);
+  const user_id = await make(stage, 'user', { email: 'ann@example.com' });
+  const laptop = await openDevice(t, stage, 'laptop', user_id);
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  const askAndEnd = async (button: string, label: string): Promise<void> => {
+    laptop.send(echoRequest(laptop.ipv4, '100.64.0.1'));
+    await sleep(200);
+    await page.getByRole('button', { name: button }).click();
+    await page.getByRole('heading', { name: 'This ends 1 flow' }).waitFor();
+    await stage.gateway.database.models.Session.destroy({ where: {} });
+    await page.getByRole('button', { name: label }).click();
+    await page.getByText('You were signed out').waitFor();
+    await page.getByLabel('E-mail').fill(FIRST_ADMIN.email);
+    await page.getByLabel('Password').fill(FIRST_ADMIN.password);
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  };
+
+  await page.goto('/settings/default_action');
+  await page.getByLabel('A packet that no rule matches is').selectOption('drop');
+  await askAndEnd('Save', 'Save the settings');
+  await page.getByText('What you typed is here again').waitFor();
+  t.is(await page.getByLabel('A packet that no rule matches is').inputValue(), 'drop');
+
+  await page.goto('/rules/new');
+  await page.getByLabel('Destination').fill('100.64.0.1');
+  await page.getByLabel('Action').selectOption('drop');
+  await askAndEnd('Add the rule', 'Save the rule');
+  await page.getByText('What you typed is here again').waitFor();
+  t.is(new URL(page.url()).pathname, '/rules/new');
+  t.is(await page.getByLabel('Destination').inputValue(), '100.64.0.1');
 });
 
 test('a staged rule is watched, enforced after the question, and staged again', async (t) => {

@@ -6,16 +6,18 @@ const PLACE = 'postern-typed';
 const KEPT_MS = 15 * 60_000;
 
 const asks = document.querySelector('[data-asks-again]');
+const question = document.querySelector('form[data-asks-first]');
 const who = document.querySelector('.who .email')?.textContent ?? null;
 
 if (asks !== null) noteAsked();
 else {
-  if (document.querySelector('[data-signs-in]') === null) putBack();
+  if (document.querySelector('[data-signs-in]') === null && question === null) putBack();
   document.addEventListener('submit', ({ target }) => keep(target));
 }
 
 /** Keeps what was typed into a form that is sent. */
 function keep(form) {
+  if (form === question) return keepOn();
   if (form.method !== 'post' || who === null || form.closest('[data-signs-in]') !== null) return;
   const typed = fieldsOf(form).map(({ name, type, value, checked }) =>
     isBox(type) ? [name, value, checked] : [name, value],
@@ -24,6 +26,13 @@ function keep(form) {
   const { href: page } = location;
   const kept = { who, action: pathOf(form), page, typed, at: Date.now(), isAsked: false };
   return sessionStorage.setItem(PLACE, JSON.stringify(kept));
+}
+
+/** Keeps what was typed into the form that a question is about: the question itself has no fields. */
+function keepOn() {
+  const text = sessionStorage.getItem(PLACE);
+  if (text === null) return;
+  sessionStorage.setItem(PLACE, JSON.stringify({ ...JSON.parse(text), at: Date.now() }));
 }
 
 /** Notes that the form was not accepted: the answer asks for a sign-in, or there was another one. */

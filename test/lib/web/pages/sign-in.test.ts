@@ -112,6 +112,10 @@ for (const kind of firstKind()) {
     t.regex(text, /You were signed out/);
     t.regex(text, /data-asks-again/);
     t.is((await visitor.get('/user_account')).location, '/?return_to=%2Fuser_account&why=ended');
+    // A question before a write is shown where its form was sent to, which only takes forms.
+    visitor.headers['referer'] = 'http://127.0.0.1:13000/user_account/change_password/x/y?z=/';
+    const question = await visitor.post('/user_account/change_password');
+    t.is(question.location, '/?return_to=%2Fuser_account%2Fchange_password&why=ended');
     for (const referer of [
       'http://evil.example/user_devices',
       'http://127.0.0.1:13000//evil',
