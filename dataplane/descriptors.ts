@@ -178,11 +178,13 @@ function openTun(
   }
 }
 
-/** Makes the interface again after it vanished. Throws an error that names the fix. */
+/**
+ * Makes the interface again after it vanished; its former queues stay open, for workers that have
+ * not ended yet. Throws an error that names the fix.
+ */
 export function reopenTun(options: GatewayOptions, system: Descriptors): Descriptors {
   const { addon, engine, queues } = system;
   const { tuns, tunTakesUdp } = makeTun(options, addon, engine === 'native', queues.length);
-  for (const { tun } of queues) if (tun >= 0) addon?.closeFd(tun);
   return {
     ...system,
     tunTakesUdp,
@@ -364,6 +366,11 @@ export function socketLosses({ addon, engine, queues }: Descriptors): number | n
   if (addon === null || engine === 'typescript') return null;
   const all = queues.flatMap(({ udp4, udp6 }) => [udp4, udp6]).filter((fd) => fd >= 0);
   return all.reduce((sum, fd) => sum + addon.socketLosses(fd), 0);
+}
+
+/** Closes queues of an interface, and empties the list of them. */
+export function closeTuns({ addon }: Descriptors, tuns: number[]): void {
+  for (const tun of tuns.splice(0)) if (tun >= 0) addon?.closeFd(tun);
 }
 
 /** Closes what was opened. */

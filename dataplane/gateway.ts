@@ -16,6 +16,7 @@ import {
 } from './contract.ts';
 import {
   closeDescriptors,
+  closeTuns,
   type Descriptors,
   type GatewayOptions,
   messageOf,
@@ -132,6 +133,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #isClosing = false;
   readonly #egress: Egress;
   readonly #kernelCounts: KernelCounts;
+  /** By the number of a link: queues of interfaces that have vanished. */
+  readonly #goneTuns: number[][];
   /** Null without a TUN. */
   readonly #hostRoutes: HostRoutes | null;
   /** Resolves when the host knows the networks that were set last. */
@@ -157,6 +160,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     this.#memory = length > 1 ? createSharedMemory(length) : null;
     this.flowLog = options.logsFlows === true ? new FlowLog(length) : null;
     this.#links = system.queues.map((_, number) => new WorkerLink(this, number));
+    this.#goneTuns = system.queues.map(() => []);
     this.#egress = new Egress(options);
     const { addon } = system;
     this.#hostRoutes =
@@ -236,6 +240,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     clearInterval(this.#watch);
     await this.#uapi?.close();
     await Promise.all(this.#links.map((link) => link.close(closed())));
+    for (const tuns of this.#goneTuns) closeTuns(this.#system, tuns);
     closeDescriptors(this.#system);
     // After the last packet: one that came later would leave with the address of its device.
     await this.#egress.close();
@@ -334,11 +339,16 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     for (const link of this.#links) link.restart();
   }
 
-  repair(): void {
-    if (!this.#isTunGone) return;
-    this.#system = reopenTun(this.#options, this.#system);
-    this.#isTunGone = false;
-    this.#hostRoutes?.renew();
+  repair({ number }: WorkerLink): void {
+    if (this.#isTunGone) {
+      const { queues } = this.#system;
+      this.#system = reopenTun(this.#options, this.#system);
+      this.#isTunGone = false;
+      for (const [i, { tun }] of queues.entries()) this.#goneTuns[i]?.push(tun);
+      this.#hostRoutes?.renew();
+    }
+    // A worker that runs would read from whatever gets the number of a closed descriptor.
+    closeTuns(this.#system, this.#goneTuns[number] ?? []);
   }
 
   // ---- what should be in force ---------------------------------------------------------------

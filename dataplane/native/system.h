@@ -28,8 +28,8 @@ int add_address(const char* name, const uint8_t* address, size_t length, uint8_t
 int change_route(const char* name, const uint8_t* network, size_t length, uint8_t prefix_bits,
                  bool is_added);
 
-// netfilter.cc: sends a request, or the messages of a transaction, to the packet filter of the kernel
-// and appends all that it answers.
+// netfilter.cc: sends a request, or the messages of a transaction, to the packet filter of the
+// kernel and appends all that it answers.
 int ask_netfilter(const uint8_t* request, size_t length, std::vector<uint8_t>& answers);
 
 // udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family.
