@@ -13,6 +13,8 @@ const UNREADABLE: ReadonlySet<string> = new Set([
   messages.blank,
   messages.email,
   messages.badFormat,
+  messages.badStep,
+  messages.badTime,
 ]);
 
 /** How the messages begin of a number that no row could make right. */

@@ -11,7 +11,6 @@ import { secondOf, table } from './text-table.ts';
 const HINTS: Hints = {
   reason:
     'a reason, such as rule_drop or default_drop; docs/reference/refusal-reasons.md lists them',
-  step: '600, 3600 or 86400',
 };
 
 /** How counts are called. */

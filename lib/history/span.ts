@@ -3,6 +3,7 @@
 
 import { KEPT_S, type Step, STEPS } from '../../models/index.ts';
 import { choice, integer, mark, moment, resource } from '../judge/fields.ts';
+import { messages } from '../judge/messages.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
 
 /** The most points of an answer; ten years of days. */
@@ -23,7 +24,10 @@ export const spanFields = {
         STEPS.includes(value as Step) ? value : helpers.error('step.bad'),
       'step',
     ),
-    { json: { minimum: STEPS[0], maximum: STEPS[2], enum: [...STEPS] } },
+    {
+      unreadable: messages.badStep,
+      json: { minimum: STEPS[0], maximum: STEPS[2], enum: [...STEPS] },
+    },
   ),
 };
 

@@ -25,6 +25,7 @@ import {
   trimmed,
 } from '../../judge/fields.ts';
 import { type Judged, judgeOf } from '../../judge/judge.ts';
+import { messages } from '../../judge/messages.ts';
 import { lockRecord } from '../../records/collection.ts';
 import { type Shown, showTime, showTimeOrNull } from '../../records/shown.ts';
 import { refuseFaults } from '../../records/writes.ts';
@@ -48,7 +49,7 @@ export const apiTokenFields = resource({
       )
       .default(DEFAULT_SCOPES)
       .description('What it can be used for; `admin` includes the others.'),
-    { json: { items: { enum: SCOPES }, minItems: 1 } },
+    { unreadable: messages.badScopes, json: { items: { enum: SCOPES }, minItems: 1 } },
   ),
   days: mark(
     integer(

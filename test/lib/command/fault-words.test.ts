@@ -36,6 +36,8 @@ test('a value that no row could make right is wrong usage', (t) => {
     "can't be blank",
     'must be greater than or equal to 64000',
     oneOf(['json', 'csv']),
+    messages.badStep,
+    messages.badTime,
   ])
     t.true(refusalOf({ limit: [text] }) instanceof UsageError, text);
   const refused = refusalOf({ email: ['has already been taken'] }, {}, '; try another');

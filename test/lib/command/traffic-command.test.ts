@@ -95,6 +95,7 @@ test('what cannot be asked is refused in words', async (t) => {
     [['--group', GONE], /^there is no group 01/],
     [['laptop', '--rule', 'x'], /^name one of these: a device, --user, --group, --rule/],
     [['--user', 'alice@example.com', '--reason', 'rule_drop'], /^name one of these/],
+    [['--step', 'x'], /^step: must be 600, 3600 or 86400$/],
     [['--step', '60'], /^step: must be 600, 3600 or 86400$/],
     [['--reason', 'none'], /^reason: is invalid; give a reason, such as rule_drop/],
     [['--from', '2126-01-01'], /^from: must be before `to`/],
