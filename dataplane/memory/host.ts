@@ -22,7 +22,7 @@ import { Connection, readSegment, resetOf, type Segment } from './tcp.ts';
 
 /** The first of the ports that a system chooses itself (RFC 6335). */
 const FIRST_OWN_PORT = 49_152;
-const LAST_OWN_PORT = 65_535;
+const PORT_MAX = 65_535;
 /** How often something is sent at most. */
 const ATTEMPTS_MAX = 4;
 
@@ -68,6 +68,7 @@ export class MemoryHost {
   #lastPing = 0;
 
   constructor(network: MemoryNetwork, { ipv4, ipv6 }: Addresses, answers: Answers = {}) {
+    answers.ports?.forEach(refuseNoPort);
     this.#network = network;
     this.#answers = answers;
     this.#addresses = { ipv4, ipv6 };
@@ -111,6 +112,7 @@ export class MemoryHost {
 
   /** Sends a datagram; resolves to the data of its answer. */
   async udp(to: string, port: number, data: Uint8Array | string): Promise<Buffer> {
+    refuseNoPort(port);
     const { source, destination } = this.#waysTo(to);
     const sourcePort = this.#takePort();
     let answer: Buffer | null = null;
@@ -129,6 +131,7 @@ export class MemoryHost {
 
   /** Opens a TCP connection; the caller closes it. */
   async connect(to: string, port: number): Promise<Connection> {
+    refuseNoPort(port);
     const { destination } = this.#waysTo(to);
     const ends = { address: destination, port, at: this.#takePort() };
     const connection = this.#newConnection(ends, null);
@@ -200,7 +203,7 @@ export class MemoryHost {
   }
 
   #takePort(): number {
-    this.#lastPort = this.#lastPort === LAST_OWN_PORT ? FIRST_OWN_PORT : this.#lastPort + 1;
+    this.#lastPort = this.#lastPort === PORT_MAX ? FIRST_OWN_PORT : this.#lastPort + 1;
     return this.#lastPort;
   }
 
@@ -278,4 +281,10 @@ function echo(data: Buffer): Answer {
 
 function nameOf({ address, port, at }: Asker): string {
   return `${address} ${port} ${at}`;
+}
+
+/** A number that is too great would be cut to its last 16 bits, which are another port. */
+function refuseNoPort(port: number): void {
+  if (!Number.isInteger(port) || port < 1 || port > PORT_MAX)
+    throw new TypeError(`${port} is no port, which is a whole number from 1 to ${PORT_MAX}`);
 }

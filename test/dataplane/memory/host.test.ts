@@ -50,6 +50,18 @@ for (const { lan, own, range } of FAMILIES) {
   });
 }
 
+test('what is no port is refused, and not cut to another port', async (t) => {
+  const scene = new MemoryScene(t);
+  const { device } = await scene.addDevice(2);
+  scene.addHost('192.0.2.80');
+  for (const port of [0, -1, 65_536 + 443, 1.5, Number.NaN]) {
+    const message = `${port} is no port, which is a whole number from 1 to 65535`;
+    await t.throwsAsync(device.udp('192.0.2.80', port, 'x'), { instanceOf: TypeError, message });
+    await t.throwsAsync(device.connect('192.0.2.80', port), { instanceOf: TypeError, message });
+    t.throws(() => scene.addHost('192.0.2.81', { ports: [port] }), { message });
+  }
+});
+
 test('two devices ask each other through the gateway', async (t) => {
   const scene = new MemoryScene(t);
   const { device: one } = await scene.addDevice(2);
