@@ -6,10 +6,15 @@ import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '../config/index.ts';
 import { parseCommandLine } from './command/cli.ts';
+import { endWellWithoutReader } from './process/lost-output.ts';
 import { EXIT_USAGE } from './process/usage-error.ts';
+
+/** The log of a gateway, and a capture, which says itself what was not written. */
+const WRITES_BY_ITSELF: ReadonlySet<string> = new Set(['serve', 'serve-rootless', 'capture']);
 
 async function main(argv: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(argv);
+  if (!('command' in parsed) || !WRITES_BY_ITSELF.has(parsed.command.words)) endWellWithoutReader();
   if ('help' in parsed) {
     process.stdout.write(parsed.help);
     return 0;

@@ -2,6 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import type { Config } from '../../config/index.ts';
+import { isOutputLost } from '../process/lost-output.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Following, Outcome } from './run.ts';
@@ -34,12 +35,18 @@ export async function outcomeOfLive(
   command: Command,
   config: Config,
   say: Following['say'],
-  pause: Following['pause'] = async () => setTimeout(LOOK_MS, true),
+  pause: Following['pause'] = untilNextLook,
 ): Promise<Outcome | null> {
   const run = await runOf(command);
   if (run === null) return null;
   const { LocalGateway } = await import('./ask-gateway.ts');
   return run(new LocalGateway(config), command, { say, pause });
+}
+
+/** False once nobody reads what a command goes on to print. */
+async function untilNextLook(): Promise<boolean> {
+  await setTimeout(LOOK_MS);
+  return !isOutputLost();
 }
 
 async function runOf(command: Command): Promise<RunLive | null> {
