@@ -59,6 +59,8 @@ export interface Queue {
   readonly wake: number;
   /** Its queue of the TUN. */
   readonly tun: number;
+  /** Queues of interfaces that have vanished, which a worker may still read. */
+  readonly formerTuns?: readonly number[];
 }
 
 /** What the operating system gave. */
@@ -178,17 +180,18 @@ function openTun(
   }
 }
 
-/**
- * Makes the interface again after it vanished; its former queues stay open, for workers that have
- * not ended yet. Throws an error that names the fix.
- */
+/** Makes the interface again after it vanished. Throws an error that names the fix. */
 export function reopenTun(options: GatewayOptions, system: Descriptors): Descriptors {
   const { addon, engine, queues } = system;
   const { tuns, tunTakesUdp } = makeTun(options, addon, engine === 'native', queues.length);
   return {
     ...system,
     tunTakesUdp,
-    queues: queues.map((queue, i) => ({ ...queue, tun: tuns[i]! })),
+    queues: queues.map((queue, i) => ({
+      ...queue,
+      tun: tuns[i]!,
+      formerTuns: [...(queue.formerTuns ?? []), queue.tun],
+    })),
   };
 }
 
@@ -368,13 +371,23 @@ export function socketLosses({ addon, engine, queues }: Descriptors): number | n
   return all.reduce((sum, fd) => sum + addon.socketLosses(fd), 0);
 }
 
-/** Closes queues of an interface, and empties the list of them. */
-export function closeTuns({ addon }: Descriptors, tuns: number[]): void {
-  for (const tun of tuns.splice(0)) if (tun >= 0) addon?.closeFd(tun);
+/**
+ * Closes the former queues of a worker that has ended. One that runs would read from whatever gets
+ * the number of a closed descriptor.
+ */
+export function closeFormerTuns(system: Descriptors, worker: number): Descriptors {
+  for (const tun of system.queues[worker]?.formerTuns ?? []) system.addon?.closeFd(tun);
+  const queues = system.queues.map((queue, i) =>
+    i === worker ? { ...queue, formerTuns: [] } : queue,
+  );
+  return { ...system, queues };
 }
 
 /** Closes what was opened. */
 export function closeDescriptors({ addon, queues, lock }: Descriptors): void {
-  const all = queues.flatMap(({ udp4, udp6, tun, wake }) => [udp4, udp6, tun, wake]);
+  const all = queues.flatMap((queue) => {
+    const { udp4, udp6, tun, wake, formerTuns = [] } = queue;
+    return [udp4, udp6, tun, wake, ...formerTuns];
+  });
   for (const fd of [...all, lock]) if (fd >= 0) addon?.closeFd(fd);
 }

@@ -16,7 +16,7 @@ import {
 } from './contract.ts';
 import {
   closeDescriptors,
-  closeTuns,
+  closeFormerTuns,
   type Descriptors,
   type GatewayOptions,
   messageOf,
@@ -87,6 +87,8 @@ export interface Gateway extends Questions {
   capture(order: CaptureOrder): Promise<Capture | null>;
   /** Every peer that is served, and its totals as of the last sample. */
   peers(): Iterable<PeerTotals>;
+  /** Whether the host has a route through the TUN to an address, 4 or 16 bytes, behind a device. */
+  hasRouteTo(address: Uint8Array): boolean;
   /** Stops: keys are wiped, the TUN and the nft table are removed. */
   close(): Promise<void>;
 }
@@ -133,8 +135,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #isClosing = false;
   readonly #egress: Egress;
   readonly #kernelCounts: KernelCounts;
-  /** By the number of a link: queues of interfaces that have vanished. */
-  readonly #goneTuns: number[][];
   /** Null without a TUN. */
   readonly #hostRoutes: HostRoutes | null;
   /** Resolves when the host knows the networks that were set last. */
@@ -160,7 +160,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     this.#memory = length > 1 ? createSharedMemory(length) : null;
     this.flowLog = options.logsFlows === true ? new FlowLog(length) : null;
     this.#links = system.queues.map((_, number) => new WorkerLink(this, number));
-    this.#goneTuns = system.queues.map(() => []);
     this.#egress = new Egress(options);
     const { addon } = system;
     this.#hostRoutes =
@@ -240,7 +239,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     clearInterval(this.#watch);
     await this.#uapi?.close();
     await Promise.all(this.#links.map((link) => link.close(closed())));
-    for (const tuns of this.#goneTuns) closeTuns(this.#system, tuns);
     closeDescriptors(this.#system);
     // After the last packet: one that came later would leave with the address of its device.
     await this.#egress.close();
@@ -341,14 +339,11 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   repair({ number }: WorkerLink): void {
     if (this.#isTunGone) {
-      const { queues } = this.#system;
       this.#system = reopenTun(this.#options, this.#system);
       this.#isTunGone = false;
-      for (const [i, { tun }] of queues.entries()) this.#goneTuns[i]?.push(tun);
       this.#hostRoutes?.renew();
     }
-    // A worker that runs would read from whatever gets the number of a closed descriptor.
-    closeTuns(this.#system, this.#goneTuns[number] ?? []);
+    this.#system = closeFormerTuns(this.#system, number);
   }
 
   // ---- what should be in force ---------------------------------------------------------------
@@ -465,6 +460,10 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       this.#forgotten.set(link.number, report.sample.forgotten);
     }
     return whole.sample;
+  }
+
+  hasRouteTo(address: Uint8Array): boolean {
+    return this.#hostRoutes?.has(address) ?? false;
   }
 
   peers(): Iterable<PeerTotals> {

@@ -6,7 +6,7 @@ import { messageOf } from './descriptors.ts';
 import type { Egress } from './egress.ts';
 import type { Addon } from './native/index.ts';
 import { TunAddresses, type TunAddressesOptions } from './tun-addresses.ts';
-import { formatNetwork, type NetworkRange } from './wire/network.ts';
+import { formatNetwork, isInNetwork, type NetworkRange } from './wire/network.ts';
 
 /** What routes are made with. */
 export interface HostRoutesOptions extends TunAddressesOptions {
@@ -51,6 +51,12 @@ export class HostRoutes {
     for (const text of this.#refused.keys()) if (!wanted.has(text)) this.#refused.delete(text);
     this.#add();
     this.#masquerade();
+  }
+
+  /** Whether a route to an address is there. */
+  has(address: Uint8Array): boolean {
+    for (const range of this.#present.values()) if (isInNetwork(address, range)) return true;
+    return false;
   }
 
   /**

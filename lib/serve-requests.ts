@@ -237,20 +237,20 @@ function aboutGateway(
   followers: Followers,
 ): Partial<Services> {
   return {
-    observed: observedBy(sampler, followers.reconciler),
+    observed: observedBy(gateway, sampler, followers.reconciler),
     watched: watchedBy(gateway, sampler, followers),
     ...askedGateway(id, gateway, followers),
   };
 }
 
-function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
+function observedBy(gateway: Gateway, sampler: Sampler, reconciler: Reconciler): Observed {
   return {
     drops: () => sampler.drops,
     forgotten: () => sampler.forgotten,
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
     deviceCount: () => reconciler.deviceCount,
-    routes: () => reconciler.routes,
+    isBehindDevice: (address) => gateway.hasRouteTo(address),
   };
 }
 

@@ -92,8 +92,8 @@ export function createApiServer(services: Services): ApiServer {
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);
   void server.register({ plugin: clientAddress, options: { proxies, unnamed } });
-  const routes = services.observed?.routes ?? (() => []);
-  void server.register({ plugin: throughTunnel, options: { config, proxies, routes } });
+  const isBehindDevice = services.observed?.isBehindDevice ?? (() => false);
+  void server.register({ plugin: throughTunnel, options: { config, proxies, isBehindDevice } });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({

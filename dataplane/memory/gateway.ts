@@ -99,6 +99,11 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     return this.#totals.of(this.#inForce.peers);
   }
 
+  /** There is no host with routes. */
+  hasRouteTo(): boolean {
+    return false;
+  }
+
   async close(): Promise<void> {
     this.#network.close();
     for (const { engine } of this.workers) engine.close();

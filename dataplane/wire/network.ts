@@ -38,6 +38,16 @@ export function boundsOf({ network, prefixBits }: NetworkRange): {
   };
 }
 
+/** Whether an address, 4 or 16 bytes, is in a network. */
+export function isInNetwork(address: Uint8Array, { network, prefixBits }: NetworkRange): boolean {
+  if (address.length !== network.length) return false;
+  for (let i = 0, bits = prefixBits; bits > 0; i++, bits -= 8) {
+    const different = (address[i] ?? 0) ^ (network[i] ?? 0);
+    if (different >> Math.max(0, 8 - bits) !== 0) return false;
+  }
+  return true;
+}
+
 /** Whether two lists have the same networks in the same order; no list is an empty one. */
 export function sameNetworks(
   a: readonly NetworkRange[] = [],

@@ -5,10 +5,9 @@
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/index.ts';
-import type { NetworkRange } from '../../dataplane/index.ts';
 import type { Shared } from '../process/shared.ts';
 import { PageError } from './page-error.ts';
-import { isWithin, parseRanges, type Range } from './client-address.ts';
+import { isWithin, parseRanges } from './client-address.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 const SAID = {
@@ -18,16 +17,16 @@ const SAID = {
 
 interface Options extends Pick<Shared, 'config'> {
   readonly proxies: TrustedProxies;
-  /** The networks behind devices at present. */
-  readonly routes: () => readonly NetworkRange[];
+  /** Whether the host reaches an address, 4 or 16 bytes, through a device. */
+  readonly isBehindDevice: (address: Uint8Array) => boolean;
 }
 
 /** Refuses requests of devices, and of who is behind one, before anything of them is read. */
 export const throughTunnel: Plugin<Options> = {
   name: 'through-tunnel',
-  register(server, { config, proxies, routes }) {
+  register(server, { config, proxies, isBehindDevice }) {
     if (admitsDevices(config)) return;
-    const isDevice = deviceTest(config, proxies, routes);
+    const isDevice = deviceTest(config, proxies, isBehindDevice);
     server.ext('onRequest', ({ info }, h) => {
       const { remoteAddress = '' } = info as { remoteAddress?: string };
       if (!isDevice(remoteAddress)) return h.continue;
@@ -60,7 +59,7 @@ export function deviceTest(
     | 'wireguardIpv6Address'
   >,
   proxies: Pick<TrustedProxies, 'ranges'>,
-  routes: Options['routes'],
+  isBehindDevice: Options['isBehindDevice'],
 ): (address: string) => boolean {
   const networks = [
     ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
@@ -69,14 +68,12 @@ export function deviceTest(
   const tunnel = parseRanges(networks.join(','));
   const own = parseRanges(`${config.wireguardIpv4Address},${config.wireguardIpv6Address}`);
   return (address) =>
-    (isWithin(address, tunnel) || isWithin(address, rangesOf(routes()))) &&
+    (isWithin(address, tunnel) || isBehindDevice(bytesOf(address))) &&
     !isWithin(address, own) &&
     !isWithin(address, proxies.ranges);
 }
 
-function rangesOf(networks: readonly NetworkRange[]): Range[] {
-  return networks.map(({ network, prefixBits }) => [
-    ipaddr.fromByteArray([...network]),
-    prefixBits,
-  ]);
+/** The bytes of an address; none where it is none. */
+function bytesOf(address: string): Uint8Array {
+  return Uint8Array.from(ipaddr.isValid(address) ? ipaddr.process(address).toByteArray() : []);
 }

@@ -1,7 +1,7 @@
 // What is known of the gateway of this process, all of it in memory: whether it serves, what its
 // data plane did, what its reconciler does.
 
-import type { GatewayFacts, NetworkRange, PeerTotals, RuleSample } from '../../dataplane/index.ts';
+import type { GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
 import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/reconciler.ts';
 import type { RuleInForce } from '../reconcile/translated-rules.ts';
@@ -37,8 +37,8 @@ export interface Observed {
   readonly problems: () => readonly Problem[];
   /** How many devices there are as of the last turn of the reconciler. */
   readonly deviceCount: () => number;
-  /** The networks behind devices that are served. */
-  readonly routes: () => readonly NetworkRange[];
+  /** Whether an address, 4 or 16 bytes, is in a network behind a device, as the host sees it. */
+  readonly isBehindDevice: (address: Uint8Array) => boolean;
 }
 
 /** Captures of packets since this process began. */

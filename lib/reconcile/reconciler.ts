@@ -4,7 +4,7 @@
 // picked up by the next turn. On an error the last good state stays in force, and health says so;
 // what ends by time ends all the same (own-clock.ts).
 
-import type { Amendment, Gateway, NetworkRange } from '../../dataplane/index.ts';
+import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import {
   type Database,
   isDatabaseReadOnly,
@@ -193,11 +193,6 @@ export class Reconciler {
   /** How many devices there are as of the last turn, served or not. */
   get deviceCount(): number {
     return this.#translation.deviceCount;
-  }
-
-  /** The networks behind devices that are served, as of the last turn. */
-  get routes(): NetworkRange[] {
-    return this.#translation.routes;
   }
 
   /** True while no packet passes, because the database cannot be read for too long. */

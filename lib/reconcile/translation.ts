@@ -3,12 +3,7 @@
 // Pending changes are kept only here. A change that the data plane did not acknowledge is pending
 // again, so that a failure loses nothing (../../dataplane/decisions/2026-11-23-one-ledger.md).
 
-import {
-  type Amendment,
-  MAX_PEERS,
-  type NetworkRange,
-  type PeerConfig,
-} from '../../dataplane/index.ts';
+import { type Amendment, MAX_PEERS, type PeerConfig } from '../../dataplane/index.ts';
 import {
   monthOf,
   type ObeyedDevice,
@@ -46,8 +41,6 @@ export class Translation {
   readonly #devices = new Map<string, Device>();
   /** The devices that have an end. */
   readonly #endingDevices = new Set<Device>();
-  /** The devices with networks behind them. */
-  readonly #routedDevices = new Set<Device>();
   readonly #deviceIds = new Map<string, string>();
   readonly #formerKeys = new Map<string, string>();
   /** By public key: devices that were deleted, and whose they were. */
@@ -279,13 +272,6 @@ export class Translation {
     return { id: device.id, userId: device.ownerId, name: device.name };
   }
 
-  /** The networks behind devices that are served. */
-  get routes(): NetworkRange[] {
-    return [...this.#routedDevices].flatMap((device) =>
-      this.#isServed(device) && 'routes' in device.peer ? (device.peer.routes ?? []) : [],
-    );
-  }
-
   /** The rules that are in force, and what each does. */
   ruleActions(): ReturnType<TranslatedRules['actions']> {
     return this.#rules.actions();
@@ -385,7 +371,6 @@ export class Translation {
       isOn: false,
     };
     this.#devices.set(id, device);
-    if ('routes' in device.peer) this.#routedDevices.add(device);
     if (Number.isFinite(device.endMs)) this.#endingDevices.add(device);
     this.#judgeDevice(device, nowMs);
     this.#deviceIds.set(publicKey, id);
@@ -401,7 +386,6 @@ export class Translation {
     const { ownerId, publicKey } = device;
     this.#devices.delete(id);
     this.#endingDevices.delete(device);
-    this.#routedDevices.delete(device);
     this.#refusedDevices.delete(id);
     // Another device may have its key by now.
     if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);

@@ -5,10 +5,12 @@ import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import {
   closeDescriptors,
+  closeFormerTuns,
   type Descriptors,
   type GatewayOptions,
   openDescriptors,
   openUdpSockets,
+  reopenTun,
 } from '../../dataplane/descriptors.ts';
 import type { Addon } from '../../dataplane/native/index.ts';
 import { addon } from '../support/dataplane/native.ts';
@@ -218,4 +220,34 @@ descriptorsTest('where no port is free for both families, that is said in the en
   t.throws(() => open(t, 0), { message: /is taken/ });
   t.true(ports.length > 2 && ports.length < 100);
   t.is(closed.length, ports.length);
+});
+
+test('queues of a vanished interface stay open until the worker that has them ended', (t) => {
+  const closed: number[] = [];
+  const tuns = [30, 40, 31, 41];
+  const fake = {
+    openTun: () => ({ fd: tuns.shift() ?? -1, takesUdp: false }),
+    setLink: () => undefined,
+    closeFd: (fd: number) => void closed.push(fd),
+  } as unknown as Addon;
+  const options = { interfaceName: 'wg', mtu: 1_420, ipv4: null, ipv6: null } as GatewayOptions;
+  const queues = [20, 21].map((tun) => ({ udp4: -1, udp6: -1, wake: -1, tun }));
+  const first: Descriptors = {
+    addon: fake,
+    engine: 'native',
+    queues,
+    lock: -1,
+    tunTakesUdp: false,
+    listenPort: 1,
+  };
+  const second = closeFormerTuns(reopenTun(options, first), 1);
+  t.deepEqual(closed, [21]);
+  // It vanishes again before the first worker has ended.
+  const third = reopenTun(options, second);
+  t.deepEqual(closed, [21]);
+  const fourth = closeFormerTuns(third, 0);
+  t.deepEqual(closed.splice(0), [21, 20, 30]);
+  t.deepEqual(closeFormerTuns(fourth, 0), fourth);
+  closeDescriptors(fourth);
+  t.deepEqual(closed, [31, 41, 40]);
 });

@@ -84,6 +84,16 @@ test('what is new is added, what is gone is removed, what stays is left alone', 
   t.deepEqual(said, []);
 });
 
+test('only routes that are there lead to an address', (t) => {
+  const { routes } = open({ 2: 'EEXIST' });
+  routes.set([A, B]);
+  t.true(routes.has(Uint8Array.of(10, 1, 200, 9)));
+  t.false(routes.has(Uint8Array.of(10, 2, 200, 9)), 'another interface leads there');
+  t.false(routes.has(Uint8Array.of(10, 9, 0, 1)));
+  routes.set([]);
+  t.false(routes.has(Uint8Array.of(10, 1, 200, 9)));
+});
+
 test('a network that the kernel refuses is a warning, is tried again, and holds up no other', async (t) => {
   const refused: Record<number, string> = { 1: 'EEXIST', 2: 'EPERM' };
   const { routes, done, said, masqueraded } = open(refused);

@@ -1,7 +1,13 @@
 // Networks of the tunnel: what lies in them, and the gateway's own address.
 
 import test from 'ava';
-import { AddressRange, OwnNetwork, wordsOf } from '../../../dataplane/wire/network.ts';
+import {
+  AddressRange,
+  boundsOf,
+  isInNetwork,
+  OwnNetwork,
+  wordsOf,
+} from '../../../dataplane/wire/network.ts';
 import { address } from '../../support/dataplane/packets.ts';
 
 function words(text: string): [number, number, number, number] {
@@ -32,10 +38,35 @@ for (const [network, prefixBits, inside, outside] of rows) {
     for (const text of inside) t.true(range.has(version, words(text)), text);
     for (const text of outside) t.false(range.has(version, words(text)), text);
     t.false(range.has(10 - version, words(inside[0]!)), 'of the other family');
+    const isIn = (text: string) => isInNetwork(address(text), { network: bytes, prefixBits });
+    for (const text of inside) t.true(isIn(text), text);
+    for (const text of outside) t.false(isIn(text), text);
     for (const text of inside) t.true(own.contains(...words(text)), text);
     for (const text of outside) t.false(own.contains(...words(text)), text);
   });
 }
+
+test('a network has a first address, a mask, and an address behind it but for the last of all', (t) => {
+  const table: [network: string, bits: number, first: string, mask: string, beyond: string][] = [
+    ['10.3.2.7', 22, '10.3.0.0', '255.255.252.0', '10.3.4.0'],
+    ['10.3.2.7', 32, '10.3.2.7', '255.255.255.255', '10.3.2.8'],
+    ['0.0.0.9', 8, '0.0.0.0', '255.0.0.0', '1.0.0.0'],
+    ['fd00::40:1', 106, 'fd00::40:0', 'ffff:ffff:ffff:ffff:ffff:ffff:ffc0:0', 'fd00::80:0'],
+  ];
+  for (const [network, prefixBits, ...wanted] of table) {
+    const { first, mask, beyond } = boundsOf({ network: address(network), prefixBits });
+    t.deepEqual(
+      [first, mask, beyond].map((bytes) => [...bytes!]),
+      wanted.map((text) => [...address(text)]),
+    );
+  }
+  for (const [network, prefixBits] of [
+    ['255.255.0.0', 16],
+    ['0.0.0.0', 0],
+    ['ff00::', 8],
+  ] as const)
+    t.is(boundsOf({ network: address(network), prefixBits }).beyond, null);
+});
 
 test("the gateway's address is that one and no other", (t) => {
   const six = new OwnNetwork({

@@ -51,19 +51,6 @@ test('a device is known by its key while it is served', (t) => {
   t.is(translation.lastOwnerIdOf(KEY), 'u1', 'served or not');
 });
 
-test('networks behind a device are known while it is served', (t) => {
-  const routed = deviceRow({ routes: ['10.77.0.0/16'] });
-  const range = { network: Uint8Array.of(10, 77, 0, 0), prefixBits: 16 };
-  const translation = knowing({ users: [userRow()], devices: [routed] });
-  t.deepEqual(translation.routes, [range]);
-  translation.take(changesOf({ users: one(userRow({ disabled_at: new Date(NOW) })) }), NOW);
-  t.deepEqual(translation.routes, []);
-  translation.take(changesOf({ users: one(userRow()) }), NOW);
-  t.deepEqual(translation.routes, [range]);
-  translation.take(changesOf({ devices: one(deviceRow({ routes: [] })) }), NOW);
-  t.deepEqual(translation.routes, []);
-});
-
 test('a device that was deleted is named for a while', (t) => {
   const translation = knowing({ users: [userRow()], devices: [deviceRow()] });
   translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);

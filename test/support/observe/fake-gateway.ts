@@ -73,7 +73,7 @@ export function fakeObserved(fields: Partial<Observed> = {}): Observed {
     forgotten: () => ({}),
     rules: () => new Map(),
     problems: () => [],
-    routes: () => [],
+    isBehindDevice: () => false,
   };
   return { ...nothing, deviceCount: () => 0, ...fields };
 }
