@@ -37,6 +37,7 @@ export async function serveUntilStopped({
   // to the end, because a terminal and npm may both pass on the signal that a person typed once.
   const reports = new Reports(readSupervisor(), notify, log);
   let running: Running | null = null;
+  let hasStopped = false;
   const asked = new Promise<string>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
     // From a terminal SIGHUP means that the terminal was closed, from a supervisor: read again.
@@ -50,6 +51,11 @@ export async function serveUntilStopped({
     log.info({ signal }, 'Postern stops');
     reports.stopping();
     setTimeout(() => {
+      if (hasStopped && database.kind !== 'sqlite') {
+        // Only connections to a server that does not answer are left, and nothing waits in them.
+        log.warn({}, 'the database server does not answer; its connections are left');
+        process.exit(0);
+      }
       log.error({}, 'the stop took too long and is ended by force');
       // A normal exit would wait for threads that hang, such as one that waits for a lock.
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
@@ -63,6 +69,7 @@ export async function serveUntilStopped({
   reports.ready(`Postern serves at ${running.address}`, isAlive);
   await stopping;
   await running.stop();
+  hasStopped = true;
   log.info({}, 'Postern has stopped');
   return 0;
 }

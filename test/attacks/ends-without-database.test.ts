@@ -60,7 +60,17 @@ test.serial('an end and the limit do not wait for a database that hangs', async 
     t.true(await passes(bob), 'it goes on without a new handshake');
     t.false(await passes(alice));
     t.true((postern.drops()['database_away'] ?? 0) > 0);
-    await postern.stop();
+    process.kill(mariadb.pid, 'SIGSTOP');
+    try {
+      await until(
+        'it notices',
+        async () => (await postern.readiness()).status === 'database_unavailable',
+        20_000,
+      );
+      t.is(await postern.stop(), 0, postern.output);
+    } finally {
+      process.kill(mariadb.pid, 'SIGCONT');
+    }
   } finally {
     relay.close();
     await topology.network.remove();

@@ -116,9 +116,13 @@ export class Postern {
     return this.#process?.pid ?? 0;
   }
 
-  async stop(): Promise<void> {
-    if (this.#process !== null) await stop(this.#process);
+  /** Returns the exit code; null where a signal ended it. */
+  async stop(): Promise<number | null> {
+    const child = this.#process;
     this.#process = null;
+    if (child === null) return null;
+    await stop(child);
+    return child.exitCode;
   }
 
   /** Ends the process without a warning, and waits until it is gone. */
