@@ -95,7 +95,7 @@ async function administrationNotes({ config, database }: DeviceImport): Promise<
   if (canSignIn) return [];
   return email === null
     ? [
-        'there is no administrator yet; the next start of the gateway makes one and tells the password',
+        'there is no administrator yet; the next start of the gateway makes one and shows the password',
       ]
     : [`no administrator can sign in yet; this command makes a password: ${letInCommand(email)}`];
 }
