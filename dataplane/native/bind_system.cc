@@ -201,7 +201,8 @@ napi_value on_socket_losses(napi_env env, napi_callback_info info) {
 
 napi_value on_ask_netfilter(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  const Bytes request = bytes_of(call, 0);
+  // 10,000 networks behind devices are half a megabyte.
+  const Bytes request = bytes_up_to(call, 0, 1 << 24);
   if (call.failed) return nullptr;
   std::vector<uint8_t> answers;
   const int result = ask_netfilter(request.data, request.length, answers);

@@ -16,7 +16,7 @@ namespace postern {
 
 constexpr size_t ARGUMENTS_MAX = 8;
 // Longer than any message. OpenSSL counts in int; of a longer input it would read only a part.
-constexpr size_t BYTES_MAX = 1 << 24;
+constexpr size_t BYTES_MAX = 1 << 20;
 
 // Whether a number is whole and in a range, both ends included.
 inline bool is_whole(double value, double least, double greatest) {
@@ -86,19 +86,21 @@ struct Bytes {
   size_t length = 0;
 };
 
-inline Bytes bytes_of(Call& call, int i) {
+inline Bytes bytes_up_to(Call& call, int i, size_t limit) {
   Bytes bytes;
   napi_typedarray_type type = napi_int8_array;
   void* data = nullptr;
   if (napi_get_typedarray_info(call.env, call.values[i], &type, &bytes.length, &data, nullptr,
                                nullptr) != napi_ok ||
-      type != napi_uint8_array || bytes.length > BYTES_MAX) {
+      type != napi_uint8_array || bytes.length > limit) {
     call.refuse("a Uint8Array is expected, and not a huge one");
     return {};
   }
   bytes.data = static_cast<uint8_t*>(data);
   return bytes;
 }
+
+inline Bytes bytes_of(Call& call, int i) { return bytes_up_to(call, i, BYTES_MAX); }
 
 inline Bytes bytes_of(Call& call, int i, size_t length) {
   const Bytes bytes = bytes_of(call, i);

@@ -69,7 +69,8 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a form whose session ends meanwhile writes nothing and says so`, async (t) => {
     const opened = await openServer(t, kind);
     const { database, services } = opened;
-    await addPerson(database, 'boss@example.com', { role: 'admin' });
+    for (const email of ['boss@example.com', 'other@example.com'])
+      await addPerson(database, email, { role: 'admin' });
     const visitor = new Visitor(opened);
     await visitor.signIn('boss@example.com');
     meanwhile(opened, '/rules/new', () => setUserEnabled(database, 'boss@example.com', false));

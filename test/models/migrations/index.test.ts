@@ -165,13 +165,13 @@ for (const kind of databaseKinds()) {
     t.is(calls, 1);
   });
 
-  test(`${kind}: another encryption key is refused with the setting and what to do`, async (t) => {
+  test(`${kind}: another encryption key is refused with what to restore`, async (t) => {
     const place = await makePlace(t, kind);
     await migrate(await openAt(t, place));
     const other = await openAt(t, { ...place, encryptionKey: randomBytes(32) });
     await t.throwsAsync(migrate(other), {
       instanceOf: EncryptionKeyError,
-      message: /DATABASE_ENCRYPTION_KEY.*Set DATABASE_ENCRYPTION_KEY to the key/,
+      message: /Restore the key that the database was made with: .*DATABASE_ENCRYPTION_KEY/,
     });
   });
 }
