@@ -75,9 +75,9 @@ export class Egress {
   }
 
   /**
-   * Loads the tables again that somebody has removed, as `nft flush ruleset` does; returns
-   * whether the one that masquerades was among them and is there again. Where the
-   * kernel refuses, the next call tries again.
+   * Loads the tables again that somebody has removed, as `nft flush ruleset` does; returns whether
+   * the one that masquerades was among them and is there again. Where the kernel refuses, the next
+   * call tries again.
    */
   restore(): boolean {
     this.#relay?.restore();

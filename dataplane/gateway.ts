@@ -137,7 +137,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly #kernelCounts: KernelCounts;
   /** Null without a TUN. */
   readonly #hostRoutes: HostRoutes | null;
-  /** Resolves when the host knows the networks that were set last. */
   #isTunGone = false;
   /** The addresses of this host that the workers were sent last. */
   #addresses: HostAddresses = { here: [], outside: [] };

@@ -78,8 +78,8 @@ export class TcpRelay {
   }
 
   /**
-   * Loads the table again if somebody has removed it. Where the kernel refuses, the next call
-   * tries again.
+   * Loads the table again if somebody has removed it. Where the kernel refuses, the next call tries
+   * again.
    */
   restore(): void {
     const { interfaceName, log } = this.#options;

@@ -2,6 +2,7 @@
 // is done once and kept for each time that its prefix is compiled.
 
 import type { RuleConfig } from '../contract.ts';
+import { successorOf, withHostBits } from '../wire/network.ts';
 import { type NumberedRule, type Ports, rangesOf } from './ports.ts';
 
 /** An address: as text that sorts like a number, and as words. */
@@ -67,25 +68,6 @@ export function partsOf(prefix: Prefix): readonly Part[] {
       .sort((a, b) => a.group - b.group);
   }
   return prefix.parts;
-}
-
-/** An address with all its host bits 0, or all 1. */
-function withHostBits(address: Uint8Array, prefixBits: number, hostByte: 0 | 0xff): Uint8Array {
-  const bytes = address.slice();
-  const partial = prefixBits >> 3;
-  if (partial === bytes.length) return bytes;
-  const hostMask = 0xff >> (prefixBits & 7);
-  bytes[partial] = (bytes[partial]! & ~hostMask) | (hostByte & hostMask);
-  return bytes.fill(hostByte, partial + 1);
-}
-
-function successorOf(address: Uint8Array): Uint8Array | null {
-  const next = address.slice();
-  for (let i = next.length - 1; i >= 0; i--) {
-    next[i]! += 1;
-    if (next[i] !== 0) return next;
-  }
-  return null;
 }
 
 function boundOf(address: Uint8Array): Bound {

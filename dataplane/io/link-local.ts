@@ -1,5 +1,5 @@
-// The interface of a link-local endpoint. It is not saved, because its number changes. The own
-// address that the peer sends to tells it: that is link-local too, and one interface has it.
+// The interface of a link-local endpoint. It is not saved, because its number changes. The address
+// of the gateway to which the peer sends shows it: it is link-local too, and one interface has it.
 
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { Heard, PeerConfig } from '../contract.ts';

@@ -7,7 +7,7 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Destination } from '../native/index.ts';
 import { parseAddress } from '../wire/address.ts';
-import { AddressRange, type NetworkRange, wordsOf } from '../wire/network.ts';
+import { isInNetwork, type NetworkRange } from '../wire/network.ts';
 
 export interface RelayOptions {
   /** Where a connection was bound for before the kernel redirected it; null: it was not. */
@@ -82,9 +82,8 @@ export class Relay {
   /** Ends all connections from these addresses and networks. */
   resetFrom({ addresses, networks }: Left): void {
     const left = new Set(addresses);
-    const ranges = networks.map((range) => new AddressRange(range));
     for (const pair of this.#open)
-      if (left.has(pair.from) || isInOne(ranges, pair.from)) resetBoth(pair);
+      if (left.has(pair.from) || isInOne(networks, pair.from)) resetBoth(pair);
   }
 
   async #listenAt(host: string): Promise<number | null> {
@@ -150,11 +149,9 @@ export class Relay {
   }
 }
 
-function isInOne(ranges: readonly AddressRange[], text: string): boolean {
-  const address = ranges.length === 0 ? null : parseAddress(text);
-  if (address === null) return false;
-  const words = wordsOf(address);
-  return ranges.some((range) => range.has(address.length === 4 ? 4 : 6, words));
+function isInOne(networks: readonly NetworkRange[], text: string): boolean {
+  const address = networks.length === 0 ? null : parseAddress(text);
+  return address !== null && networks.some((range) => isInNetwork(address, range));
 }
 
 function resetBoth({ inner, outer }: Pair): void {

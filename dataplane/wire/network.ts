@@ -24,18 +24,36 @@ export function boundsOf({ network, prefixBits }: NetworkRange): {
   readonly mask: Uint8Array;
   readonly beyond: Uint8Array | null;
 } {
-  const bits = BigInt(8 * network.length);
-  const size = 1n << (bits - BigInt(prefixBits));
-  const mask = (1n << bits) - size;
-  const first = BigInt(`0x${Buffer.from(network).toString('hex')}`) & mask;
-  const bytesOf = (value: bigint): Uint8Array =>
-    Buffer.from(value.toString(16).padStart(2 * network.length, '0'), 'hex');
-  const beyond = first + size;
+  const ones = new Uint8Array(network.length).fill(0xff);
   return {
-    first: bytesOf(first),
-    mask: bytesOf(mask),
-    beyond: beyond >> bits === 0n ? bytesOf(beyond) : null,
+    first: withHostBits(network, prefixBits, 0),
+    mask: withHostBits(ones, prefixBits, 0),
+    beyond: successorOf(withHostBits(network, prefixBits, 0xff)),
   };
+}
+
+/** An address with all its host bits 0, or all 1. */
+export function withHostBits(
+  address: Uint8Array,
+  prefixBits: number,
+  hostByte: 0 | 0xff,
+): Uint8Array {
+  const bytes = address.slice();
+  const partial = prefixBits >> 3;
+  if (partial === bytes.length) return bytes;
+  const hostMask = 0xff >> (prefixBits & 7);
+  bytes[partial] = (bytes[partial]! & ~hostMask) | (hostByte & hostMask);
+  return bytes.fill(hostByte, partial + 1);
+}
+
+/** The address behind an address; null behind the last one. */
+export function successorOf(address: Uint8Array): Uint8Array | null {
+  const next = address.slice();
+  for (let i = next.length - 1; i >= 0; i--) {
+    next[i]! += 1;
+    if (next[i] !== 0) return next;
+  }
+  return null;
 }
 
 /** Whether an address, 4 or 16 bytes, is in a network. */

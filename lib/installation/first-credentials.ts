@@ -90,7 +90,7 @@ function textOf(
   ].join('\n');
 }
 
-/** Where the console answers. Nobody has put a proxy before a gateway that just started first. */
+/** Where the console answers. At the first start of a gateway no proxy is in front of it yet. */
 function consoleLines(config: Config): string[] {
   const { externalUrl, httpPort } = config;
   if (!isBehindProxy(config)) return [`Sign in to the console at ${externalUrl}`];

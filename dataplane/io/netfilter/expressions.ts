@@ -14,8 +14,9 @@ const NAME_BYTES = 16;
 /** Where a header has the address of the sender, by the length of the address. */
 const SOURCE_AT: Readonly<Record<number, number>> = { 4: 12, 16: 8 };
 /** NFPROTO_IPV4 and NFPROTO_IPV6, by the length of the address. */
-const PROTOCOL: Readonly<Record<number, number>> = { 4: 2, 16: 10 };
-const TCP = 6;
+export const FAMILY: Readonly<Record<number, number>> = { 4: 2, 16: 10 };
+/** IPPROTO_TCP. */
+export const TCP = 6;
 
 const META = { iifname: 6, oifname: 7, nfproto: 15, l4proto: 16 };
 const CT = { state: 0, status: 2 };
@@ -23,7 +24,8 @@ const CT = { state: 0, status: 2 };
 export const STATE = { invalid: 1, new: 8, untracked: 64 };
 /** IPS_CONFIRMED: the kernel remembers the connection. */
 const CONFIRMED = 8;
-const OBJECT = { counter: 1, timeout: 7 };
+/** Objects of a table that rules name. */
+export const OBJECT = { counter: 1, timeout: 7 };
 const VERDICT = { drop: 0, goto: -4 };
 const FIB_TYPE = 3;
 const FIB_OIF = 1;
@@ -77,7 +79,7 @@ export const leavesByOther = (name: string): Expression[] => interfaceIs(META.oi
 /** The packet is of a family: the length of its addresses, 4 or 16. */
 export const isOfFamily = (length: number): Expression[] => [
   loadMeta(META.nfproto),
-  compare(Buffer.of(PROTOCOL[length] ?? 0)),
+  compare(Buffer.of(FAMILY[length] ?? 0)),
 ];
 
 /** The packet is of TCP. */

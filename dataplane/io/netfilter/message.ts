@@ -59,8 +59,8 @@ const NFNL_MSG_BATCH_END = 17;
 const NFPROTO_INET = 1;
 
 /**
- * Lets the kernel do all of it or nothing; returns null or why not. To check does nothing: without
- * an end the kernel judges what was sent, and drops it.
+ * Lets the kernel do all of it or nothing; returns null or why not. A check changes nothing:
+ * without an end the kernel judges what was sent, and drops it.
  */
 export function transact(
   messages: readonly Message[],

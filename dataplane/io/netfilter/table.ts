@@ -1,7 +1,7 @@
 // A transaction on one table of nf_tables, statement by statement.
 
 import { boundsOf, type NetworkRange } from '../../wire/network.ts';
-import type { Expression } from './expressions.ts';
+import { type Expression, FAMILY, OBJECT, TCP } from './expressions.ts';
 import {
   type Attribute,
   find,
@@ -28,15 +28,10 @@ const DELETE_ELEMENTS = 14;
 const NEW_OBJECT = 18;
 const GET_OBJECT = 19;
 
-const COUNTER = 1;
-const TIMEOUT = 7;
 const SET_OF_NETWORKS = 4;
 const SET_OF_RULES = 32;
 const ELEMENT_IS_END = 1;
 const ACCEPT = 1;
-const TCP = 6;
-/** AF_INET and AF_INET6, by the length of an address. */
-const FAMILY: Readonly<Record<number, number>> = { 4: 2, 16: 10 };
 /** The types ipv4_addr and ipv6_addr of nft, which lists the table by them. */
 const KEY_TYPE: Readonly<Record<number, number>> = { 4: 7, 16: 8 };
 /** Networks in one message: an attribute holds 64 KiB. */
@@ -98,7 +93,7 @@ export class Transaction {
   }
 
   addCounter(name: string): this {
-    return this.#addObject(COUNTER, name, `the counter ${name}`, []);
+    return this.#addObject(OBJECT.counter, name, `the counter ${name}`, []);
   }
 
   /** For how many seconds TCP connections are remembered; `length` of addresses: 4 or 16. */
@@ -111,7 +106,7 @@ export class Transaction {
       [3, established],
       [7, timeWait],
     ];
-    return this.#addObject(TIMEOUT, name, 'timeouts of TCP (nft_ct)', [
+    return this.#addObject(OBJECT.timeout, name, 'timeouts of TCP (nft_ct)', [
       [1, network16(FAMILY[length] ?? 0)],
       [2, Buffer.of(TCP)],
       [3, policy],
@@ -201,7 +196,7 @@ export function readCounter(table: string, name: string): number | 'gone' | null
   const attributes: Attribute[] = [
     [1, table],
     [2, name],
-    [3, COUNTER],
+    [3, OBJECT.counter],
   ];
   const answer = read({ type: GET_OBJECT, flags: 0, attributes, what: `the counter ${name}` });
   if ('code' in answer) return answer.code === 'ENOENT' ? 'gone' : null;

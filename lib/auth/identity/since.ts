@@ -1,5 +1,5 @@
-// Since when a sign-in through a provider counts. Whoever finds a browser that is signed in there
-// can sign out and in again here, and the provider asks for nothing: that proves nobody.
+// Since when a sign-in through a provider counts. Whoever finds a browser that is signed in at the
+// provider can sign out and in again here. The provider asks for nothing then: that proves nothing.
 // lib/web/kit/recent.ts says what asks for a recent sign-in.
 
 import { RECENT_MS } from '../../records/session-life.ts';
