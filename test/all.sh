@@ -102,4 +102,4 @@ else
     for kind in dataplane e2e alone; do several $kind 5; done
   fi
 fi
-node test/support/suite/summary.ts
+node test/support/report/summary.ts

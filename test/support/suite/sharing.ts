@@ -1,12 +1,24 @@
-// Which test files share processes when test/all.sh runs them. `npm test` gives each file a process of
-// its own, so that a fault is easy to find.
+// Which test files share processes when `npm test` and test/all.sh run them. A file that is named on
+// the command line has a process of its own, so that a fault is easy to find.
 
 import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { withoutAlone } from './alone.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 /** Where the files are written that AVA runs; each loads others. */
 const FOLDER = 'test/artefacts/processes';
+
+/** The patterns of AVA for all tests that need neither root nor a browser. */
+export const unitTests = [
+  'test/**/*.test.ts',
+  '!test/e2e/**',
+  '!test/browser/**',
+  '!test/ops/**',
+  '!test/attacks/**',
+  '!test/artefacts/**',
+  ...withoutAlone,
+];
 
 /** Files that want a process of their own, and why. */
 export const inOwnProcess: Readonly<Record<string, string>> = {

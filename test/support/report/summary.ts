@@ -4,7 +4,9 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
-import { type Phase, readPhases, secondsTable } from './seconds-table.ts';
+import { readBudget, whatGrew } from './budget.ts';
+import { type Phase, readPhases, readRooms, secondsTable } from './seconds-table.ts';
+import { commandFor, isWhole, readTap } from './tap.ts';
 
 const SECONDS = 'test/artefacts/seconds';
 
@@ -13,6 +15,7 @@ let failed = 0;
 
 const phases = readPhases(SECONDS);
 process.stdout.write(secondsTable(SECONDS, `${SECONDS}.txt`));
+for (const line of whatGrew(readRooms(SECONDS), readBudget())) process.stdout.write(`${line}\n`);
 for (const phase of phases) add(phase);
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
@@ -26,25 +29,23 @@ function add({ phase, status }: Phase): void {
 }
 
 function addReport(path: string, phase: string): void {
-  const lines = readFileSync(path, 'utf8').split('\n');
-  for (const [i, line] of lines.entries()) {
-    if (/^ok .*# (SKIP|TODO)/.test(line)) complain(line);
-    else if (line.startsWith('ok ')) passed++;
-    else if (line.startsWith('not ok ')) complain([line, ...detailsAfter(lines, i)].join('\n'));
+  const text = readFileSync(path, 'utf8');
+  const [wing, workers] = phase.split('-');
+  const variables = /^\d$/.test(workers ?? '') && wing !== 'ops' ? `WORKERS=${workers} ` : '';
+  for (const { name, outcome, details } of readTap(text)) {
+    if (outcome === 'passed') passed++;
+    else {
+      const command = commandFor(name, `test/${wing}`);
+      const again = command === null ? [] : [`  again: ${variables}${command}`];
+      complain([`${phase}: ${outcome}: ${name}`, ...details, ...again].join('\n'));
+    }
   }
-  if (!lines.some((line) => line.startsWith('# tests')))
-    complain(`${path} is cut off\n${errorsOf(phase)}`);
+  if (!isWhole(text)) complain(`${path} is cut off\n${errorsOf(phase)}`);
 }
 
 function complain(text: string): void {
   failed++;
   process.stdout.write(`${text}\n`);
-}
-
-/** The indented YAML block behind a failure. */
-function detailsAfter(lines: readonly string[], index: number): string[] {
-  const end = lines.findIndex((line, i) => i > index && !line.startsWith('  '));
-  return lines.slice(index + 1, end === -1 ? undefined : end);
 }
 
 function errorsOf(phase: string): string {

@@ -3,7 +3,7 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { FileSeconds } from './seconds.ts';
+import type { FileSeconds } from '../suite/seconds.ts';
 
 const SLOWEST = 5;
 
@@ -43,6 +43,29 @@ export function secondsTable(folder: string, whole: string): string {
   return `${text(SLOWEST)}\n`;
 }
 
+/** CPU seconds by phase and room: of the phase itself those that no file has. */
+export function readRooms(folder: string): Map<string, number> {
+  const rooms = new Map<string, number>();
+  const files = readFiles(folder);
+  for (const { phase, user, sys } of readPhases(folder)) {
+    let rest = user + sys;
+    for (const { file, cpu } of files.get(phase) ?? []) {
+      const room = `${phase} ${roomOf(file)}`;
+      rooms.set(room, (rooms.get(room) ?? 0) + cpu);
+      rest -= cpu;
+    }
+    rooms.set(phase, Math.max(0, rest));
+  }
+  return rooms;
+}
+
+/** The folder of a test file; of `lib` and `dataplane` the folder below, of `artefacts` the phase. */
+function roomOf(file: string): string {
+  const [, wing = '', room = ''] = file.split('/');
+  if (wing.includes('.')) return 'test';
+  return ['lib', 'dataplane'].includes(wing) && !room.includes('.') ? `${wing}/${room}` : wing;
+}
+
 function readFiles(folder: string): Map<string, FileSeconds[]> {
   const names = readdirSync(folder).filter(
     (name) => name.endsWith('.jsonl') && name !== 'phases.jsonl',
@@ -54,7 +77,8 @@ function readFiles(folder: string): Map<string, FileSeconds[]> {
   );
 }
 
-function readLines<Line>(path: string): Line[] {
+/** The lines of a file of JSON lines; none where there is no file. */
+export function readLines<Line>(path: string): Line[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
