@@ -7,7 +7,29 @@ import { anyCharacter } from '../suite/characters.ts';
 
 /** Any value that a schema allows, as far as its keywords say. */
 export function allowedBy(given: Part): Arbitrary<unknown> {
-  const schema = resolve(given);
+  return once(allowed, resolve(given), makeAllowed);
+}
+
+/** Values that no schema of these types allows; judged alone, whatever the field is. */
+export function refusedBy(given: Part): Arbitrary<unknown> {
+  return once(refused, resolve(given), makeRefused);
+}
+
+const allowed = new WeakMap<object, Arbitrary<unknown>>();
+const refused = new WeakMap<object, Arbitrary<unknown>>();
+
+/** To make them for a schema takes longer than to draw a value of them. */
+function once(
+  made: WeakMap<object, Arbitrary<unknown>>,
+  schema: Part,
+  make: (schema: Part) => Arbitrary<unknown>,
+): Arbitrary<unknown> {
+  const found = made.get(schema as object) ?? make(schema);
+  made.set(schema as object, found);
+  return found;
+}
+
+function makeAllowed(schema: Part): Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...(schema.enum as unknown[]));
   const types = typesOf(schema);
   return fc.oneof(...types.map((type) => ofType(type, schema)));
@@ -62,9 +84,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = 300 }: Part): Arbi
   return fc.oneof(any, likely);
 }
 
-/** Values that no schema of these types allows; judged alone, whatever the field is. */
-export function refusedBy(given: Part): Arbitrary<unknown> {
-  const schema = resolve(given);
+function makeRefused(schema: Part): Arbitrary<unknown> {
   const types = typesOf(schema);
   const all = fc.oneof(
     fc.string({ unit: anyCharacter }).map((text) => ({ [text]: text })),
