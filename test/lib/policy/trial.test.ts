@@ -92,9 +92,12 @@ for (const defaultAction of ['accept', 'drop'] as const)
       twinVerdict(rules, { ...one, ownerId: ownerOf(one) }, defaultAction);
     let heldUp = 0;
 
-    const writeRule = async ({ owner, ...fields }: ValueOf<typeof rule>) => {
-      const before = await api.get<ShownRule[]>('/v0/rules');
-      const tests = await api.get<Shown[]>('/v0/policy_tests');
+    /** Writes a rule after those of `before`, and adds it to them. */
+    const writeRule = async (
+      { owner, ...fields }: ValueOf<typeof rule>,
+      before: ShownRule[],
+      tests: readonly Shown[],
+    ): Promise<void> => {
       const body = { rule: { ...fields, user_id: owner === null ? null : owners[owner] } };
       const answer = await gateway.inject('POST', '/v0/rules', { body });
       const made = { id: 'made', ...body.rule } as ShownRule;
@@ -112,10 +115,11 @@ for (const defaultAction of ['accept', 'drop'] as const)
           faults['base']?.some((text) => text.includes(`"${name}"`)),
           answer.text,
         );
-      if (failing.length === 0) return;
+      if (failing.length === 0) return void before.push(answer.body.data as ShownRule);
       heldUp += 1;
       const forced = await gateway.inject('POST', '/v0/rules?force=true', { body });
       t.is(forced.status, 201, forced.text);
+      before.push(forced.body.data as ShownRule);
     };
 
     const compareAll = async (): Promise<void> => {
@@ -144,7 +148,10 @@ for (const defaultAction of ['accept', 'drop'] as const)
         async (tests, rules) => {
           await empty(gateway);
           for (const [i, one] of tests.entries()) await makeTest(one, `test ${i}.`);
-          for (const one of rules) await writeRule(one);
+          const shown = await api.get<Shown[]>('/v0/policy_tests');
+          const written: ShownRule[] = [];
+          for (const one of rules) await writeRule(one, written, shown);
+          t.deepEqual(await api.get<ShownRule[]>('/v0/rules'), written);
           await compareAll();
         },
       ),
