@@ -3,6 +3,7 @@
 // password, code, secret, cookie, token of forms, state, ticket, token or assertion.
 
 import { randomBytes } from 'node:crypto';
+import process from 'node:process';
 import { Secret, TOTP } from 'otpauth';
 import test, { type ExecutionContext } from 'ava';
 import {
@@ -19,7 +20,8 @@ import {
   requestIn,
   type Signing,
 } from '../../support/auth/bad-saml-provider.ts';
-import { type GatewayProcess, startGateway } from '../../support/gateway/gateway-process.ts';
+import type { WholeGateway } from '../../support/gateway/gateway-process.ts';
+import { serveHere } from '../../support/gateway/served-gateway.ts';
 import { signOnService } from '../../support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../support/auth/provider-entries.ts';
 import { atGateway, PASSWORD, type Shown, Visitor } from '../../support/web/visitor.ts';
@@ -37,7 +39,7 @@ type Secrets = Map<string, string>;
 class Watched extends Visitor {
   readonly #secrets: Secrets;
 
-  constructor(gateway: GatewayProcess, secrets: Secrets) {
+  constructor(gateway: WholeGateway, secrets: Secrets) {
     super(atGateway(gateway.url));
     this.#secrets = secrets;
   }
@@ -148,7 +150,7 @@ function byOpenId(t: ExecutionContext, idp: BadProvider): Part {
 }
 
 /** SAML: a good answer, the same answer again, and an answer without a signature. */
-function bySaml(t: ExecutionContext, gateway: GatewayProcess): Part {
+function bySaml(t: ExecutionContext, gateway: WholeGateway): Part {
   return async (visitor, secrets) => {
     const post = async (fields: Record<string, string>): Promise<Shown> => {
       for (const [name, value] of Object.entries(fields)) secrets.set(value, name);
@@ -185,10 +187,25 @@ function isIn(text: string, secret: string): boolean {
     : text.includes(secret);
 }
 
+/** What anything prints in this process beside the log of the gateway, as long as the test runs. */
+function printedAside(t: ExecutionContext): () => string {
+  let printed = '';
+  for (const stream of [process.stdout, process.stderr]) {
+    const write = stream.write.bind(stream);
+    stream.write = ((...given: Parameters<typeof write>) => {
+      printed += String(given[0]);
+      return write(...given);
+    }) as typeof write;
+    t.teardown(() => void (stream.write = write));
+  }
+  return () => printed;
+}
+
 test('after sign-ins of every kind, the log and the audit trail hold no secret', async (t) => {
   t.timeout(120_000);
   const idp = await openBadProvider(t);
-  const gateway = await startGateway(t, { LOG_LEVEL: 'trace', API_RATE_LIMIT: '0' });
+  const aside = printedAside(t);
+  const gateway = await serveHere(t, { LOG_LEVEL: 'trace', API_RATE_LIMIT: '0' });
   const account = { email: EMAIL, password: PASSWORD, password_confirmation: PASSWORD };
   t.is((await gateway.call('POST', '/v0/users', { user: account })).status, 201);
   const { base_url: _default, ...saml } = samlEntry({ metadata: idpMetadata(signOnService()) });
@@ -204,7 +221,7 @@ test('after sign-ins of every kind, the log and the audit trail hold no secret',
   for (const part of [locally(t), byOpenId(t, idp), bySaml(t, gateway)])
     await part(new Watched(gateway, secrets), secrets);
 
-  const printed = gateway.output();
+  const printed = gateway.output() + aside();
   t.is(printed.match(/a sign-in through a provider was refused/g)?.length, 9, 'it was all logged');
   const audited = await gateway.command('audit', 'list', '--json', '--limit', '500');
   for (const action of ['sign in', 'sign-in refused', 'sign out'])

@@ -4,7 +4,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
-import { FIRST_ADMIN, startGateway } from '../../../support/gateway/gateway-process.ts';
+import { FIRST_ADMIN } from '../../../support/gateway/gateway-process.ts';
+import { serveHere } from '../../../support/gateway/served-gateway.ts';
 import { samlMetadata } from '../../../support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 import { openServer } from '../../../support/api/server.ts';
@@ -60,7 +61,7 @@ test('a gateway starts and lets in by password, whatever its providers are', asy
   const away = oidcEntry({ id: 'away' });
   const silent = oidcEntry({ id: 'silent', discovery_document_uri: `http://127.0.0.1:${port}/x` });
   const { base_url: _default, ...saml } = samlEntry({ metadata: samlMetadata() });
-  const gateway = await startGateway(t, {
+  const gateway = await serveHere(t, {
     OPENID_CONNECT_PROVIDERS: JSON.stringify([away, silent]),
     SAML_IDENTITY_PROVIDERS: JSON.stringify([saml]),
   });
