@@ -310,13 +310,13 @@ export interface Team {
 /** The team of a gateway with one worker. */
 export const ALONE: Team = Object.freeze({ self: 0, size: 1, memory: null, wakes: [] });
 
-/** Makes the memory between so many workers. */
-export function createSharedMemory(workers: number): SharedMemory {
+/** Makes the memory between so many workers; `ringBytes` is a power of two. */
+export function createSharedMemory(workers: number, ringBytes = RING_BYTES): SharedMemory {
   const numbers = Array.from({ length: workers }, (_, i) => i);
   return {
     rings: numbers.map((from) =>
       numbers.map((to) =>
-        from === to ? null : new SharedArrayBuffer(RING_HEADER_BYTES + RING_BYTES),
+        from === to ? null : new SharedArrayBuffer(RING_HEADER_BYTES + ringBytes),
       ),
     ),
     sleeping: new SharedArrayBuffer(workers * SLEEPING_WORDS * 4),

@@ -4,22 +4,27 @@
 
 /** One pace for each slot. A slot is a peer, a hash, or the only one. */
 export class Pace {
-  /** By slot: the time at which everything sent so far would have been sent, one per interval. */
-  readonly #spentUntil: Float64Array;
+  /**
+   * By slot: the time at which everything sent so far would have been sent, one per interval.
+   * Undefined until something was sent.
+   */
+  #spentUntil: Float64Array | undefined;
+  readonly #slots: number;
   readonly #intervalMs: number;
   readonly #burstMs: number;
 
   constructor(slots: number, burst: number, intervalMs: number) {
-    this.#spentUntil = new Float64Array(slots);
+    this.#slots = slots;
     this.#intervalMs = intervalMs;
     this.#burstMs = (burst - 1) * intervalMs;
   }
 
   /** Whether one more may be sent now; if so, it is counted. */
   allows(slot: number, now: number): boolean {
-    const spentUntil = Math.max(this.#spentUntil[slot]!, now);
+    const all = (this.#spentUntil ??= new Float64Array(this.#slots));
+    const spentUntil = Math.max(all[slot]!, now);
     if (spentUntil - now > this.#burstMs) return false;
-    this.#spentUntil[slot] = spentUntil + this.#intervalMs;
+    all[slot] = spentUntil + this.#intervalMs;
     return true;
   }
 }

@@ -11,6 +11,7 @@
 import {
   ELSEWHERE_DOUBT_MS,
   FLOW_LOG_REFUSALS_PER_TURN,
+  FLOWS_PER_ENDED_FLOW,
   MADE_PER_TAKEN,
   MAX_FLOWS,
   MAX_PEERS,
@@ -32,6 +33,7 @@ import {
   type Team,
 } from './contract.ts';
 import type { Change, TriedChange, TriedPeer } from './diff.ts';
+import { EndedFlows } from './filter/ended-flows.ts';
 import { Filter } from './filter/filter.ts';
 import { FlowTable } from './filter/flow-table.ts';
 import { RefusalTable } from './filter/refusals.ts';
@@ -92,6 +94,8 @@ export interface PipelineOptions {
   readonly flowLog?: SharedArrayBuffer | null;
   /** How many flows the gateway remembers, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
+  /** How many peers there may be: their slots are below; MAX_PEERS where it is left out. */
+  readonly peers?: number;
 }
 
 /** The packet path. Times: `now` is a monotonic clock in ms, `wallMs` Unix time in ms. */
@@ -122,12 +126,13 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     const { engine, identity, random, timestampFloorMs, hasTun, team = ALONE } = options;
+    const { peers = MAX_PEERS } = options;
     this.#engine = engine;
     const drop = (reason: number): void => this.drop(reason);
     const lost = (packet: StagedPacket, reason: number): void => refused.waited(packet, reason);
     const refusalOf = (packet: StagedPacket): number => this.#waiting.refusalOf(packet);
     this.#tunnel = new Tunnel(
-      { engine, identity, random, timestampFloorMs, team, drop, lost, refusalOf },
+      { engine, identity, random, timestampFloorMs, team, peers, drop, lost, refusalOf },
       {
         initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.#sender.keepalive(peer, now),
@@ -141,30 +146,25 @@ export class Pipeline {
     this.#receiver = new Receiver(tunnel, sender);
     this.#filter = new Filter(options.defaultAction);
     this.#sampling = new Sampling(tunnel, this.#filter);
-    const flows = new FlowTable({
-      random,
-      capacity: shareOf(options.flows ?? MAX_FLOWS, team.size),
-      count: (reason) => this.drop(reason),
-    });
-    const tracker = new Tracker(this.#filter, random, flows);
-    const unfinished = new UnfinishedDatagrams(random, MAX_PEERS);
-    const { allowedIps } = tunnel;
+    const capacity = shareOf(options.flows ?? MAX_FLOWS, team.size);
+    const flows = new FlowTable({ random, capacity, peers, count: drop });
+    const ended = new EndedFlows({ capacity: capacity / FLOWS_PER_ENDED_FLOW, peers });
+    const tracker = new Tracker(this.#filter, random, flows, ended);
+    const unfinished = new UnfinishedDatagrams(random, peers);
+    const { allowedIps, handOver } = tunnel;
     const sanity = new Sanity(options, allowedIps);
-    const mtus = new Mtus(options);
+    const mtus = (this.#mtus = new Mtus(options, peers));
     this.#tracker = tracker;
     this.#unfinished = unfinished;
     this.#sanity = sanity;
-    this.#mtus = mtus;
     const filter = tracker.judge;
     this.#waiting = new WaitingPackets(this.#filter, filter);
-    const { handOver } = tunnel;
     const limits = this.#limits;
     const asked = { sanity, filter, mtus, limits, overQuota: this.#overQuota };
     const inward = new InwardJudge({ ...asked, unfinished, hasTun });
     const outward = new OutwardJudge({ ...asked, allowedIps });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
-    const refusals = new RefusalTable({ random });
-    this.#refusals = refusals;
+    const refusals = (this.#refusals = new RefusalTable({ random, peers }));
     this.#flowList = new FlowList({ tracker, tunnel, sanity, overQuota: this.#overQuota });
     this.#endedList = new EndedList(tracker.ended);
     this.#refusalList = new RefusalList({ refusals, tracker, tunnel });

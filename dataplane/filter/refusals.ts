@@ -64,6 +64,8 @@ export interface RefusalTableOptions {
   readonly random: Random;
   /** A power of two. */
   readonly capacity?: number;
+  /** How many peers there may be: their slots are below. */
+  readonly peers?: number;
 }
 
 /** Remembers refused packets. A record is a number from 1 on. */
@@ -81,7 +83,7 @@ export class RefusalTable {
   readonly #seed0: number;
   readonly #seed1: number;
   /** By slot of the device: how many records it has. */
-  readonly #counts = new Int32Array(MAX_PEERS);
+  readonly #counts: Int32Array;
   readonly #ofDevice: Chains;
   readonly #ofAll: Chains;
   /** Free records, as a stack. */
@@ -99,7 +101,8 @@ export class RefusalTable {
   #forgottenOfShare = 0;
   #forgottenOfAll = 0;
 
-  constructor({ random, capacity = MAX_REFUSALS }: RefusalTableOptions) {
+  constructor({ random, capacity = MAX_REFUSALS, peers = MAX_PEERS }: RefusalTableOptions) {
+    this.#counts = new Int32Array(peers);
     this.#capacity = capacity;
     this.#share = Math.max(1, capacity / REFUSALS_SHARE);
     this.#words = new Int32Array((capacity + 1) * RECORD_WORDS);
@@ -110,9 +113,10 @@ export class RefusalTable {
     this.#rules = Array.from({ length: capacity + 1 }, () => null);
     this.#index = new Int32Array(2 * capacity);
     this.#mask = 2 * capacity - 1;
-    this.#free = Int32Array.from({ length: capacity }, (_, i) => capacity - i);
+    this.#free = new Int32Array(capacity);
+    for (let i = 0; i < capacity; i++) this.#free[i] = capacity - i;
     this.#freeCount = capacity;
-    this.#ofDevice = new Chains(this.#words, RECORD_WORDS, OF_DEVICE, MAX_PEERS);
+    this.#ofDevice = new Chains(this.#words, RECORD_WORDS, OF_DEVICE, peers);
     this.#ofAll = new Chains(this.#words, RECORD_WORDS, OF_ALL, 1);
     const seeds = new Uint8Array(8);
     random(seeds);

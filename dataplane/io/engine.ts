@@ -56,12 +56,25 @@ export interface Links {
   writePacket: ((packet: Uint8Array) => void) | null;
 }
 
+/** Where an engine holds messages during a turn. */
+export interface Batches {
+  readonly datagrams: Batch;
+  readonly packets: Batch;
+}
+
+/** Makes the batches of an engine. */
+export function createBatches(): Batches {
+  return { datagrams: createDatagramBatch(), packets: createPacketBatch() };
+}
+
 /** What only some engines need. */
 export interface EngineExtras {
   /** Lower limits of messages, for tests. */
   readonly limits?: MessageLimits;
   /** The rings with other workers. */
   readonly rings?: Rings;
+  /** Those of an engine that never has its turn at the same time; left out: its own. */
+  readonly batches?: Batches;
 }
 
 interface KeySlot {
@@ -77,8 +90,8 @@ export class TypeScriptEngine implements PacketEngine {
   readonly kind = 'typescript';
   readonly primitives: Primitives;
   readonly endpoints: EndpointTable;
-  readonly datagrams: Batch = createDatagramBatch();
-  readonly packets: Batch = createPacketBatch();
+  readonly datagrams: Batch;
+  readonly packets: Batch;
   readonly faults = new Float64Array(FAULT_COUNT);
   readonly handed: readonly (Batch | null)[];
   readonly #rings: Rings | null;
@@ -98,8 +111,10 @@ export class TypeScriptEngine implements PacketEngine {
     endpoints: EndpointTable,
     mtu: number,
     links: Links,
-    { limits = {}, rings }: EngineExtras = {},
+    { limits = {}, rings, batches = createBatches() }: EngineExtras = {},
   ) {
+    this.datagrams = batches.datagrams;
+    this.packets = batches.packets;
     this.primitives = primitives;
     this.endpoints = endpoints;
     this.#mtu = mtu;

@@ -2,7 +2,7 @@
 // both engines pass the same tests, and one reads what the other wrote. Gateways in memory use
 // them. Where sockets are real, only the native engine has several workers.
 
-import { HANDED_PER_TURN, PADDING_BYTES, RING_BYTES, RING_HEADER_BYTES } from '../constants.ts';
+import { HANDED_PER_TURN, PADDING_BYTES, RING_HEADER_BYTES } from '../constants.ts';
 import {
   ADDRESS,
   type Batch,
@@ -118,7 +118,7 @@ export class Rings {
       const start = startOf(ring!);
       const word = start >> 2;
       const size = ring.words[word + record.bytes]! >>> 0;
-      if (!isPossible(size, (written - ring.at) >>> 0, start)) {
+      if (!isPossible(ring!, size, (written - ring.at) >>> 0, start)) {
         ring.at = written;
         break;
       }
@@ -181,22 +181,28 @@ function writtenFor({ words }: Pick<End, 'words'>): number {
 }
 
 /** Whether a record at `start` may have a size, where `written` bytes were written in all. */
-function isPossible(size: number, written: number, start: number): boolean {
-  const rest = RING_HEADER_BYTES + RING_BYTES - start;
+function isPossible(ring: End, size: number, written: number, start: number): boolean {
+  const rest = RING_HEADER_BYTES + roomOf(ring) - start;
   return size > 0 && size % RECORD_ALIGNMENT === 0 && size <= written && size <= rest;
 }
 
 /** Where the next record begins, in bytes of the memory. */
-function startOf({ at }: End): number {
-  return RING_HEADER_BYTES + ((at >>> 0) % RING_BYTES);
+function startOf(ring: End): number {
+  return RING_HEADER_BYTES + ((ring.at >>> 0) % roomOf(ring));
+}
+
+/** Bytes of a ring without its header. */
+function roomOf({ bytes }: End): number {
+  return bytes.length - RING_HEADER_BYTES;
 }
 
 /** Makes room for a record in one piece: where it begins, or -1. */
 function reserve(ring: End, size: number): number {
-  const rest = RING_BYTES - ((ring.at >>> 0) % RING_BYTES);
+  const room = roomOf(ring);
+  const rest = room - ((ring.at >>> 0) % room);
   const filler = rest < size ? rest : 0;
   const used = (ring.at - Atomics.load(ring.words, READ)) >>> 0;
-  if (used + filler + size > RING_BYTES) return -1;
+  if (used + filler + size > room) return -1;
   if (filler > 0) {
     const word = startOf(ring) >> 2;
     ring.words[word + record.bytes] = filler;

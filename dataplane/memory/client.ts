@@ -6,7 +6,6 @@
 import { INITIATIONS_PER_TURN } from '../constants.ts';
 import { DESCRIPTOR_WORDS, LENGTH, OFFSET, type PeerConfig } from '../contract.ts';
 import type { TypeScriptEngine } from '../io/engine.ts';
-import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import { Places } from '../places.ts';
 import { reasonNames, reasons } from '../reasons.ts';
@@ -22,12 +21,15 @@ import {
   type Arrival,
   type MakeEngine,
   type Placed,
+  publicKeyOf,
   randomBytes,
   type Surroundings,
 } from './surroundings.ts';
 
 /** MTU of clients; padding stops at it. */
 const MTU = 1420;
+/** Peers that it can have: the gateway, and what tests add. */
+const PEERS = 64;
 
 /** What a client is made from. */
 export interface ClientOptions<E extends TypeScriptEngine> extends Placed {
@@ -55,17 +57,24 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
     this.#deliver = options.deliver;
     this.endpoint = options.endpoint;
     this.privateKey = options.privateKey ?? randomBytes(around.random, 32);
-    this.publicKey = derivePublicKey(this.privateKey);
+    this.publicKey = publicKeyOf(this.privateKey, options.primitives);
     this.engine = options.makeEngine(
       options.primitives ?? portablePrimitives,
-      createEndpointTable(endpointLayout.total),
+      createEndpointTable(endpointLayout.peers + PEERS),
       MTU,
       { sendDatagram: (bytes, to) => around.transmit(bytes, this.endpoint, to), writePacket: null },
     );
     const identity = { privateKey: this.privateKey, publicKey: this.publicKey };
     const drop = (reason: number): void => this.#countDrop(reason);
     this.tunnel = new Tunnel(
-      { engine: this.engine, identity, random: around.random, timestampFloorMs: 0, drop },
+      {
+        engine: this.engine,
+        identity,
+        random: around.random,
+        timestampFloorMs: 0,
+        peers: PEERS,
+        drop,
+      },
       {
         initiate: (peer, isRetry, now) => this.sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.sender.keepalive(peer, now),

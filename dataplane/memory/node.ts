@@ -2,14 +2,13 @@
 // its TUN are functions: datagrams and packets go in and out by calls, at once and on one thread.
 // The kernel's part, to lead a datagram to the socket of its worker, is done here.
 
-import { DATAGRAM_SLOTS, PACKET_SLOTS } from '../constants.ts';
+import { DATAGRAM_SLOTS, HANDED_PER_TURN, MAX_PEERS, PACKET_SLOTS } from '../constants.ts';
 import { ALONE, createSharedMemory, type NetworkConfig, type Team } from '../contract.ts';
 import { type Capture, RunningCaptures } from '../captures.ts';
 import type { Change, TriedChange } from '../diff.ts';
 import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
 import { Rings } from '../io/rings.ts';
 import type { Random } from '../noise/handshake.ts';
-import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
 import { type AskedForEffect, type ChangeEffect, effectAmong } from '../path/effect.ts';
@@ -29,6 +28,7 @@ import {
   type Arrival,
   type MakeEngine,
   type Placed,
+  publicKeyOf,
   randomBytes,
   type Surroundings,
 } from './surroundings.ts';
@@ -45,8 +45,12 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly timestampFloorMs: number;
   /** How many flows are remembered, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
+  /** How many peers it can have; MAX_PEERS where it is left out. */
+  readonly peers?: number;
   /** How many workers it has; one where it is left out. */
   readonly workers?: number;
+  /** Bytes of the ring from one worker to another, a power of two; RING_BYTES where left out. */
+  readonly ringBytes?: number;
   /** Which of so many workers goes on next; the first one where it is left out. */
   readonly choose?: (count: number) => number;
   /** The randomness of further workers; that of the surroundings where it is left out. */
@@ -70,24 +74,29 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
   readonly publicKey: Uint8Array;
   readonly workers: readonly WorkerNode<E>[];
   readonly #around: Surroundings;
+  readonly #peers: number;
   readonly #choose: (count: number) => number;
   readonly #dawdles: () => boolean;
   readonly #captures = new RunningCaptures();
 
   constructor(around: Surroundings, options: NodeOptions<E>) {
     this.#around = around;
+    this.#peers = options.peers ?? MAX_PEERS;
     this.#choose = options.choose ?? (() => 0);
     this.#dawdles = options.dawdles ?? (() => false);
     this.endpoint = options.endpoint;
     this.privateKey = options.privateKey ?? randomBytes(around.random, 32);
-    this.publicKey = derivePublicKey(this.privateKey);
-    this.workers = teamsOf(options.workers ?? 1).map((team) => this.#makeWorker(options, team));
+    this.publicKey = publicKeyOf(this.privateKey, options.primitives);
+    this.workers = teamsOf(options.workers ?? 1, options.ringBytes).map((team) =>
+      this.#makeWorker(options, team),
+    );
   }
 
   #makeWorker(options: NodeOptions<E>, team: Team): WorkerNode<E> {
     const around = this.#around;
-    const endpoints = createEndpointTable(endpointLayout.total);
-    const rings = new Rings(team, endpoints, endpointLayout.handed);
+    const handed = endpointLayout.peers + this.#peers;
+    const endpoints = createEndpointTable(handed + team.size * HANDED_PER_TURN);
+    const rings = new Rings(team, endpoints, handed);
     const engine = options.makeEngine(
       options.primitives ?? portablePrimitives,
       endpoints,
@@ -111,6 +120,7 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       listenPort: options.endpoint.port,
       mtu: options.mtu,
       hasTun: options.hasTun,
+      peers: this.#peers,
       ...(options.flows === undefined ? {} : { flows: options.flows }),
     });
     return { engine, pipeline };
@@ -133,6 +143,8 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
 
   /** Puts a change in force. */
   change(change: Change): void {
+    if (change.added.some(({ slot }) => slot >= this.#peers))
+      throw new RangeError(`more than ${this.#peers} peers`);
     for (const { pipeline } of this.workers)
       pipeline.apply(change, this.#around.now, this.#around.wallMs);
     this.#takeHanded();
@@ -291,9 +303,9 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
 }
 
 /** What each of so many workers knows of the others. */
-export function teamsOf(size: number): readonly Team[] {
+export function teamsOf(size: number, ringBytes?: number): readonly Team[] {
   if (size === 1) return [ALONE];
-  const memory = createSharedMemory(size);
+  const memory = createSharedMemory(size, ringBytes);
   const wakes = Array.from({ length: size }, () => -1);
   return Array.from({ length: size }, (_, self) => ({ self, size, memory, wakes }));
 }

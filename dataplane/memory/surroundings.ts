@@ -1,8 +1,9 @@
 // What a gateway or a client in memory is given: clocks, randomness, and the link that takes its
 // datagrams. Tests of the data plane give virtual time, network.ts gives real time.
 
+import { KEY_BYTES } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
-import type { Primitives } from '../noise/primitives.ts';
+import { type Primitives, portablePrimitives } from '../noise/primitives.ts';
 import type { TypeScriptEngine } from '../io/engine.ts';
 import type { Endpoint } from '../wire/address.ts';
 
@@ -34,6 +35,13 @@ export interface Placed {
 export interface Arrival {
   readonly bytes: Uint8Array;
   readonly from: Endpoint;
+}
+
+/** The public key of a private one. */
+export function publicKeyOf(privateKey: Uint8Array, primitives = portablePrimitives): Uint8Array {
+  const publicKey = new Uint8Array(KEY_BYTES);
+  primitives.publicKey(publicKey, privateKey);
+  return publicKey;
 }
 
 /** Makes so many random bytes. */

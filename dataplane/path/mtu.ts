@@ -22,11 +22,14 @@ export interface MtuOptions {
 export class Mtus {
   readonly #options: MtuOptions;
   /** By peer slot: the largest packet that it takes. */
-  readonly #mtus = new Uint16Array(MAX_PEERS);
-  readonly #pace = new Pace(MAX_PEERS, TOO_BIG_BURST, TOO_BIG_INTERVAL_MS);
+  readonly #mtus: Uint16Array;
+  readonly #pace: Pace;
 
-  constructor(options: MtuOptions) {
+  /** `peers`: how many there may be. */
+  constructor(options: MtuOptions, peers = MAX_PEERS) {
     this.#options = options;
+    this.#mtus = new Uint16Array(peers);
+    this.#pace = new Pace(peers, TOO_BIG_BURST, TOO_BIG_INTERVAL_MS);
   }
 
   /** Sets what a peer takes; at most the tunnel's MTU, which is also the default. */

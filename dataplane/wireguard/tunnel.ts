@@ -80,6 +80,8 @@ export interface TunnelOptions {
   readonly timestampFloorMs: number;
   /** The workers of the gateway; one where it is left out. */
   readonly team?: Pick<Team, 'self' | 'size'>;
+  /** How many peers there may be: their slots are below; MAX_PEERS where it is left out. */
+  readonly peers?: number;
   /** Counts a refusal. */
   readonly drop: (reason: number) => void;
   /** Takes a packet that waited for a keypair and is given up; it has been counted. */
@@ -123,7 +125,7 @@ export class Tunnel {
   /**
    * By slot. They are in one array, because V8 moves short arrays and leaves copies of them behind.
    */
-  readonly #presharedKeys = new Uint8Array(MAX_PEERS * KEY_BYTES);
+  readonly #presharedKeys: Uint8Array;
   /** The last samples of peers that were removed since the last sample. */
   #departed: PeerSample[] = [];
   /** When the last initiation to a resumed peer is due. */
@@ -131,6 +133,7 @@ export class Tunnel {
 
   constructor(options: TunnelOptions, actions: TimerActions<Peer>) {
     this.engine = options.engine;
+    this.#presharedKeys = new Uint8Array((options.peers ?? MAX_PEERS) * KEY_BYTES);
     this.identity = options.identity;
     this.random = options.random;
     // A copy, because V8 compiles for one shape: a team that comes in a message has another one.

@@ -15,7 +15,7 @@ import type {
   Sample,
 } from '../../../dataplane/contract.ts';
 import { ConfigInForce, type TriedChange } from '../../../dataplane/diff.ts';
-import { TypeScriptEngine } from '../../../dataplane/io/engine.ts';
+import { type Batches, createBatches, TypeScriptEngine } from '../../../dataplane/io/engine.ts';
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
 import { PipelineNode } from '../../../dataplane/memory/node.ts';
 import type { ChangeEffect } from '../../../dataplane/path/effect.ts';
@@ -275,6 +275,8 @@ export interface NodeOptions {
    * gateways, and large tables take more time than what is tested.
    */
   flows?: number;
+  /** How many peers it can have; left out: enough for most tests, as with flows. */
+  peers?: number;
   /** How many workers it has; see `PipelineNode`. */
   workers?: number;
   choose?: (count: number) => number;
@@ -282,6 +284,20 @@ export interface NodeOptions {
 }
 
 const FLOWS = 8_192;
+const PEERS = 2_048;
+/** Room for a full batch, and more. */
+const RING_BYTES = 256 * 1024;
+
+/**
+ * By worker: where all engines hold messages, the clients' those of worker 0. What one sends waits
+ * on the link or in a ring, so none has its turn while another one has; and batches of its own for
+ * each take more time than most tests. A test that compares whole states is a serial one.
+ */
+const batches: Batches[] = [];
+
+function batchesOf(worker: number): Batches {
+  return (batches[worker] ??= createBatches());
+}
 
 /** A gateway that keeps what comes out at its TUN. */
 export class Node extends PipelineNode<WatchedEngine> implements Participant {
@@ -292,6 +308,7 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
   constructor(world: World, options: NodeOptions) {
     const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1', limits, ...rest } = options;
     const delivered: Uint8Array[] = [];
+    let workers = 0;
     super(world, {
       hasTun: true,
       workers: WORKERS,
@@ -301,6 +318,8 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       allowsMetadata: false,
       timestampFloorMs: 0,
       flows: FLOWS,
+      peers: PEERS,
+      ringBytes: RING_BYTES,
       ...rest,
       mtu: 1420,
       ipv4: ipv4 === null ? null : network(ipv4, 24),
@@ -308,6 +327,7 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       makeEngine: (primitives, endpoints, mtu, links, extras) =>
         new WatchedEngine(primitives, endpoints, mtu, links, {
           ...extras,
+          batches: batchesOf(workers++),
           ...(limits === undefined ? {} : { limits }),
         }),
       deliver: (packet) => delivered.push(packet),
@@ -386,7 +406,11 @@ export class Client extends TunnelClient<WatchedEngine> implements Participant {
     const delivered: Uint8Array[] = [];
     super(world, {
       ...options,
-      makeEngine: (...parts) => new WatchedEngine(...parts),
+      makeEngine: (primitives, endpoints, mtu, links, extras) =>
+        new WatchedEngine(primitives, endpoints, mtu, links, {
+          ...extras,
+          batches: batchesOf(0),
+        }),
       deliver: (packet) => delivered.push(packet),
     });
     this.delivered = delivered;
