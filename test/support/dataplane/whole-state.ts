@@ -27,6 +27,8 @@ const HELD = '__heldForWholeState';
 export class StateReader {
   readonly #session = new Session();
   readonly #held: unknown[] = [];
+  /** The prototypes of objects without private fields: all objects of a class have the same ones. */
+  readonly #withoutPrivate = new Set<unknown>();
 
   constructor() {
     this.#session.connect();
@@ -88,6 +90,8 @@ export class StateReader {
 
   /** The private fields of an object, by name with #. */
   *#privateFieldsOf(value: object): Generator<[name: string, part: unknown]> {
+    const kind: unknown = Object.getPrototypeOf(value);
+    if (this.#withoutPrivate.has(kind)) return;
     this.#held.push(value);
     const { result } = this.#ask('Runtime.evaluate', {
       expression: `${HELD}.pop()`,
@@ -97,6 +101,7 @@ export class StateReader {
       objectId,
       ownProperties: true,
     }) as Properties;
+    if (privateProperties.length === 0) this.#withoutPrivate.add(kind);
     for (const { name, value: found } of privateProperties)
       if (found !== undefined) yield [name, this.#valueOf(found)];
     this.#ask('Runtime.releaseObject', { objectId });
