@@ -1,5 +1,5 @@
 // The whole process: its command line, its start with real sockets, and its stop. The TUN is off,
-// so no rights are needed.
+// so no rights are needed. Commands that judge no process are obeyed in this one.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -18,13 +18,15 @@ import { openDatabase } from '../support/database/databases.ts';
 import { lockSqliteFile } from '../support/database/sqlite-lock.ts';
 import { addon } from '../support/dataplane/native.ts';
 import { configOf, type LogLine, logInto, newKey } from '../support/api/server.ts';
-import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
+import { COMPILE_CACHE, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
+import { type Ended, obeyedHere } from '../support/gateway/obeyed-command.ts';
 import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TOKEN = `pst_${'s'.repeat(43)}`;
 
 const settings = {
+  ...WITHOUT_WARM_UP,
   WIREGUARD_TUN: 'off',
   DATAPLANE_ENGINE: addon === null ? 'typescript' : 'native',
   HTTP_HOST: '127.0.0.1',
@@ -136,13 +138,7 @@ test.serial('a WireGuard port that is in use is named as well', async (t) => {
 
 // ---- as a process ------------------------------------------------------------------------------
 
-interface Ended {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-/** Runs `postern` with these words to its end. */
+/** Runs `postern` with these words to its end, as a process. */
 async function postern(
   words: readonly string[],
   environment: Record<string, string> = {},
@@ -200,15 +196,15 @@ test.serial('commands share the database of the data folder; --json is for progr
   const made = await postern(reset, environment, 'correct horse battery\n');
   t.deepEqual(JSON.parse(made.stdout), { email: 'a@b.example' }, made.stderr);
   const create = ['token', 'create', ...email, '--name', 'ci', '--json'];
-  const { id, token } = JSON.parse((await postern(create, environment)).stdout) as CreatedToken;
+  const { id, token } = JSON.parse((await obeyedHere(create, environment)).stdout) as CreatedToken;
   t.regex(token, /^pst_/);
-  const list = await postern(['token', 'list', '--json'], environment);
+  const list = await obeyedHere(['token', 'list', '--json'], environment);
   t.like(JSON.parse(list.stdout), [{ id, email: 'a@b.example', name: 'ci' }]);
-  t.is((await postern(['token', 'revoke', id], environment)).status, 0);
-  const again = await postern(['token', 'revoke', id], environment);
+  t.is((await obeyedHere(['token', 'revoke', id], environment)).status, 0);
+  const again = await obeyedHere(['token', 'revoke', id], environment);
   t.is(again.status, 1);
   t.regex(again.stderr, /^there is no token/);
-  const audit = await postern(['audit', 'list', '--json'], environment);
+  const audit = await obeyedHere(['audit', 'list', '--json'], environment);
   const entries = JSON.parse(audit.stdout) as { actor: string; action: string; kind: string }[];
   t.deepEqual(
     entries.slice(-3).map(({ actor, action, kind }) => `${actor}: ${kind} ${action}`),
@@ -218,7 +214,7 @@ test.serial('commands share the database of the data folder; --json is for progr
 
 test.serial('a command that can make no database says which setting to check', async (t) => {
   const environment = { DATA_DIR: dataDir(t), DATABASE_URL: 'sqlite:/dev/null/x.sqlite' };
-  const { status, stderr } = await postern(['migrate'], environment);
+  const { status, stderr } = await obeyedHere(['migrate'], environment);
   t.is(status, 1);
   t.regex(stderr, /look at DATABASE_URL \(\/dev\/null\/x\.sqlite\)\n$/);
 });
@@ -227,7 +223,7 @@ test.serial('a command that finds no database makes none, and says what to set',
   const folder = join(dataDir(t), 'data');
   const making = ['user', 'create', '--email', 'a@b.example', '--no-password'];
   for (const words of [['user', 'list'], making, ['backup', join(folder, 'a')]]) {
-    const { status, stdout, stderr } = await postern(words, { DATA_DIR: folder });
+    const { status, stdout, stderr } = await obeyedHere(words, { DATA_DIR: folder });
     t.is(status, 1);
     t.is(stdout, '');
     t.is(
@@ -236,7 +232,7 @@ test.serial('a command that finds no database makes none, and says what to set',
     );
   }
   const named = { DATA_DIR: folder, DATABASE_URL: `sqlite:${folder}/x.sqlite` };
-  const { stderr } = await postern(['user', 'list'], named);
+  const { stderr } = await obeyedHere(['user', 'list'], named);
   t.regex(stderr, /^there is no database at .*\/x\.sqlite; set DATABASE_URL as the gateway has it/);
   t.false(existsSync(folder));
 });
@@ -246,7 +242,7 @@ test.serial(
   async (t) => {
     const folder = join(dataDir(t), 'data');
     const words = ['admin', 'create-or-reset', '--email', 'a@b.example'];
-    const { status, stderr } = await postern(words, { DATA_DIR: folder });
+    const { status, stderr } = await obeyedHere(words, { DATA_DIR: folder });
     t.is(status, 0, stderr);
     t.true(
       stderr.startsWith(
@@ -255,7 +251,7 @@ test.serial(
       stderr,
     );
     t.true(existsSync(join(folder, 'postern.sqlite')));
-    t.notRegex((await postern(words, { DATA_DIR: folder })).stderr, /a database is made/);
+    t.notRegex((await obeyedHere(words, { DATA_DIR: folder })).stderr, /a database is made/);
   },
 );
 
@@ -267,11 +263,11 @@ interface CreatedToken {
 test.serial(
   '`serve` warns of an address that no client can reach; other commands do not',
   async (t) => {
-    const check = await postern(['check-config'], settings);
+    const check = await obeyedHere(['check-config'], settings);
     t.regex(check.stderr, /^EXTERNAL_URL is http:.*set EXTERNAL_URL/);
     const folder = { DATA_DIR: dataDir(t) };
-    t.is((await postern(['migrate'], folder)).status, 0);
-    const list = await postern(['token', 'list'], folder);
+    t.is((await obeyedHere(['migrate'], folder)).status, 0);
+    const list = await obeyedHere(['token', 'list'], folder);
     t.is(list.status, 0);
     t.false(list.stderr.includes('EXTERNAL_URL'));
   },
@@ -284,7 +280,7 @@ test.serial('an option that a command does not have is wrong usage', async (t) =
 });
 
 test.serial('check-config shows what is in force, and no secret', async (t) => {
-  const { stdout, status } = await postern(['check-config', '--json'], settings);
+  const { stdout, status } = await obeyedHere(['check-config', '--json'], settings);
   t.is(status, 0);
   t.like(JSON.parse(stdout), { WIREGUARD_TUN: 'off' });
   t.false(stdout.includes(TOKEN));
@@ -303,19 +299,19 @@ test.serial('a single wrong variable keeps the gateway from starting', async (t)
 test.serial('a command asks the gateway that runs, and says where none does', async (t) => {
   const environment = { DATA_DIR: dataDir(t) };
   const words = ['explain', 'laptop', '192.0.2.1', 'tcp/443'];
-  const alone = await postern(words, environment);
+  const alone = await obeyedHere(words, environment);
   t.is(alone.status, 1);
   t.regex(alone.stderr, /^no gateway runs here/);
   const { running, call } = await start(t, environment);
   const device = { user_id: await ownId(call), name: 'laptop', public_key: newKey() };
   const made = await call('POST', '/v0/devices', { device });
   t.is(made.status, 201, await made.text());
-  const { status, stdout, stderr } = await postern([...words, '--json'], environment);
+  const { status, stdout, stderr } = await obeyedHere([...words, '--json'], environment);
   t.is(status, 0, stderr);
   // There is no TUN, so nothing leaves the gateway.
   t.like(JSON.parse(stdout), { verdict: 'drop', reason: 'no_tun' });
   await running.stop();
-  t.regex((await postern(words, environment)).stderr, /^no gateway runs here/);
+  t.regex((await obeyedHere(words, environment)).stderr, /^no gateway runs here/);
 });
 
 /** Starts a gateway as a process. */
@@ -337,43 +333,42 @@ async function spawnGateway(
   return child;
 }
 
-/** Starts a gateway as a process and waits until it serves. */
-async function serveOn(t: ExecutionContext, folder: string) {
-  const child = await spawnGateway(t, folder);
+interface ServingProcess {
+  child: ChildProcessByStdio<null, Readable, Readable>;
+  output: () => string;
+}
+
+/** Waits until a gateway that starts as a process serves. */
+async function untilServes(child: ServingProcess['child']): Promise<ServingProcess> {
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   while (!output.includes('Postern serves')) await once(child.stdout, 'data');
   return { child, output: () => output };
 }
 
-test.serial(
-  'a second gateway is not started on a folder, unless the first was killed',
-  async (t) => {
-    const folder = dataDir(t);
-    const { child: first } = await serveOn(t, folder);
-    const second = { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
-    const { status, stderr } = await postern(['serve'], second);
-    t.is(status, 1);
-    t.is(
-      stderr,
-      `a gateway already runs on this DATA_DIR (${folder}/gateway.lock is locked); stop it, or give this one a DATA_DIR of its own\n`,
-    );
-    t.is((await postern(['flows'], { DATA_DIR: folder })).status, 0, 'the first one serves on');
-    first.kill('SIGKILL');
-    await once(first, 'close');
-    t.true(existsSync(join(folder, 'gateway.sock')));
-    const { child: third } = await serveOn(t, folder);
-    t.is((await postern(['flows'], { DATA_DIR: folder })).status, 0);
-    third.kill('SIGTERM');
-    await once(third, 'close');
-    t.false(existsSync(join(folder, 'gateway.sock')));
-  },
-);
+/** Starts a gateway as a process and waits until it serves. */
+async function serveOn(t: ExecutionContext, folder: string): Promise<ServingProcess> {
+  return untilServes(await spawnGateway(t, folder));
+}
+
+/** Sends a signal to a gateway that serves; it undoes all and ends well. */
+async function stopsCleanly(
+  t: ExecutionContext,
+  { child, output }: ServingProcess,
+  signal: NodeJS.Signals,
+): Promise<void> {
+  child.kill(signal);
+  await once(child, 'close');
+  t.true(output().includes('Postern stops'), output());
+  t.true(output().includes('Postern has stopped'), output());
+  t.is(child.exitCode, 0, output());
+}
 
 test.serial('of two gateways that start on a folder in one moment, one serves', async (t) => {
   const folder = dataDir(t);
-  t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
+  t.is((await obeyedHere(['migrate'], { DATA_DIR: folder })).status, 0);
   const both = await Promise.all([spawnGateway(t, folder), spawnGateway(t, folder)]);
+  const served = both.map((child) => untilServes(child));
   const ended = await Promise.race(
     both.map(async (child) => {
       await once(child, 'exit');
@@ -381,11 +376,27 @@ test.serial('of two gateways that start on a folder in one moment, one serves', 
     }),
   );
   t.is(ended.exitCode, 1);
-  const other = both.find((child) => child !== ended);
-  let output = '';
-  other?.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  while (!output.includes('Postern serves')) await sleep(50);
-  t.is(other?.exitCode, null);
+  const [first] = both.filter((child) => child !== ended);
+  await served[both.indexOf(first!)];
+  t.is(first!.exitCode, null);
+  t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0, 'it serves');
+
+  // Nor is a gateway started later, unless the first was killed.
+  const second = { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
+  const { status, stderr } = await postern(['serve'], second);
+  t.is(status, 1);
+  t.is(
+    stderr,
+    `a gateway already runs on this DATA_DIR (${folder}/gateway.lock is locked); stop it, or give this one a DATA_DIR of its own\n`,
+  );
+  t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0, 'the first one serves on');
+  first!.kill('SIGKILL');
+  await once(first!, 'close');
+  t.true(existsSync(join(folder, 'gateway.sock')));
+  const third = await serveOn(t, folder);
+  t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0);
+  await stopsCleanly(t, third, 'SIGINT');
+  t.false(existsSync(join(folder, 'gateway.sock')));
 });
 
 async function ownId(call: Served['call']): Promise<string> {
@@ -393,24 +404,23 @@ async function ownId(call: Served['call']): Promise<string> {
   return data[0]?.id ?? '';
 }
 
-test.serial('a signal stops the process cleanly', async (t) => {
-  for (const [signal, isTwice] of [
-    ['SIGTERM', false],
-    ['SIGINT', false],
-    ['SIGHUP', false],
-    ['SIGINT', true],
-  ] as const) {
+// SIGINT stops the third gateway on a folder above, SIGTERM what `npm start` runs below.
+test.serial('a hangup stops the process cleanly', async (t) => {
+  await stopsCleanly(t, await serveOn(t, dataDir(t)), 'SIGHUP');
+});
+
+test.serial(
+  'Ctrl-C that arrives twice, from the terminal and from npm, stops it once',
+  async (t) => {
     const { child, output } = await serveOn(t, dataDir(t));
-    child.kill(signal);
-    // One Ctrl-C may arrive twice, from the terminal and from npm.
-    if (isTwice) child.kill(signal);
+    child.kill('SIGINT');
+    child.kill('SIGINT');
     await once(child, 'close');
     t.true(output().includes('Postern stops'), output());
-    t.true(output().includes('Postern has stopped'), output());
     // The second one may find the process at its very end, where nothing is left to undo.
-    if (!isTwice) t.is(child.exitCode, 0, output());
-  }
-});
+    t.true(output().includes('Postern has stopped'), output());
+  },
+);
 
 /** Whether a process has a file open. */
 function opens(pid: number | undefined, file: string): boolean {
@@ -426,7 +436,7 @@ function opens(pid: number | undefined, file: string): boolean {
 
 test.serial('a signal stops in time even a start that waits for the database', async (t) => {
   const folder = dataDir(t);
-  t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
+  t.is((await obeyedHere(['migrate'], { DATA_DIR: folder })).status, 0);
   const held = join(folder, 'postern.sqlite');
   const release = await lockSqliteFile(held);
   const child = await spawnGateway(t, folder);
@@ -454,8 +464,11 @@ test.serial(
     const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
     const child = spawn('sh', ['-c', scripts.start], {
       cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...settings,
+        // Its workers compile the packet path, as those of administrators do.
+        DATAPLANE_X25519: 'openssl',
         PATH: path,
         DATA_DIR: dataDir(t),
         WIREGUARD_PORT: String(await freeUdpPort()),
@@ -463,17 +476,13 @@ test.serial(
       },
     });
     t.teardown(() => child.kill('SIGKILL'));
-    let output = '';
-    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    while (!output.includes('Postern serves')) await once(child.stdout, 'data');
+    const serving = await untilServes(child);
     // The shell was replaced by the gateway; otherwise the test would prove little.
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
     const mebibytes = Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1]) / 1_024;
     t.log(`${Math.round(mebibytes)} MiB`);
     t.true(mebibytes > 100 && mebibytes < 180, `${mebibytes} MiB`);
-    child.kill('SIGTERM');
-    await once(child, 'close');
-    t.is(child.exitCode, 0, output);
+    await stopsCleanly(t, serving, 'SIGTERM');
   },
 );
 
@@ -483,7 +492,12 @@ test.serial('a first start that fails keeps no password', async (t) => {
   const { port } = taken.address() as { port: number };
   const udp = createSocket('udp4').bind(0);
   await once(udp, 'listening');
-  const common = { DATA_DIR: dataDir(t), WIREGUARD_TUN: 'off', HTTP_HOST: '127.0.0.1' };
+  const common = {
+    ...WITHOUT_WARM_UP,
+    DATA_DIR: dataDir(t),
+    WIREGUARD_TUN: 'off',
+    HTTP_HOST: '127.0.0.1',
+  };
   // The UDP port is in use: the credentials were not shown, so no user may exist.
   const early = { ...common, HTTP_PORT: '0', WIREGUARD_PORT: String(udp.address().port) };
   const refused = await postern(['serve'], early);

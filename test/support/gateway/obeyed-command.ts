@@ -1,0 +1,68 @@
+// What `postern` prints and how it ends, without a process for each command: the steps of lib/main.ts
+// in the process of a test that judges none.
+
+import { readFileSync } from 'node:fs';
+import process from 'node:process';
+import { Readable, Writable } from 'node:stream';
+import { parseConfig } from '../../../config/index.ts';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { obey } from '../../../lib/obey.ts';
+
+/** What a command printed, and its exit code. */
+export interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Obeys a command that does not serve, with no other settings than these. Nothing else may print
+ * meanwhile. The log is text, because pino would write JSON past the streams that are replaced.
+ */
+export async function obeyedHere(
+  line: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  stdin = '',
+): Promise<Ended> {
+  const parsed = parseCommandLine(line);
+  if (!('command' in parsed)) throw new Error(`lib/main.ts answers "${line.join(' ')}" itself`);
+  const { command } = parsed;
+  if (command.words === 'serve') throw new Error('a gateway that serves wants a process');
+  const printed = { stdout: '', stderr: '' };
+  const restore = [
+    exchange('stdin', Readable.from([stdin])),
+    exchange(
+      'stdout',
+      kept((text) => (printed.stdout += text)),
+    ),
+    exchange(
+      'stderr',
+      kept((text) => (printed.stderr += text)),
+    ),
+  ];
+  try {
+    const settings = parseConfig({ LOG_FORMAT: 'text', ...environment }, (path) =>
+      readFileSync(path, 'utf8'),
+    );
+    const status = await obey({ command, settings, workers: [] });
+    return { status, ...printed };
+  } finally {
+    for (const end of restore) end();
+  }
+}
+
+/** Gives this process another stream; returns what takes it away. */
+function exchange(name: 'stdin' | 'stdout' | 'stderr', stream: Readable | Writable): () => void {
+  const own = Object.getOwnPropertyDescriptor(process, name)!;
+  Object.defineProperty(process, name, { configurable: true, enumerable: true, value: stream });
+  return () => Object.defineProperty(process, name, own);
+}
+
+function kept(keep: (text: string) => void): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      keep(chunk.toString());
+      done();
+    },
+  });
+}
