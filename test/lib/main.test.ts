@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
+import { COMPILE_CACHE, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
+import { obeyedHere } from '../support/gateway/obeyed-command.ts';
 import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -42,15 +43,43 @@ function newFolder(t: ExecutionContext): string {
   return folder;
 }
 
+interface Loaded {
+  loaded: string[];
+  stderr: string;
+}
+
+/** Runs one command after the other, each as lib/main.ts does. */
+const EACH = `
+  for (const [i, words] of JSON.parse(process.env.COMMANDS).entries()) {
+    process.argv = [process.execPath, 'postern', ...words];
+    await import('${ROOT_URL}lib/main.ts?' + i);
+  }`;
+
 /** Runs a command to its end, a gateway until it serves; the modules of this repository, by path. */
 async function loadedBy(t: ExecutionContext, ...words: string[]): Promise<string[]> {
+  return (await loadedIn(t, ['lib/main.ts', ...words])).loaded;
+}
+
+/** What commands load together that run in one process: something only if one of them loads it. */
+async function loadedByAll(t: ExecutionContext, commands: readonly string[][]): Promise<Loaded> {
+  const COMMANDS = JSON.stringify(commands);
+  return loadedIn(t, ['--input-type=module', '--eval', EACH], { COMMANDS });
+}
+
+async function loadedIn(
+  t: ExecutionContext,
+  program: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Loaded> {
   const folder = newFolder(t);
   const file = join(folder, 'loaded');
   const hook = `data:text/javascript,${encodeURIComponent(HOOK)}`;
-  const child = spawn(process.execPath, ['--import', hook, 'lib/main.ts', ...words], {
+  const child = spawn(process.execPath, ['--import', hook, ...program], {
     cwd: ROOT,
     env: {
       ...COMPILE_CACHE,
+      ...WITHOUT_WARM_UP,
+      ...environment,
       LOADED_FILE: file,
       DATA_DIR: join(folder, 'data'),
       WIREGUARD_TUN: 'off',
@@ -62,11 +91,14 @@ async function loadedBy(t: ExecutionContext, ...words: string[]): Promise<string
   child.stdout.on('data', (chunk: Buffer) => {
     if (chunk.includes('Postern serves')) child.kill('SIGTERM');
   });
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   await once(child, 'close');
-  return readFileSync(file, 'utf8')
+  const loaded = readFileSync(file, 'utf8')
     .split('\n')
     .filter((url) => url.startsWith(ROOT_URL))
     .map((url) => url.slice(ROOT_URL.length));
+  return { loaded, stderr };
 }
 
 /** Those of the modules that are in one of the places. */
@@ -85,18 +117,18 @@ const REQUESTS = [
 ];
 
 test('help and what was mistyped load the command line alone', async (t) => {
-  for (const words of [['help'], ['device', 'list', '--help'], ['devise', 'list'], ['rule']]) {
-    const loaded = await loadedBy(t, ...words);
-    t.true(loaded.includes('lib/command/cli.ts'));
-    const others = loaded.filter(
-      (path) => !/^lib\/(main\.ts$|command\/|judge\/texts\.ts$|process\/)/.test(path),
-    );
-    t.deepEqual(others, [], words.join(' '));
-  }
+  const commands = [['help'], ['device', 'list', '--help'], ['devise', 'list'], ['rule']];
+  const { loaded, stderr } = await loadedByAll(t, commands);
+  t.is(among(loaded, ['lib/main.ts?']).length, commands.length, stderr);
+  t.true(loaded.includes('lib/command/cli.ts'));
+  const others = loaded.filter(
+    (path) => !/^lib\/(main\.ts\?\d+$|command\/|judge\/texts\.ts$|process\/)/.test(path),
+  );
+  t.deepEqual(others, []);
 });
 
 test('a command that asks the gateway loads no database, no data plane and no requests', async (t) => {
-  for (const words of [
+  const commands = [
     ['explain', 'laptop', '192.0.2.1'],
     ['diagnose'],
     ['flows'],
@@ -104,15 +136,11 @@ test('a command that asks the gateway loads no database, no data plane and no re
     ['traffic'],
     ['capture', 'laptop'],
     ['rule', 'delete', '--id', 'x', '--dry-run'],
-  ]) {
-    const loaded = await loadedBy(t, ...words);
-    t.true(loaded.includes('lib/command/ask-gateway.ts'));
-    t.deepEqual(
-      among(loaded, [...DATABASE, ...REQUESTS, 'dataplane/', FETCH]),
-      [],
-      words.join(' '),
-    );
-  }
+  ];
+  const { loaded, stderr } = await loadedByAll(t, commands);
+  t.true(loaded.includes('lib/command/ask-gateway.ts'));
+  t.is(stderr.split('no gateway runs here').length - 1, commands.length, stderr);
+  t.deepEqual(among(loaded, [...DATABASE, ...REQUESTS, 'dataplane/', FETCH]), []);
 });
 
 test('a command that works on the database loads its own file, and no gateway', async (t) => {
@@ -168,6 +196,11 @@ test('wrong usage that is seen late ends with 2 too, and a refusal with 1', asyn
     [1, 'flows'],
   ];
   for (const [code, line] of table) {
+    const { status, stderr } = await obeyedHere(line.split(' '), { DATA_DIR: dataDir });
+    t.is(status, code, `${line}: ${stderr}`);
+  }
+  // The code of a process is what its command came to.
+  for (const [code, line] of [table[1]!, table[7]!]) {
     const child = spawn(process.execPath, ['lib/main.ts', ...line.split(' ')], {
       cwd: ROOT,
       env: { ...COMPILE_CACHE, DATA_DIR: dataDir },
