@@ -12,7 +12,7 @@ import { hashToken } from '../../lib/auth/tokens.ts';
 import { databaseKinds, openDatabase } from '../support/database/databases.ts';
 import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
 import { type LogLine, logInto, newKey, serverOn } from '../support/api/server.ts';
-import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
+import { COMPILE_CACHE, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { freeUdpPort } from '../support/network/free-port.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -87,6 +87,7 @@ async function startProcess(
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const env = {
     ...COMPILE_CACHE,
+    ...WITHOUT_WARM_UP,
     ...environment,
     DATA_DIR: folder,
     WIREGUARD_PORT: String(await freeUdpPort()),

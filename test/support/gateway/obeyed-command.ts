@@ -28,27 +28,35 @@ export async function obeyedHere(
   if (!('command' in parsed)) throw new Error(`lib/main.ts answers "${line.join(' ')}" itself`);
   const { command } = parsed;
   if (command.words === 'serve') throw new Error('a gateway that serves wants a process');
-  const printed = { stdout: '', stderr: '' };
-  const restore = [
-    exchange('stdin', Readable.from([stdin])),
-    exchange(
-      'stdout',
-      kept((text) => (printed.stdout += text)),
-    ),
-    exchange(
-      'stderr',
-      kept((text) => (printed.stderr += text)),
-    ),
-  ];
+  const output = keepOutput();
+  const restoreInput = exchange('stdin', Readable.from([stdin]));
   try {
     const settings = parseConfig({ LOG_FORMAT: 'text', ...environment }, (path) =>
       readFileSync(path, 'utf8'),
     );
     const status = await obey({ command, settings, workers: [] });
-    return { status, ...printed };
+    return { status, ...output.printed };
   } finally {
-    for (const end of restore) end();
+    restoreInput();
+    output.release();
   }
+}
+
+/** Keeps what this process would print from now on until it is released. */
+export function keepOutput(): { printed: Record<'stdout' | 'stderr', string>; release(): void } {
+  const printed = { stdout: '', stderr: '' };
+  const ends = (['stdout', 'stderr'] as const).map((name) =>
+    exchange(
+      name,
+      kept((text) => (printed[name] += text)),
+    ),
+  );
+  return {
+    printed,
+    release: () => {
+      for (const end of ends) end();
+    },
+  };
 }
 
 /** Gives this process another stream; returns what takes it away. */
