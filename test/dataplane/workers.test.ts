@@ -25,7 +25,7 @@ import {
 } from '../support/dataplane/simulation.ts';
 import { udp } from '../support/dataplane/packets.ts';
 
-const COURSES = Number(process.env['COURSES'] ?? 150);
+const COURSES = Number(process.env['COURSES'] ?? 60);
 /** What only several workers refuse: nothing of it may happen here. */
 const ONLY_OF_TEAMS = ['ring_full', 'strayed', 'peer_gone'];
 
