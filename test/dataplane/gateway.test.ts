@@ -462,18 +462,14 @@ for (const engine of engines) {
   });
 
   gatewayTest('closing does not wait for a deadline', async (t, { gateway }) => {
-    const benches = [
-      gateway,
-      (await open(t, { engine })).gateway,
-      (await open(t, { engine })).gateway,
-    ];
     const took: number[] = [];
-    for (const one of benches) {
+    // The quickest of three, because the machine may be busy; a worker wakes every second anyway.
+    for (let one = gateway; ; { gateway: one } = await open(t, { engine })) {
       const began = performance.now();
       await one.close();
       took.push(performance.now() - began);
+      if (took.length === 3 || Math.min(...took) < 700) break;
     }
-    // The quickest of three, because the machine may be busy; a worker wakes every second anyway.
     t.true(Math.min(...took) < 700, `${took.join(' ')}`);
   });
 }
