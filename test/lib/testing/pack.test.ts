@@ -1,7 +1,6 @@
 // The package that other projects install: packed, unpacked under node_modules, where Node strips no
 // types, and used by a project of its own, whose compiler reads the declarations. Dependencies are
-// those that are installed here. A project that is linked to the repository is tested by the examples
-// (test/examples.test.ts).
+// those that are installed here.
 
 import { execFile } from 'node:child_process';
 import {
@@ -83,7 +82,9 @@ test.serial('a project of its own tests against the package', async (t) => {
   t.false(names.some((name) => /^(test|data)\b|\.(sqlite(-\w+)?|node)$/.test(name)));
 
   symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  // As README.md says it to new projects; npm itself may write "commonjs".
+  await exec('npm', ['init', '-y'], { cwd: folder });
+  await exec('npm', ['pkg', 'set', 'type=module'], { cwd: folder });
   writeFileSync(join(folder, 'use.ts'), PROGRAM);
   writeFileSync(join(folder, 'slip.ts'), SLIP);
   const compilerOptions = {
@@ -124,4 +125,15 @@ test.serial('a project of its own tests against the package', async (t) => {
   // /docs reads its own files where the package of Swagger UI is not there.
   t.true(names.includes('lib/api/swagger-ui/swagger-ui-bundle.js'));
   t.true(names.includes('lib/api/swagger-ui/LICENSE'));
+});
+
+test('a project that is linked to the repository runs the sources as they are', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-linked-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules/postern'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'use.ts'), PROGRAM);
+  const { stdout } = await exec(process.execPath, ['use.ts'], { cwd: folder });
+  t.is(stdout.trim(), 'HELLO { rule_drop: 1 } 200');
 });
