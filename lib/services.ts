@@ -50,6 +50,8 @@ export interface Services extends Shared {
   readonly httpLimits?: Partial<HttpLimits>;
   /** Limits for fetching documents of providers; by default those of documents.ts. */
   readonly discoveryLimits?: DocumentLimits;
+  /** The clock of the limits of requests, in ms; by default monotonic time. */
+  readonly limitsNow?: () => number;
   /** How many devices the data plane has room for; by default MAX_PEERS. */
   readonly maxPeers?: number;
   /** How many sign-ins through providers may be unfinished; by default as sign-in-room.ts says. */

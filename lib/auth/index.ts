@@ -36,7 +36,9 @@ const NOTED_MAX = 10_000;
 
 /** What the scheme needs. */
 export interface BearerOptions {
-  readonly services: Pick<Shared, 'config' | 'database' | 'log'>;
+  readonly services: Pick<Shared, 'config' | 'database' | 'log'> & {
+    readonly limitsNow?: () => number;
+  };
   readonly recall: Recall;
 }
 
@@ -45,7 +47,7 @@ export const bearer: Plugin<BearerOptions> = {
   name: 'bearer',
   register(server, { services, recall }) {
     const notes = new UseNotes(services);
-    const limits = new RateLimits(services.config.apiRateLimit);
+    const limits = new RateLimits(services.config.apiRateLimit, services.limitsNow);
     server.auth.scheme('bearer', () => ({
       async authenticate(request, h) {
         if (isLocal(request.raw.req)) {

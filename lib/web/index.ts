@@ -107,7 +107,7 @@ export const webPages: Plugin<Web> = {
 
 /** Whoever is not signed in may ask as often as without a token of the API. */
 function limitStrangers(server: Server, { services, sessions }: Web): void {
-  const limits = new RateLimits(services.config.apiRateLimit);
+  const limits = new RateLimits(services.config.apiRateLimit, services.limitsNow);
   server.ext('onPreAuth', async (request, h) => {
     if (!asksForSession(request) || (await sessions.find(request)) !== null) return h.continue;
     limits.judgeStranger(request.app.address ?? '');

@@ -7,6 +7,9 @@ import { createToken } from '../../../lib/auth/tokens.ts';
 import { writeTransaction } from '../../../models/index.ts';
 import { ADMIN_EMAIL, type Answer, openServer, type TestServer } from '../../support/api/server.ts';
 
+/** Time that does not pass: what is empty is not filled again, however long a request takes. */
+const STILL = { limitsNow: () => 0 };
+
 const refusal = { instanceOf: ApiError, message: 'too_many_requests' };
 
 test('a token has the given rate and twice that at once', (t) => {
@@ -48,13 +51,13 @@ const repeat = async (count: number, act: () => Promise<Answer>): Promise<Answer
   return last;
 };
 
-/** Empties the bucket of a token; what refills it is far slower than the requests. */
+/** Empties the bucket of a token. */
 async function exhaust({ send }: TestServer, token?: string): Promise<Answer> {
   return repeat(4, () => send('GET', '/v0/configuration', token === undefined ? {} : { token }));
 }
 
 test('too many requests are answered 429 with the time to wait, and counted', async (t) => {
-  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' });
+  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' }, STILL);
   const answer = await exhaust(server);
   t.is(answer.status, 429);
   t.deepEqual(answer.body, { error: 'too_many_requests' });
@@ -64,14 +67,14 @@ test('too many requests are answered 429 with the time to wait, and counted', as
 });
 
 test('another token of the same user goes on', async (t) => {
-  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' });
+  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' }, STILL);
   const { token } = await createToken(server.database, { email: ADMIN_EMAIL, name: 'other' });
   t.is((await exhaust(server)).status, 429);
   t.is((await server.send('GET', '/v0/configuration', { token })).status, 200);
 });
 
 test('the limit is judged behind 404 and 401, and before 403, bodies and ids', async (t) => {
-  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' });
+  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' }, STILL);
   const { send, database } = server;
   await writeTransaction(database, (transaction) =>
     database.models.User.create({ email: 'u@b.example' }, { transaction }),
@@ -103,7 +106,7 @@ test('the limit is judged behind 404 and 401, and before 403, bodies and ids', a
 });
 
 test('what is open to everyone under /v0 is limited by address, health is not', async (t) => {
-  const { server, send } = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1000' });
+  const { server, send } = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1000' }, STILL);
   server.route({ method: 'GET', path: '/v0/open', options: { auth: false }, handler: () => ({}) });
   const askMany = async (path: string): Promise<Set<number>> => {
     const answers = await Promise.all(
@@ -117,10 +120,15 @@ test('what is open to everyone under /v0 is limited by address, health is not', 
 });
 
 test('bad tokens are limited by address, and lock no good one out', async (t) => {
-  const { send } = await openServer(t, 'sqlite', {
-    API_RATE_LIMIT: '1000',
-    TRUSTED_PROXIES: '127.0.0.1',
-  });
+  const { send } = await openServer(
+    t,
+    'sqlite',
+    {
+      API_RATE_LIMIT: '1000',
+      TRUSTED_PROXIES: '127.0.0.1',
+    },
+    STILL,
+  );
   const from = (address: string, token: string | null) =>
     send('GET', '/v0/configuration', { token, headers: { 'x-forwarded-for': address } });
   const bad = `pst_${'x'.repeat(43)}`;
@@ -130,8 +138,7 @@ test('bad tokens are limited by address, and lock no good one out', async (t) =>
   const count = (status: number): number =>
     answers.filter((answer) => answer.status === status).length;
   t.is(count(401) + count(429), 300);
-  t.true(count(401) >= 40, 'as many as may come at once');
-  t.true(count(429) > 0);
+  t.is(count(401), 40, 'as many as may come at once');
   const good = await send('GET', '/v0/configuration', {
     headers: { 'x-forwarded-for': '192.0.2.1' },
   });

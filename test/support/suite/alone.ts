@@ -23,11 +23,10 @@ export const alone = [
   'test/e2e/workers.test.ts',
   // A stream whose datagrams must not be late.
   'test/e2e/revocation.test.ts',
-  // How long the main thread is held, how many requests a second pass, how long a provider may take.
+  // How long the main thread is held, how many round trips a request makes, how long a provider may take.
   'test/lib/api/metrics.test.ts',
   'test/lib/api/round-trips.test.ts',
   'test/lib/auth/oidc/sign-in.test.ts',
-  'test/lib/auth/rate-limits.test.ts',
   // Writes are in force within a part of a second.
   'test/lib/reconcile/reconciler.test.ts',
 ];
