@@ -2,4 +2,4 @@
 import unit from '../ava.config.js';
 import { findTests, share, unitTests } from './support/suite/sharing.ts';
 
-export default { ...unit, files: share('unit', findTests(unitTests), 16) };
+export default { ...unit, files: share('unit', findTests(unitTests), 8) };

@@ -38,8 +38,7 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
 
 /** Of these files, as paths from the root of the repository, those that share processes. */
 export function sharing(files: readonly string[]): string[] {
-  const wings = /^test\/(attacks|browser|config|dataplane|e2e|lib|models|ops)\//;
-  return files.filter((file) => wings.test(file) && !(file in inOwnProcess));
+  return files.filter((file) => !(file in inOwnProcess));
 }
 
 /**
