@@ -5,7 +5,7 @@ import { REKEY_TIMEOUT_MS, STRAYS_BURST } from '../../../dataplane/constants.ts'
 import { type RuleConfig, stagedScope } from '../../../dataplane/contract.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { initiationForger } from '../../support/dataplane/forged-messages.ts';
-import { address, udp } from '../../support/dataplane/packets.ts';
+import { address, tcp, udp } from '../../support/dataplane/packets.ts';
 import {
   type Client,
   DATA,
@@ -99,6 +99,37 @@ for (const scope of ['owner', stagedScope('owner')])
       [['rule', 3]],
     );
   });
+
+// The worker of the sender knows what fits the other device, and says it at once.
+test('sizes are those of both devices, whichever workers they have', (t) => {
+  const { world, gateway, clients, peers } = gatewayAndClients(2, 5, {
+    gateway: { workers: 2, choose: () => 0 },
+  });
+  const narrow = 1_280;
+  gateway.apply([peers[0]!, { ...peers[1]!, mtu: narrow }]);
+  for (const client of clients) client.connect();
+  world.run(100);
+  for (const [from, to] of [
+    [0, 1],
+    [1, 0],
+  ] as const) {
+    const between = { source: `10.0.0.${2 + from}`, destination: `10.0.0.${2 + to}` };
+    const mss = 1_380;
+    clients[from]!.send(
+      tcp({ ...between, flags: 2, options: Uint8Array.of(2, 4, mss >> 8, mss & 255) }),
+    );
+    world.run(100);
+    const [packet] = clients[to]!.delivered.splice(0);
+    t.is((packet![42]! << 8) | packet![43]!, narrow - 40, `the segments of device ${from}`);
+  }
+  clients[0]!.send(udp({ source: '10.0.0.2', destination: '10.0.0.3', data: '.'.repeat(narrow) }));
+  world.run(100);
+  t.deepEqual(clients[1]!.delivered, []);
+  const [answer] = clients[0]!.delivered;
+  t.deepEqual([...answer!.subarray(20, 22)], [3, 4], 'fragmentation is needed');
+  t.is((answer![26]! << 8) | answer![27]!, narrow);
+  t.deepEqual(gateway.drops(), { packet_too_big: 1 });
+});
 
 test('a packet of a device that is gone by then is refused', (t) => {
   const scene = new Scene().connect();

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import test from 'ava';
+import { findTests } from './sharing.ts';
 import { aloneWithWorkers, ofDataplane, withOneWorker, withOwnWorkers } from './workers.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -33,9 +34,17 @@ test('of the files that want the machine for themselves, those with packets are 
   t.deepEqual(aloneWithWorkers, [
     'test/dataplane/worker-link.test.ts',
     'test/e2e/graceful-restart.test.ts',
-    'test/e2e/limits.test.ts',
-    'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',
+  ]);
+});
+
+test('what only a kernel shows of several workers is tested with them', (t) => {
+  const files = findTests(['test/e2e/*.test.ts']).filter((file) => !(file in withOneWorker));
+  t.deepEqual(files, [
+    'test/e2e/graceful-restart.test.ts',
+    'test/e2e/native.test.ts',
+    'test/e2e/revocation.test.ts',
+    'test/e2e/unprivileged.test.ts',
   ]);
 });
 

@@ -43,18 +43,38 @@ export const ofDataplane = readdirSync(join(ROOT, 'test/dataplane'), { recursive
       GATEWAYS.test(readFileSync(join(ROOT, path), 'utf8')),
   );
 
-/** End-to-end tests for which it does not matter how many workers there are, and why. */
+/**
+ * End-to-end tests that find with several workers what they find with one, and why. What workers do
+ * with each other is tested in memory (`ofDataplane`, `withOwnWorkers`). What only a kernel shows is in
+ * the others: sockets and queues of the TUN that are shared, starts and changes.
+ */
 export const withOneWorker: Readonly<Record<string, string>> = {
+  'test/e2e/branches.test.ts': 'networks of devices run in memory: dataplane/routes.test.ts',
   'test/e2e/capture.test.ts': 'has two workers always',
+  'test/e2e/device-mtu.test.ts': 'sizes between workers are in dataplane/path/handed.test.ts',
+  'test/e2e/diagnosis.test.ts': 'is about words; what workers say together is in trace.test.ts',
+  'test/e2e/ecn.test.ts': 'all sockets are opened alike, and workers hand over whole packets',
+  'test/e2e/explain-elsewhere.test.ts': 'is about two gateways; dataplane/elsewhere.test.ts',
+  'test/e2e/explain.test.ts': 'dataplane/path/explain-worlds.test.ts has 1, 2 and 5',
   'test/e2e/extcap.test.ts': 'is about Wireshark; capture.test.ts has two workers always',
   'test/e2e/first-start.test.ts': 'has as many workers as a start without settings',
   'test/e2e/flow-log.test.ts': 'has one worker, and then two',
   'test/e2e/interoperation.test.ts': 'is about the client, and fetches it',
   'test/e2e/lemonldap.test.ts': 'carries no packets',
   'test/e2e/left-over.test.ts': 'starts no gateway',
+  'test/e2e/limits.test.ts':
+    'one worker has a device and its limits; dataplane/path/limits.test.ts',
+  'test/e2e/link-local.test.ts': 'one worker greets the device; dataplane/restarts.test.ts',
   'test/e2e/mariadb.test.ts': 'is about the database',
+  'test/e2e/metrics.test.ts': 'is about texts; totals of workers are in dataplane/gateway.test.ts',
+  'test/e2e/path-mtu.test.ts': 'all sockets are opened alike; native.test.ts sends trains',
   'test/e2e/portal.test.ts': 'is about the portal, and what its file says to a client',
+  'test/e2e/restart.test.ts': 'workers.test.ts ends each of three',
+  'test/e2e/rootless.test.ts': 'pasta and the relay are one for all workers',
   'test/e2e/simplesamlphp.test.ts': 'carries no packets',
+  'test/e2e/slept.test.ts': 'each worker reads the same clock; dataplane/timers.test.ts',
+  'test/e2e/switches.test.ts': 'revocation.test.ts and dataplane/revocation.test.ts have two',
+  'test/e2e/tcp-relay.test.ts': 'starts no gateway',
   'test/e2e/typescript.test.ts': 'the engine in TypeScript has one worker',
   'test/e2e/workers.test.ts': 'has three workers always',
 };
