@@ -48,6 +48,8 @@ export interface DatabaseOptions {
   poolSize?: number;
   /** How long a server may be silent before a connection to it is given up; ms, 10,000. */
   silenceMs?: number;
+  /** How long a server may take to greet; left out: 10 s, or `silenceMs` where that is less. */
+  greetingMs?: number;
   /** 32 bytes: DATABASE_ENCRYPTION_KEY. */
   encryptionKey: Uint8Array;
   /** Earlier keys, while values sealed under them are left. */
@@ -104,7 +106,7 @@ function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): 
       ...mysqlDialectOptions,
       ...tlsOptions(options.tls ?? null),
       // However long its statements may take, a server greets at once.
-      connectTimeout: Math.min(silenceMs, SILENCE_MS),
+      connectTimeout: options.greetingMs ?? Math.min(silenceMs, SILENCE_MS),
     },
     pool: { max: options.poolSize ?? POOL_SIZE, acquire: ACQUIRE_TIMEOUT_MS, idle: IDLE_MS },
     ...shared,

@@ -6,11 +6,16 @@ import test from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import { echoRequest, udp } from '../support/dataplane/packets.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
-import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
+import { inspect, make, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
 import { openDevice } from '../support/web/sending-device.ts';
 
 /** Every page is inspected in four looks, on a machine that others use too. */
 const LONG_MS = 300_000;
+
+/** How many flows are open. */
+async function countFlows(stage: Stage): Promise<number> {
+  return ((await stage.gateway.call('GET', '/v0/flows')).body.data as unknown[]).length;
+}
 
 test('what would end is shown, can be changed, and ends when the person agrees', async (t) => {
   const stage = await openBrowser(t);
@@ -27,11 +32,10 @@ test('what would end is shown, can be changed, and ends when the person agrees',
   // A flow of ICMP ends after 30 s without a packet, which a busy machine may need for a page.
   const ping = (): void => laptop.send(echoRequest(source, '100.64.0.1'));
   ping();
-  await sleep(1_000);
+  while ((await countFlows(stage)) < 3) await sleep(50);
   const page = await stage.person();
   await signIn(page);
-  const flowCount = async (): Promise<number> =>
-    ((await stage.gateway.call('GET', '/v0/flows')).body.data as unknown[]).length;
+  const flowCount = () => countFlows(stage);
   const before = await flowCount();
   t.is(before, 3);
 
@@ -70,9 +74,12 @@ test('what was typed before the question is not lost when the session ends at th
   const page = await stage.person();
   await signIn(page);
   await page.waitForURL('/dashboard');
+  // A flow of ICMP ends after 30 s without a packet, which a busy machine may need for a page.
+  const ping = (): void => laptop.send(echoRequest(laptop.ipv4, '100.64.0.1'));
+  const pinging = setInterval(ping, 1_000);
+  t.teardown(() => clearInterval(pinging));
   const askAndEnd = async (button: string, label: string): Promise<void> => {
-    laptop.send(echoRequest(laptop.ipv4, '100.64.0.1'));
-    await sleep(200);
+    while ((await countFlows(stage)) === 0) await sleep(50);
     await page.getByRole('button', { name: button }).click();
     await page.getByRole('heading', { name: 'This ends 1 flow' }).waitFor();
     await stage.gateway.database.models.Session.destroy({ where: {} });

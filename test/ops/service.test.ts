@@ -154,7 +154,7 @@ test.serial(
       let output = '';
       for (const stream of [child.stdout, child.stderr])
         stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-      await receiver.message((message) => message.startsWith('READY=1'), 20_000);
+      await receiver.message((message) => message.startsWith('READY=1'));
       await renew(0x22);
       child.kill('SIGHUP');
       await receiver.message((message) => message.startsWith('RELOADING=1'));

@@ -242,7 +242,7 @@ for (const kind of databaseKinds()) {
           return true;
         });
       const added = await Promise.all(
-        Array.from({ length: 20 }, (_, i) => addFew(databases[i % 2]!)),
+        Array.from({ length: 10 }, (_, i) => addFew(databases[i % 2]!)),
       );
       t.is(added.filter(Boolean).length, 3);
       t.is(await databases[0]!.models.Device.count(), 3);

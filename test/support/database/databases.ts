@@ -82,7 +82,12 @@ export async function openAt(
   place: Place,
   options: Partial<DatabaseOptions> = {},
 ): Promise<Database> {
-  const database = await connectDatabase({ silenceMs: PATIENCE_MS, ...place, ...options });
+  const database = await connectDatabase({
+    silenceMs: PATIENCE_MS,
+    greetingMs: options.silenceMs ?? PATIENCE_MS,
+    ...place,
+    ...options,
+  });
   t.teardown(() => database.close());
   return database;
 }

@@ -52,7 +52,7 @@ export class SupervisorSocket {
   }
 
   /** Waits for a message; throws when none comes in time. */
-  async message(holds: (message: string) => boolean, limitMs = 10_000): Promise<string> {
+  async message(holds: (message: string) => boolean, limitMs = 60_000): Promise<string> {
     const begun = performance.now();
     for (;;) {
       const found = this.messages.find((message) => holds(message));
