@@ -88,7 +88,8 @@ void examine_tcp(Candidate& c) {
 void examine_udp(Candidate& c, bool tun_takes_udp) {
   const uint8_t* udp = c.packet + c.transport;
   if (load16(udp + 4) != c.length - c.transport) return;
-  // IPv4 allows "no checksum"; such a packet is passed on unchanged and never joined.
+  // UDP may have no checksum (over IPv6: RFC 6936); such a packet is passed on unchanged and never
+  // joined.
   if (load16(udp + 6) == 0 || !verify_upper_checksum(c, 17)) return;
   c.verified = true;
   c.header = c.transport + 8;

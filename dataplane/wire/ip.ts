@@ -192,10 +192,7 @@ export function parseUpper(view: DataView, offset: number, packet: InnerPacket):
   if (packet.length - packet.upperOffset < needed) {
     return fragment === FIRST_FRAGMENT ? reasons.inner_fragment_unsafe : reasons.inner_malformed;
   }
-  // UDP over IPv6 always has a checksum (RFC 8200, 8.1).
-  if (protocol === PROTOCOL_UDP && packet.version === 6) {
-    if (view.getUint16(offset + packet.upperOffset + 6) === 0) return reasons.inner_malformed;
-  }
+  // UDP over IPv6 may have no checksum: a tunnel inside it has its own (RFC 6936, 5).
   packet.sourcePort = view.getUint16(offset + packet.upperOffset);
   packet.destinationPort = view.getUint16(offset + packet.upperOffset + 2);
   if (protocol === PROTOCOL_TCP) packet.flags = view.getUint8(offset + packet.upperOffset + 13);

@@ -279,6 +279,7 @@ const separate: readonly [title: string, packets: Uint8Array[], options?: Native
   ['UDP, the second empty', udpPair({}, {}, [500, 0])],
   ['UDP, the first empty', udpPair({}, {}, [0, 0])],
   ['UDP without checksums', udpPair({ checksum: 0 })],
+  ['UDP over IPv6 without checksums', udpPair({ ...v6, checksum: 0 })],
   ['UDP, the second without a checksum', udpPair({}, { checksum: 0 })],
   ['UDP with a wrong checksum', udpPair({}, { checksum: 7 })],
   ['UDP fragments', udpPair({ fragment: 0x2000 })],

@@ -79,15 +79,13 @@ function slowUpper(
   common: { version: number; protocol: number; fragment: number },
   offset: number,
 ): ReturnType<typeof slowParse> {
-  const { version, protocol, fragment } = common;
+  const { protocol, fragment } = common;
   const none = { reason: 'none' as const, ...common, sourcePort: -1, destinationPort: -1 };
   if (fragment === LATER_FRAGMENT)
     return protocol === 6 && offset === 1 ? { reason: 'inner_fragment_unsafe' } : none;
   if (protocol !== 6 && protocol !== 17) return none;
   if (upper.length < (protocol === 6 ? 20 : 8))
     return { reason: fragment === WHOLE ? 'inner_malformed' : 'inner_fragment_unsafe' };
-  if (protocol === 17 && version === 6 && upper.readUInt16BE(6) === 0)
-    return { reason: 'inner_malformed' };
   return { ...none, sourcePort: upper.readUInt16BE(0), destinationPort: upper.readUInt16BE(2) };
 }
 
