@@ -10,7 +10,7 @@ import { formatNetwork, isInNetwork, type NetworkRange } from './wire/network.ts
 
 /** What routes are made with. */
 export interface HostRoutesOptions extends TunAddressesOptions {
-  readonly addon: Pick<Addon, 'addAddress' | 'changeRoute'>;
+  readonly addon: Pick<Addon, 'addAddress' | 'changeRoute' | 'isLinkUp'>;
   readonly egress: Pick<Egress, 'isMasqueraded' | 'masqueradeRoutes' | 'restore'>;
 }
 
@@ -123,7 +123,7 @@ export class HostRoutes {
     const what = [...(addresses ? ['addresses'] : []), ...(routes ? ['routes'] : [])].join(' and ');
     log(
       'warn',
-      `${interfaceName} had lost its ${what}, and has them again; ip link set down removes them`,
+      `${interfaceName} had lost its ${what}, and has them again; ip link set down and ip addr flush remove them`,
     );
   }
 

@@ -1,5 +1,6 @@
 // The addresses of the TUN while the gateway runs. When somebody sets the interface down, the
-// kernel removes its IPv6 addresses for good.
+// kernel removes its IPv6 addresses for good; `ip addr flush` removes all of an interface that
+// stays up.
 
 import type { NetworkConfig } from './contract.ts';
 import { messageOf } from './descriptors.ts';
@@ -13,7 +14,7 @@ export interface TunAddressesOptions {
   readonly interfaceName: string;
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
-  readonly addon: Pick<Addon, 'addAddress'>;
+  readonly addon: Pick<Addon, 'addAddress' | 'isLinkUp'>;
   readonly log: (level: 'info' | 'warn', text: string) => void;
 }
 
@@ -41,8 +42,8 @@ export class TunAddresses {
       return false;
     }
     const present = this.#present();
-    // Who set it down wants it so.
-    if (present.length === 0) return false;
+    // Who set it down wants it so. A flushed one has no address either, so the kernel is asked.
+    if (present === null || (present.length === 0 && !this.#isUp())) return false;
     // Each is tried, also when one is refused.
     return this.#missingIn(present)
       .map((one) => this.#add(one))
@@ -53,12 +54,22 @@ export class TunAddresses {
     return this.#wanted.filter(({ address }) => !addresses.some((one) => sameBytes(one, address)));
   }
 
-  #present(): Uint8Array[] {
+  /** Null: they cannot be read (EMFILE), and it is looked again in a second. */
+  #present(): Uint8Array[] | null {
     try {
       return this.#read(this.#options.interfaceName);
     } catch {
-      // EMFILE: it is looked again in a second.
-      return [];
+      return null;
+    }
+  }
+
+  #isUp(): boolean {
+    const { interfaceName, addon } = this.#options;
+    try {
+      return addon.isLinkUp(interfaceName);
+    } catch {
+      // It has vanished, or EMFILE.
+      return false;
     }
   }
 

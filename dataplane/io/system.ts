@@ -78,7 +78,7 @@ export function readLocalAddresses(): Uint8Array[] {
   return addressesIn(Object.values(networkInterfaces()));
 }
 
-/** The addresses of an interface; none where it is down. */
+/** The addresses of an interface; none where it is down, or has none. */
 export function readAddressesOf(interfaceName: string): Uint8Array[] {
   return addressesIn([networkInterfaces()[interfaceName]]);
 }

@@ -69,6 +69,15 @@ napi_value on_set_link(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value on_is_link_up(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  char name[16];
+  if (!name_of(call, 0, name, sizeof name) || call.failed) return nullptr;
+  const int result = is_link_up(name);
+  return throws(call, result, "asking whether the TUN is up") ? nullptr
+                                                              : make_boolean(env, result == 1);
+}
+
 napi_value on_add_address(napi_env env, napi_callback_info info) {
   Call call(env, info);
   char name[16];
@@ -348,6 +357,7 @@ void define_system(napi_env env, napi_value exports) {
   define(env, exports, "openTun", on_open_tun, nullptr);
   define(env, exports, "setQueue", on_set_queue, nullptr);
   define(env, exports, "setLink", on_set_link, nullptr);
+  define(env, exports, "isLinkUp", on_is_link_up, nullptr);
   define(env, exports, "addAddress", on_add_address, nullptr);
   define(env, exports, "changeRoute", on_change_route, nullptr);
   define(env, exports, "openUdp", on_open_udp, nullptr);

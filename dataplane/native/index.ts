@@ -43,6 +43,8 @@ export interface Addon extends Primitives {
   setQueue(fd: number, isUsed: boolean): void;
   /** Sets the MTU and brings the interface up. */
   setLink(name: string, mtu: number): void;
+  /** Whether somebody has the interface up; one without addresses may be. */
+  isLinkUp(name: string): boolean;
   addAddress(name: string, address: Uint8Array, prefixBits: number): void;
   /**
    * Adds a route to a network by an interface, or removes it; EEXIST where somebody else made one.

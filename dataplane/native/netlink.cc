@@ -1,10 +1,11 @@
-// The rtnetlink requests that make a TUN usable: MTU, addresses, up, routes to networks behind
-// peers.
+// What makes a TUN usable: MTU, addresses, up, routes to networks behind peers, over rtnetlink; and
+// whether it is up.
 
 #include <arpa/inet.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -76,6 +77,16 @@ int set_link(const char* name, uint32_t mtu) {
   request.body.ifi_change = IFF_UP;
   request.add(IFLA_MTU, &mtu, sizeof mtu);
   return transact(&request.header);
+}
+
+int is_link_up(const char* name) {
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  ifreq request = {};
+  strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+  const int result = ioctl(fd, SIOCGIFFLAGS, &request) < 0 ? -errno : 0;
+  close(fd);
+  return result < 0 ? result : (request.ifr_flags & IFF_UP) != 0;
 }
 
 int add_address(const char* name, const uint8_t* address, size_t length, uint8_t prefix_bits) {

@@ -22,6 +22,8 @@ int set_queue(int fd, bool is_used);
 
 // netlink.cc: sets the MTU and brings the interface up.
 int set_link(const char* name, uint32_t mtu);
+// netlink.cc: 1 where somebody has the interface up, 0 where it is down.
+int is_link_up(const char* name);
 // netlink.cc: adds an address; `length` is 4 or 16.
 int add_address(const char* name, const uint8_t* address, size_t length, uint8_t prefix_bits);
 // Adds a route to a network, or removes it; the host bits of `network` must be zero.

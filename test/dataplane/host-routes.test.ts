@@ -43,7 +43,7 @@ function open(
     interfaceName: 'wg-test',
     ipv4: null,
     ipv6: null,
-    addon: { changeRoute, addAddress: () => undefined },
+    addon: { changeRoute, addAddress: () => undefined, isLinkUp: () => true },
     egress: {
       isMasqueraded: true,
       masqueradeRoutes: (ranges: readonly NetworkRange[]) => {
@@ -179,7 +179,7 @@ test('routes that an interface lost are made again when it is up, of both famili
   routes.look([]);
   t.deepEqual([...kernel], all);
   t.deepEqual(said, [
-    'wg-test had lost its addresses and routes, and has them again; ip link set down removes them',
+    'wg-test had lost its addresses and routes, and has them again; ip link set down and ip addr flush remove them',
   ]);
 });
 

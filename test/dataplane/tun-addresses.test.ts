@@ -15,7 +15,7 @@ function network(address: Uint8Array, prefixBits: number): NetworkConfig {
 
 /** An interface with addresses; `fault`: why it takes none. */
 function open({ ipv6 = V6 as Uint8Array | null } = {}) {
-  const host = { present: [V4, V6] as Uint8Array[], fault: '' };
+  const host = { present: [V4, V6] as Uint8Array[], fault: '', isUp: true };
   const added: string[] = [];
   const said: string[] = [];
   const options = {
@@ -23,6 +23,10 @@ function open({ ipv6 = V6 as Uint8Array | null } = {}) {
     ipv4: network(V4, 8),
     ipv6: ipv6 === null ? null : network(ipv6, 106),
     addon: {
+      isLinkUp: () => {
+        if (host.fault === 'ENODEV') throw new Error(host.fault);
+        return host.isUp;
+      },
       addAddress(name: string, address: Uint8Array, prefixBits: number) {
         if (host.fault !== '') throw new Error(host.fault);
         added.push(`${name} ${address.length} /${prefixBits}`);
@@ -53,8 +57,20 @@ test('what is missing of an interface that is up is added', (t) => {
 test('an interface that is down stays as it is', (t) => {
   const { addresses, host, added } = open();
   host.present = [];
+  host.isUp = false;
   t.false(addresses.restore([]));
+  host.isUp = true;
+  host.fault = 'ENODEV';
+  t.false(addresses.restore([]), 'one that has vanished is made again elsewhere');
   t.deepEqual(added, []);
+});
+
+test('all addresses of an interface that stays up are added again after a flush', (t) => {
+  const { addresses, host, added } = open();
+  host.present = [];
+  t.true(addresses.restore([]));
+  t.deepEqual(added, ['wg-test 4 /8', 'wg-test 16 /106']);
+  t.false(addresses.restore(host.present));
 });
 
 test('what the host had a second ago does not count, and a family that is off is not missing', (t) => {

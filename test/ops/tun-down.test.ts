@@ -1,6 +1,6 @@
 // Somebody sets the TUN interface of a gateway that serves down and up (`ip link set`): the kernel
 // has removed its IPv6 address and all routes to it, and the gateway puts them back. As long as the
-// interface is down, it stays as it is.
+// interface is down, it stays as it is. What `ip addr flush` takes of one that is up comes back too.
 
 import test, { type ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
@@ -14,6 +14,7 @@ import {
   LAN4,
   LAN6,
   type Topology,
+  TUNNEL4,
   TUNNEL6,
 } from '../support/network/topology.ts';
 import { API_ADDRESS, API_NETWORK } from './lengths.ts';
@@ -81,6 +82,12 @@ async function isPutBack(t: ExecutionContext, topology: Topology, engine: string
   await until('the lan answers', () => canPing(alice.client.host, LAN6, 1));
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   t.is(lossesIn(postern), 2, 'it is said once each time');
+
+  await gateway.ip('addr', 'flush', 'dev', TUN);
+  await until('a flush is repaired', async () => (await stateOf(gateway)).length === before.length);
+  t.deepEqual(await stateOf(gateway), before);
+  for (const address of [TUNNEL4, TUNNEL6])
+    await until(`${address} answers`, () => canPing(alice.client.host, address, 1));
   await alice.client.stop();
   await postern.stop();
 }

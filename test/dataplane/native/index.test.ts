@@ -131,9 +131,15 @@ nativeTest('boot time goes forward and is that of the machine', (t, native) => {
 nativeTest('an interface that is not there cannot be changed', (t, native) => {
   const missing = { code: 'ENODEV' };
   t.throws(() => native.setLink('postern-none', 1_420), missing);
+  t.throws(() => native.isLinkUp('postern-none'), missing);
   t.throws(() => native.addAddress('postern-none', new Uint8Array([10, 0, 0, 1]), 24), missing);
   for (const isAdded of [true, false])
     t.throws(() => native.changeRoute('postern-none', new Uint8Array(4), 24, isAdded), missing);
+});
+
+nativeTest('whether an interface is up is what the kernel says', (t, native) => {
+  const flags = Number(readFileSync('/sys/class/net/lo/flags', 'utf8'));
+  t.is(native.isLinkUp('lo'), (flags & 1) === 1);
 });
 
 nativeTest('a name that is too long for an interface is refused, not shortened', (t, native) => {
