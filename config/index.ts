@@ -92,6 +92,24 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
   };
 }
 
+/** The faults that settings would have, given as texts, beside the others of a config. */
+export function faultsOfSettings(
+  config: Config,
+  texts: Readonly<Record<string, string>>,
+): string[] {
+  const faults: string[] = [];
+  const changed: Record<string, unknown> = {};
+  for (const setting of settings as readonly Setting[]) {
+    const text = texts[setting.name];
+    if (text !== undefined)
+      changed[fieldOf(setting.name)] = parseOne(setting, { name: setting.name, text }, faults);
+  }
+  if (faults.length > 0) return faults;
+  return checks
+    .filter(({ of }) => of.some((field) => Object.hasOwn(changed, field)))
+    .flatMap(({ faults: between }) => between({ ...config, ...changed }));
+}
+
 /** Lists the effective values as `NAME=value` lines, secrets hidden. */
 export function describeConfig(config: Config): string[] {
   const fixed = (configurationVariables as readonly ConfigurationVariable[]).flatMap(

@@ -107,6 +107,12 @@ export {
   readFetchedMetadata,
   settleMetadata,
 } from './queries/metadata.ts';
+export {
+  type ForeignRow,
+  type ForeignTables,
+  readForeignTables,
+  SQLITE_MARK,
+} from './storage/foreign-sqlite.ts';
 export { readOrCreateConfiguration } from './database/first-row.ts';
 export { Gateway } from './tables/gateway.ts';
 export { Group, GroupMembership } from './tables/group.ts';
@@ -164,6 +170,7 @@ export {
 } from './queries/relinking.ts';
 export { removeDevices, removeUser } from './queries/removal.ts';
 export {
+  readAllRivalDevices,
   readRivalDevices,
   readRivalRules,
   readShadowedBy,

@@ -142,6 +142,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ended: values.ended === true,
     csv: values.csv === true,
     mail: values.mail === true,
+    ...(values.yes === true ? { yes: true } : {}),
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
 }

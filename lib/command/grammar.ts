@@ -1,22 +1,9 @@
 // Which commands the command line has, and what help says of each. Their options are in options.ts;
 // what a command does is in commands.ts and serve.ts.
 
-import type { OptionName } from './options.ts';
+import type { Entry } from './options.ts';
 
-/** What help knows of a command. */
-export interface Entry {
-  /** Shown in help, after the words. */
-  readonly usage: string;
-  readonly sentence: string;
-  readonly operand?: boolean;
-  /** The least and the most operands, where it takes more than one. */
-  readonly operands?: readonly [least: number, most: number];
-  /** Options that it takes besides `--help`. */
-  readonly takes: readonly OptionName[];
-  readonly needs?: readonly OptionName[];
-  /** The most that `--limit` takes, where it is less than elsewhere. */
-  readonly limitMost?: number;
-}
+export type { Entry } from './options.ts';
 
 /** Every command by its words. */
 export const commands = {
@@ -472,10 +459,18 @@ export const commands = {
     operand: true,
   },
   'import wg-quick': {
-    usage: 'FILE --email E [--create-user] [--dry-run]',
+    usage: 'FILE --email E [--create-user] [--dry-run] [--yes]',
     sentence:
-      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says what to set in the environment. With --create-user a user who is not there is made; with --dry-run nothing is taken over.",
-    takes: ['email', 'create-user', 'dry-run', 'json'],
+      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says their names and what to set in the environment. At a terminal it shows the names first and asks; with --yes it asks nothing. With --create-user a user who is not there is made; with --dry-run nothing is taken over.",
+    takes: ['email', 'create-user', 'dry-run', 'yes', 'json'],
+    needs: ['email'],
+    operand: true,
+  },
+  'import wg-easy': {
+    usage: 'FILE --email E [--create-user] [--dry-run] [--yes]',
+    sentence:
+      'Makes the clients of wg-easy devices of a user: FILE is wg0.json of version 14 (- for standard input) or wg-easy.db of version 15, with wg-easy.db-wal beside it. It says and asks what import wg-quick does.',
+    takes: ['email', 'create-user', 'dry-run', 'yes', 'json'],
     needs: ['email'],
     operand: true,
   },

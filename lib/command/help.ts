@@ -35,6 +35,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'dry-run': ['', 'Says what would be done, and leaves all rows as they are.'],
   online: ['', 'While gateways run.'],
   'create-user': ['', 'Makes the user who is not there.'],
+  yes: ['', 'Asks nothing at a terminal.'],
   everyone: ['', 'All people, instead of the one with --email.'],
   device: ['D', 'The id of a device; where a gateway is asked, also its address or name.'],
   user: ['E', 'The e-mail of the user who owns the devices.'],

@@ -1,4 +1,5 @@
-// The commands `import …`: they read a file or standard input, and say what came of it.
+// The commands `import …`: they read a file or standard input, and say what came of it. Names that
+// were read from comments are shown to the person at the terminal before they are taken over.
 
 import { type Config, withOpenSettings } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
@@ -6,20 +7,30 @@ import {
   type Database,
   emailKey,
   newId,
+  readForeignTables,
   readOrCreateConfiguration,
   readUsers,
+  SQLITE_MARK,
 } from '../../models/index.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
+import { type AskPerson, personAtTerminal } from './ask-person.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
-import { textOfFile } from './text-file.ts';
+import { bytesOfFile, textOfBytes, textOfFile } from './text-file.ts';
 import { knownServerPrivateKey } from '../installation/first-start.ts';
 import { runningGateway } from '../installation/running-gateway.ts';
 import type { DeviceImport } from '../imports/devices.ts';
 import { importFirezone } from '../imports/firezone.ts';
 import { type Imported, indented } from '../imports/run.ts';
+import {
+  parseWgEasyJson,
+  readWgEasyTables,
+  WG_EASY_TABLES,
+  type WgEasy,
+} from '../imports/wg-easy-file.ts';
+import { importWgEasy } from '../imports/wg-easy.ts';
 import { importWgQuick, type Owner } from '../imports/wg-quick.ts';
 
 type Run = (
@@ -27,16 +38,23 @@ type Run = (
   database: Database,
   command: Command,
   readStdin: () => Promise<string>,
+  /** Null: nobody sits at a terminal. */
+  person?: AskPerson | null,
 ) => Promise<Outcome>;
 
 /** The commands. */
 export const importCommands: Partial<Record<CommandName, Run>> = {
-  'import wg-quick': async (config, database, command, readStdin) => {
+  'import wg-quick': async (config, database, command, readStdin, person) => {
     const text = await textOfFile(command.operand ?? '', readStdin);
-    const { email = '', createUser, dryRun: isTrial } = command.options;
-    const owner = await ownerOf(database, email, createUser);
-    const services = await servicesOf(config, database);
-    return outcomeOf(services, await importWgQuick(services, text, { owner, isTrial }), isTrial);
+    return importFor(config, database, command, person, (services, how) =>
+      importWgQuick(services, text, how),
+    );
+  },
+  'import wg-easy': async (config, database, command, readStdin, person) => {
+    const kept = await readWgEasy(command.operand ?? '', readStdin);
+    return importFor(config, database, command, person, (services, how) =>
+      importWgEasy(services, kept, how),
+    );
   },
   'import firezone': async (config, database, command, readStdin) => {
     const text = await textOfFile(command.operand ?? '', readStdin);
@@ -45,6 +63,42 @@ export const importCommands: Partial<Record<CommandName, Run>> = {
     return outcomeOf(services, await importFirezone(services, text, isTrial), isTrial);
   },
 };
+
+/** What wg-easy keeps: JSON, or a database with the files beside it. */
+async function readWgEasy(file: string, readStdin: () => Promise<string>): Promise<WgEasy> {
+  if (file === '-') return parseWgEasyJson(await readStdin());
+  const bytes = bytesOfFile(file);
+  if (!bytes.subarray(0, SQLITE_MARK.length).equals(SQLITE_MARK))
+    return parseWgEasyJson(textOfBytes(bytes, file));
+  return readWgEasyTables(await readForeignTables(file, WG_EASY_TABLES));
+}
+
+type Import = (
+  services: DeviceImport,
+  how: { readonly owner: Owner; readonly isTrial: boolean },
+) => Promise<Imported>;
+
+/** Imports devices of one user. At a terminal they are tried first, and the person is asked. */
+async function importFor(
+  config: Config,
+  database: Database,
+  { options }: Command,
+  person: AskPerson | null = personAtTerminal(),
+  run: Import,
+): Promise<Outcome> {
+  const { email = '', createUser, dryRun: isTrial } = options;
+  const owner = await ownerOf(database, email, createUser);
+  const services = await servicesOf(config, database);
+  if (person !== null && !isTrial && options.yes !== true) {
+    const tried = await run(services, { owner, isTrial: true });
+    const lines = [...deviceLines(tried), ...tried.notes];
+    const count = tried.counts['devices'] ?? 0;
+    const what = count === 1 ? 'this device' : `these ${count} devices`;
+    if (!(await person([...indented(lines), `Make ${what} for ${email}?`].join('\n'))))
+      throw new Error('nothing was taken over, because the answer was no');
+  }
+  return outcomeOf(services, await run(services, { owner, isTrial }), isTrial);
+}
 
 /** Whose the devices will be: a user who is there, or one whom the import makes. */
 async function ownerOf(database: Database, email: string, mayCreate: boolean): Promise<Owner> {
@@ -68,23 +122,41 @@ async function servicesOf(config: Config, database: Database): Promise<DeviceImp
 
 async function outcomeOf(
   services: DeviceImport,
-  { counts, notes: found, present }: Imported,
+  imported: Imported,
   isTrial: boolean,
 ): Promise<Outcome> {
+  const { counts, notes: found, present, devices } = imported;
   const notes = [...found, ...(isTrial ? [] : await administrationNotes(services))];
   const said = Object.entries(counts).map(([what, count]) =>
     count === 1 ? `1 ${what.replace(/s\b/, '')}` : `${count} ${what}`,
   );
   const verb = isTrial ? 'could be taken over; nothing was written' : 'taken over';
   return {
-    text: [`${said.join(', ')}: ${verb}.`, ...indented(notes)].join('\n'),
+    text: [`${said.join(', ')}: ${verb}.`, ...indented([...deviceLines(imported), ...notes])].join(
+      '\n',
+    ),
     data: {
       dry_run: isTrial,
       counts,
+      ...(devices === undefined
+        ? {}
+        : {
+            devices: devices.map(({ name, isNamed, place }) => ({
+              place,
+              name: isTrial && !isNamed ? null : name,
+            })),
+          }),
       notes,
       ...(present === undefined ? {} : { users_present: present }),
     },
   };
+}
+
+/** What devices are called by the file; those that it names not get another name at each try. */
+function deviceLines({ devices = [] }: Imported): string[] {
+  return devices
+    .filter(({ isNamed }) => isNamed)
+    .map(({ name, place }) => `${place} is named ${name}`);
 }
 
 /** Passwords are in no file that is imported, so it may be that nobody can sign in afterwards. */

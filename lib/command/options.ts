@@ -1,4 +1,5 @@
-// Which options the command line has. What help says of them is in help.ts.
+// Which options the command line has, and what is said of a command that takes some. What help says
+// of options is in help.ts.
 
 /** Every option, as `parseArgs` of Node reads it. */
 export const optionTypes = {
@@ -62,7 +63,23 @@ export const optionTypes = {
   file: { type: 'string' },
   hours: { type: 'string' },
   mail: { type: 'boolean' },
+  yes: { type: 'boolean' },
 } as const;
 
 /** An option that some commands take. */
 export type OptionName = Exclude<keyof typeof optionTypes, 'help' | 'version'>;
+
+/** What help knows of a command. */
+export interface Entry {
+  /** Shown in help, after the words. */
+  readonly usage: string;
+  readonly sentence: string;
+  readonly operand?: boolean;
+  /** The least and the most operands, where it takes more than one. */
+  readonly operands?: readonly [least: number, most: number];
+  /** Options that it takes besides `--help`. */
+  readonly takes: readonly OptionName[];
+  readonly needs?: readonly OptionName[];
+  /** The most that `--limit` takes, where it is less than elsewhere. */
+  readonly limitMost?: number;
+}

@@ -68,6 +68,7 @@ const withSettings: Partial<Record<CommandName, Commands<RunWithSettings>>> = {
   backup: backups,
   restore: backups,
   'import wg-quick': imports,
+  'import wg-easy': imports,
   'import firezone': imports,
   'user enrol': enrolment,
 };

@@ -95,6 +95,8 @@ export interface Options {
   readonly csv: boolean;
   /** Sends what was made to its person. */
   readonly mail: boolean;
+  /** Asks nobody. */
+  readonly yes?: true;
 }
 
 /** What was asked for. */

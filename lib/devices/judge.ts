@@ -12,13 +12,14 @@ import {
   readRivalDevices,
   type RivalDevice,
   type Rivals,
-  type RoutedDevice,
+  readAllRivalDevices,
+  readUserIds,
   type SentOf,
   type Transaction,
 } from '../../models/index.ts';
 import { AddressPool } from './addresses.ts';
 import { generateName } from './names.ts';
-import { judgeRoutes, otherRoutes } from './routes.ts';
+import { judgeRoutes, RouteNeighbours } from './routes.ts';
 import { judgeSettings } from './settings.ts';
 import type { Shared } from '../process/shared.ts';
 import { addFault, type Faults, isFaultless, type Judged } from '../judge/judge.ts';
@@ -67,9 +68,16 @@ interface Wish {
   readonly chosen: readonly Family[];
 }
 
+/** What is there before many devices are made; it is read once and knows those that are made. */
+export interface Standing {
+  readonly rivals: RivalIndex;
+  readonly neighbours: RouteNeighbours;
+  total: number;
+}
+
 /** What exists beside devices that are to be made. */
 interface Surroundings {
-  readonly rivals: readonly RivalDevice[];
+  readonly rivals: RivalIndex;
   /** Ids of the users who exist. */
   readonly owners: ReadonlySet<string>;
   /** How many devices are there; of those judged, the ones that may be made are counted too. */
@@ -114,29 +122,61 @@ export class DeviceJudge {
   async forCreate(
     inputs: readonly Judged<DeviceValues>[],
     transaction: Transaction,
+    present?: Standing,
   ): Promise<Judgement[]> {
-    const wishes = inputs.map((input) => this.#wishOf(input));
-    const [{ devices: rivals, owners }, counted] = await Promise.all([
-      this.#readRivals(wishes, transaction),
-      this.#countDevices(transaction),
-    ]);
-    let total = counted;
+    // Of many, one that has faults already is not worth the search for an address.
+    const wishes = inputs
+      .map((input) => this.#wishOf(input))
+      .map((wish) =>
+        present === undefined || isFaultless(wish.faults) ? wish : { ...wish, chosen: [] },
+      );
+    const { standing, owners } = await this.#surroundings(wishes, transaction, present);
     const judgements: Judgement[] = [];
-    const made: RoutedDevice[] = [];
     for (const wish of wishes) {
-      const searched = wish.chosen.filter((field) => this.#needsSearch(field, rivals));
+      const searched = wish.chosen.filter((field) => this.#needsSearch(field, standing.rivals));
       // A search sees what is written, not what was judged.
       if (searched.length > 0 && judgements.length > 0) break;
+      const { rivals, neighbours, total } = standing;
+      await this.#judgeRoutes(wish, neighbours);
       const around = { rivals, owners, total, transaction };
-      await this.#judgeRoutes(wish, null, made, transaction);
       const judgement = await this.#judgeCreate(wish, searched, around);
       judgements.push(judgement);
       if (!isFaultless(judgement.faults)) continue;
-      rivals.push(rivalOf(judgement.row, wish.values));
-      made.push({ id: '', name: judgement.row.name, routes: wish.values.routes ?? [] });
-      total += 1;
+      rivals.add(rivalOf(judgement.row, wish.values));
+      const { routes } = wish.values;
+      if (hasRoutes(routes)) await neighbours.add({ name: judgement.row.name, routes });
+      standing.total += 1;
     }
     return judgements;
+  }
+
+  /** Reads all that can stand in the way of devices, once for many batches of them. */
+  async standing(transaction: Transaction): Promise<Standing> {
+    const { database } = this.#services;
+    return {
+      rivals: new RivalIndex(await readAllRivalDevices(database, transaction)),
+      neighbours: new RouteNeighbours({ services: this.#services, transaction }, null),
+      total: await countAllDevices(database, transaction),
+    };
+  }
+
+  /** What could be in the way of these devices, and which of their owners exist. */
+  async #surroundings(
+    wishes: readonly Wish[],
+    transaction: Transaction,
+    present: Standing | undefined,
+  ): Promise<{ standing: Standing; owners: ReadonlySet<string> }> {
+    const { database } = this.#services;
+    if (present !== undefined) {
+      const ids = [...new Set(wishes.map(({ owner }) => owner).filter(isGiven))];
+      return { standing: present, owners: await readUserIds(database, ids, { transaction }) };
+    }
+    const [{ devices, owners }, total] = await Promise.all([
+      this.#readRivals(wishes, transaction),
+      this.#countDevices(transaction),
+    ]);
+    const neighbours = new RouteNeighbours({ services: this.#services, transaction }, null);
+    return { standing: { rivals: new RivalIndex(devices), neighbours, total }, owners };
   }
 
   /** Judges changes of a device. The address pool is locked if they move it. */
@@ -155,25 +195,16 @@ export class DeviceJudge {
     const owner = values.name === undefined ? undefined : present.user_id;
     const wish = { values, faults, owner, keys, chosen: [] };
     const { devices } = await this.#readRivals([wish], transaction);
-    this.#judgeTaken(
-      wish,
-      devices.filter(({ id }) => id !== present.id),
-    );
-    await this.#judgeRoutes(wish, present.id, [], transaction);
+    this.#judgeTaken(wish, new RivalIndex(devices.filter(({ id }) => id !== present.id)));
+    const context = { services: this.#services, transaction };
+    await this.#judgeRoutes(wish, new RouteNeighbours(context, present.id));
     return faults;
   }
 
-  /** Judges the networks that were sent; `made`: devices that are made together with this one. */
-  async #judgeRoutes(
-    { values: { routes }, faults }: Wish,
-    id: string | null,
-    made: readonly RoutedDevice[],
-    transaction: Transaction,
-  ): Promise<void> {
-    if (routes === undefined || routes === null || routes.length === 0) return;
-    if (faults['routes'] !== undefined) return;
-    const context = { services: this.#services, transaction };
-    await judgeRoutes(routes, [...made, ...(await otherRoutes(context, id))], faults, context);
+  /** Judges the networks that were sent, beside those of other devices. */
+  async #judgeRoutes({ values: { routes }, faults }: Wish, near: RouteNeighbours): Promise<void> {
+    if (hasRoutes(routes) && faults['routes'] === undefined)
+      await judgeRoutes(routes, near, faults);
   }
 
   /** The addresses that an update sets: none of a family that is switched off. */
@@ -241,9 +272,9 @@ export class DeviceJudge {
   }
 
   /** True where the next address of the round is taken, or not known. */
-  #needsSearch(field: Family, rivals: readonly RivalDevice[]): boolean {
+  #needsSearch(field: Family, rivals: RivalIndex): boolean {
     const [next] = this.#pools[field]?.candidates(1) ?? [];
-    return next === undefined || rivals.some((rival) => rival[`${field}_key`] === next);
+    return next === undefined || rivals.has(`${field}_key`, next);
   }
 
   async #judgeCreate(
@@ -253,15 +284,15 @@ export class DeviceJudge {
   ): Promise<Judgement> {
     const { values, faults, owner } = wish;
     if (total >= this.#maxPeers) addFault(faults, 'base', noPlace(this.#maxPeers));
-    const siblings = rivals.filter(({ user_id }) => user_id === owner);
+    const siblings = rivals.namesOf(owner);
     if (owner !== undefined && !owners.has(owner)) addFault(faults, 'user_id', messages.absent);
-    else if (siblings.length >= this.#services.config.maxDevicesPerUser && owner !== undefined)
+    else if (siblings.size >= this.#services.config.maxDevicesPerUser && owner !== undefined)
       addFault(faults, 'base', messages.deviceLimit);
     this.#judgeTaken(wish, rivals);
     const chosen = await this.#choose(wish, searched, transaction);
     const row = {
       user_id: owner ?? '',
-      name: values.name ?? generateName(new Set(siblings.map(({ name }) => name))),
+      name: values.name ?? generateName(siblings),
       ipv4: values.ipv4 ?? chosen.ipv4 ?? null,
       ipv6: values.ipv6 ?? chosen.ipv6 ?? null,
     };
@@ -292,22 +323,57 @@ export class DeviceJudge {
   }
 
   /** Complains of what was sent and is taken. */
-  #judgeTaken({ values, faults, owner, keys }: Wish, rivals: readonly RivalDevice[]): void {
+  #judgeTaken({ values, faults, owner, keys }: Wish, rivals: RivalIndex): void {
     const { name, public_key } = values;
-    if (
-      name !== undefined &&
-      rivals.some((rival) => rival.user_id === owner && rival.name === name)
-    )
+    if (name !== undefined && rivals.namesOf(owner).has(name))
       addFault(faults, 'name', messages.taken);
     const isOwnKey = public_key === this.#services.serverPublicKey;
-    if (isOwnKey || rivals.some((rival) => rival.public_key === public_key))
+    if (isOwnKey || rivals.has('public_key', public_key))
       addFault(faults, 'public_key', messages.taken);
-    for (const field of families) {
-      const key = keys[field];
-      if (key !== undefined && rivals.some((rival) => rival[`${field}_key`] === key))
-        addFault(faults, field, messages.taken);
-    }
+    for (const field of families)
+      if (rivals.has(`${field}_key`, keys[field])) addFault(faults, field, messages.taken);
   }
+}
+
+type RivalColumn = 'public_key' | 'ipv4_key' | 'ipv6_key';
+
+/** Rivals by what they have: a look at them costs the same however many there are. */
+class RivalIndex {
+  readonly #values: Readonly<Record<RivalColumn, Set<string>>> = {
+    public_key: new Set(),
+    ipv4_key: new Set(),
+    ipv6_key: new Set(),
+  };
+  readonly #names = new Map<string, Set<string>>();
+
+  constructor(rivals: readonly RivalDevice[]) {
+    for (const rival of rivals) this.add(rival);
+  }
+
+  add(rival: RivalDevice): void {
+    for (const column of ['public_key', 'ipv4_key', 'ipv6_key'] as const) {
+      const value = rival[column];
+      if (value !== null) this.#values[column].add(value);
+    }
+    const names = this.#names.get(rival.user_id);
+    if (names === undefined) this.#names.set(rival.user_id, new Set([rival.name]));
+    else names.add(rival.name);
+  }
+
+  has(column: RivalColumn, value: string | undefined): boolean {
+    return value !== undefined && this.#values[column].has(value);
+  }
+
+  /** The names of the devices of a user. */
+  namesOf(owner: string | undefined): ReadonlySet<string> {
+    return (owner === undefined ? undefined : this.#names.get(owner)) ?? NO_NAMES;
+  }
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+function hasRoutes(routes: readonly string[] | null | undefined): routes is readonly string[] {
+  return routes !== undefined && routes !== null && routes.length > 0;
 }
 
 /** A device that is to be made, as the rival of the next. */

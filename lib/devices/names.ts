@@ -26,12 +26,20 @@ const ANIMALS =
 const qualities = QUALITIES.split(' ').filter((word) => word.length <= 7);
 const animals = ANIMALS.split(' ').filter((word) => word.length <= 7);
 
-/** Makes a name that is not among the given ones; an owner has at most a hundred of them. */
+/** So often two words are tried: an owner may have all pairs of them, after an import. */
+const PAIRS_TRIED = 64;
+
+/** Makes a name that is not among the given ones. */
 export function generateName(taken: ReadonlySet<string>): string {
-  for (;;) {
-    const name = `${pick(qualities)}-${pick(animals)}`;
+  for (let tried = 0; ; tried += 1) {
+    const name =
+      tried < PAIRS_TRIED ? `${pick(qualities)}-${pick(animals)}` : `device-${randomLetters(8)}`;
     if (!taken.has(name)) return name;
   }
+}
+
+function randomLetters(count: number): string {
+  return Array.from({ length: count }, () => String.fromCodePoint(97 + randomInt(26))).join('');
 }
 
 function pick(words: readonly string[]): string {

@@ -59,17 +59,59 @@ interface Other extends Named {
   readonly what: string;
 }
 
-/** Adds to `faults` what is wrong with networks; `others` are those of other devices. */
+/**
+ * What networks behind a device may not meet. It is read when it is first needed, and once for all
+ * devices that are made together.
+ */
+export class RouteNeighbours {
+  readonly #context: RouteContext;
+  readonly #id: string | null;
+  #theirs: Promise<Other[]> | undefined;
+  #needed: Promise<Other[]> | undefined;
+  #own: Other[] | undefined;
+
+  /** `id`: the device whose networks change; null for new ones. */
+  constructor(context: RouteContext, id: string | null) {
+    this.#context = context;
+    this.#id = id;
+  }
+
+  /** The networks behind other devices. */
+  theirs(): Promise<Other[]> {
+    this.#theirs ??= otherRoutes(this.#context, this.#id).then((devices) =>
+      devices.flatMap(networksOf),
+    );
+    return this.#theirs;
+  }
+
+  /** Knows a device that was made meanwhile. */
+  async add(device: Pick<RoutedDevice, 'name' | 'routes'>): Promise<void> {
+    (await this.theirs()).push(...networksOf(device));
+  }
+
+  own(): readonly Other[] {
+    this.#own ??= ownNetworks(this.#context);
+    return this.#own;
+  }
+
+  needed(): Promise<readonly Other[]> {
+    this.#needed ??= neededHosts(this.#context);
+    return this.#needed;
+  }
+}
+
+function networksOf({ name, routes }: Pick<RoutedDevice, 'name' | 'routes'>): Other[] {
+  return othersOf(routes, `which is behind the device ${name}`);
+}
+
+/** Adds to `faults` what is wrong with networks. */
 export async function judgeRoutes(
   routes: readonly string[],
-  others: readonly RoutedDevice[],
+  neighbours: RouteNeighbours,
   faults: Faults,
-  context: RouteContext,
 ): Promise<void> {
   const ranges = namedRanges(routes);
-  const theirs = others.flatMap(({ name, routes: behind }) =>
-    othersOf(behind, `which is behind the device ${name}`),
-  );
+  const theirs = await neighbours.theirs();
   const fault = (message: string): void => addFault(faults, 'routes', message);
   for (const [i, range] of ranges.entries()) {
     if (range.name.endsWith('/0')) {
@@ -80,25 +122,25 @@ export async function judgeRoutes(
     if (reserved !== undefined) fault(routeMeets(range.name, reserved.name, 'which is reserved'));
     const twin = ranges.slice(0, i).find((other) => doMeet(range, other));
     if (twin !== undefined) fault(routeMeets(range.name, twin.name, 'which is in the list too'));
-    for (const { name, what, ...other } of theirs)
-      if (doMeet(range, other)) fault(routeMeets(range.name, name, what));
+    for (const other of theirs)
+      if (doMeet(range, other)) fault(routeMeets(range.name, other.name, other.what));
   }
   if (faults['routes'] !== undefined) return;
-  const own = ownNetworks(context);
-  const needed = await neededHosts(context);
+  const own = neighbours.own();
+  const needed = await neighbours.needed();
   for (const range of ranges) {
     const met = own.find((other) => doMeet(range, other));
     if (met !== undefined) {
       fault(routeMeets(range.name, met.name, met.what));
       continue;
     }
-    for (const { name, what, ...other } of needed)
-      if (doMeet(range, other)) fault(routeHolds(range.name, name, what));
+    for (const other of needed)
+      if (doMeet(range, other)) fault(routeHolds(range.name, other.name, other.what));
   }
 }
 
 /** The devices that have networks, but one. */
-export async function otherRoutes(
+async function otherRoutes(
   { services, transaction }: RouteContext,
   id: string | null,
 ): Promise<RoutedDevice[]> {

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
 import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
-import { faultLines, type FieldPlaces } from './run.ts';
+import { faultLines, FAULTS_MAX, type FieldPlaces, type ImportedDevice } from './run.ts';
 
 /** Devices that are judged at once. */
 const BATCH = 200;
@@ -31,26 +31,35 @@ export interface DeviceImport {
   readonly serverPublicKey: string;
 }
 
-/** Makes the devices that have no fault; returns the faults of the others. */
+/**
+ * Makes the devices that have no fault, and names them to `onMade`; returns the faults of the
+ * others. It stops when there are more of them than are named.
+ */
 export async function importDevices(
   services: DeviceImport,
   wanted: readonly WantedDevice[],
   transaction: Transaction,
+  onMade: (device: ImportedDevice) => void = () => undefined,
 ): Promise<string[]> {
   const config = { ...services.config, maxDevicesPerUser: Number.MAX_SAFE_INTEGER };
   const judge = new DeviceJudge({ ...services, config });
   const judgeFields = judgeOf<DeviceValues>(deviceSchema);
   const faults: string[] = [];
-  for (let at = 0; at < wanted.length;) {
+  // Read once: what each batch would read grows with those before it.
+  const standing = wanted.length === 0 ? undefined : await judge.standing(transaction);
+  for (let at = 0; at < wanted.length && faults.length <= FAULTS_MAX;) {
     const batch = wanted.slice(at, at + BATCH);
     const inputs = batch.map(({ fields }) => judgeFields(fields, 'create'));
-    const judged = await judge.forCreate(inputs, transaction);
+    const judged = await judge.forCreate(inputs, transaction, standing);
     const rows = [];
     for (const [i, { faults: found, row }] of judged.entries()) {
       const { place, places, columns } = batch[i] as WantedDevice;
       if (!isFaultless(found)) faults.push(...faultLines(place, found, places));
       // The id keeps its place before the preshared key, which is sealed for it.
-      else rows.push({ ...newDeviceRow(row, inputs[i]?.values ?? {}), ...columns });
+      else {
+        rows.push({ ...newDeviceRow(row, inputs[i]?.values ?? {}), ...columns });
+        onMade({ name: row.name, isNamed: inputs[i]?.values.name !== undefined, place });
+      }
     }
     if (rows.length > 0)
       await services.database.models.Device.bulkCreate(rows, { transaction, validate: false });

@@ -5,6 +5,7 @@
 import { newId } from '../../models/index.ts';
 import { isUuid } from '../judge/fields.ts';
 import { isObject } from '../judge/judge.ts';
+import { FAULTS_MAX } from './run.ts';
 
 /** A record of the dump. */
 export type DumpRecord = Readonly<Record<string, unknown>>;
@@ -35,7 +36,8 @@ export function parseFirezoneDump(text: string): FirezoneDump {
     }
     const records = list as unknown[];
     for (const [index, record] of records.entries())
-      if (!isObject(record)) faults.push(`${name}[${index}] is no object`);
+      if (!isObject(record) && faults.length <= FAULTS_MAX)
+        faults.push(`${name}[${index}] is no object`);
     return records.map((record) => (isObject(record) ? (record as DumpRecord) : {}));
   };
   const [users, devices, rules] = [listOf('users'), listOf('devices'), listOf('rules')];

@@ -13,7 +13,7 @@ import { messages } from '../judge/messages.ts';
 import { userSchema } from '../users/users.ts';
 import { commandLine } from '../process/command-line.ts';
 import { type DumpRecord, freeId, madeAt, timeOf } from './firezone-dump.ts';
-import { faultLines, type PresentUser } from './run.ts';
+import { faultLines, FAULTS_MAX, type PresentUser } from './run.ts';
 
 /** Users that are inserted at once. */
 const BATCH = 200;
@@ -50,6 +50,7 @@ export async function importUsers(
   const present: PresentUser[] = [];
   const rows = [];
   for (const [index, record] of dumped.entries()) {
+    if (faults.length > FAULTS_MAX) break;
     const place = `users[${index}]`;
     const { values, faults: found } = judge(
       { email: record['email'], role: record['role'] },

@@ -19,7 +19,7 @@ import {
   parseFirezoneDump,
 } from './firezone-dump.ts';
 import { importUsers } from './firezone-users.ts';
-import { faultLines, type Imported, runImport } from './run.ts';
+import { faultLines, FAULTS_MAX, type Imported, runImport } from './run.ts';
 
 /** Rules that are judged at once. */
 const BATCH = 200;
@@ -93,7 +93,7 @@ async function importRules(
   const taken = new Set(present.map(({ id }) => id));
   const faults: string[] = [];
   const nowMs = Date.now() - dumped.length;
-  for (let at = 0; at < dumped.length; at += BATCH) {
+  for (let at = 0; at < dumped.length && faults.length <= FAULTS_MAX; at += BATCH) {
     const batch = dumped.slice(at, at + BATCH);
     const rules = batch.map((record) => {
       const user_id = record['user_id'] === null ? null : ownerOf(record, ids);

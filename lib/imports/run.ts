@@ -10,6 +10,18 @@ import {
 } from '../../models/index.ts';
 import type { FieldFaults, Faults } from '../judge/judge.ts';
 
+/** So many faults are named; an import stops to look for more. */
+export const FAULTS_MAX = 100;
+
+/** A device that an import makes. */
+export interface ImportedDevice {
+  readonly name: string;
+  /** Whether the file names it; else the name was made up, and another try makes another. */
+  readonly isNamed: boolean;
+  /** Where in the file. */
+  readonly place: string;
+}
+
 /** What an import comes to, before anybody knows whether it stays. */
 export interface Imported {
   /** Faults with their places: `devices[3].name has already been taken`. */
@@ -18,6 +30,8 @@ export interface Imported {
   readonly notes: readonly string[];
   /** How many records of each kind were made, or otherwise dealt with. */
   readonly counts: Readonly<Record<string, number>>;
+  /** The devices by name; left out where the file itself names them without a doubt. */
+  readonly devices?: readonly ImportedDevice[];
   /** People who were there already; left out where an import brings none. */
   readonly present?: readonly PresentUser[];
 }
@@ -45,7 +59,8 @@ export async function runImport(
   try {
     const { result } = await writeTransaction(database, async (transaction) => {
       await lockScopes(database, transaction, { configuration: true, addressPool: true });
-      const imported = await work(transaction);
+      const found = await work(transaction);
+      const imported = { ...found, notes: joined(found.notes) };
       if (imported.faults.length > 0) throw new ImportError(complaint(imported));
       if (isTrial) throw new TrialEnds(imported);
       return imported;
@@ -87,7 +102,27 @@ function linesOf(place: string, messages: FieldFaults): string[] {
 
 function complaint({ faults, notes }: Imported): string {
   const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
-  return [`${count}, and nothing was written:`, ...indented(faults), ...indented(notes)].join('\n');
+  const head =
+    faults.length > FAULTS_MAX
+      ? `more than ${FAULTS_MAX} faults, and nothing was written; the first ${FAULTS_MAX}:`
+      : `${count}, and nothing was written:`;
+  return [head, ...indented(faults.slice(0, FAULTS_MAX)), ...indented(notes)].join('\n');
+}
+
+/** Notes that differ in their line alone become one, with the first line and how many follow. */
+function joined(notes: readonly string[]): string[] {
+  const places = new Map<string, { readonly line: string | null; more: number }>();
+  for (const note of notes) {
+    const [, line = null, text = note] = /^line (\d+): (.*)$/s.exec(note) ?? [];
+    const present = places.get(text);
+    if (present === undefined) places.set(text, { line, more: 0 });
+    else present.more += 1;
+  }
+  return [...places].map(([text, { line, more }]) => {
+    if (line === null) return text;
+    const others = more === 0 ? '' : ` and ${more} other ${more === 1 ? 'line' : 'lines'}`;
+    return `line ${line}${others}: ${text}`;
+  });
 }
 
 /** Lines under another one. What comes from a file must not steer a terminal. */

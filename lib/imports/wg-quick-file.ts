@@ -1,5 +1,7 @@
-// Reads a server's wg-quick file: an [Interface] and its [Peer]s, with the comments that name them.
-// Pure. What the settings mean to Postern is in wg-quick.ts.
+// Reads a server's wg-quick file: an [Interface] and its [Peer]s, with the comments that name them
+// (peer-names.ts). Pure. What the settings mean to Postern is in wg-quick.ts.
+
+import { type Comment, type FileMarks, marksOf, nameOf, type Surroundings } from './peer-names.ts';
 
 /** One `Key = value`. */
 export interface Setting {
@@ -20,58 +22,133 @@ export interface Section {
   readonly settings: readonly Setting[];
 }
 
+/** A peer that is switched off by number signs. */
+export interface DisabledPeer {
+  readonly line: number;
+  readonly title: string | null;
+}
+
 /** The sections in their order, and lines that are neither sections nor settings. */
 export interface WgQuickFile {
   readonly sections: readonly Section[];
+  readonly disabled: readonly DisabledPeer[];
   readonly faults: readonly string[];
 }
+
+type OpenSurroundings = { -readonly [Name in keyof Surroundings]: Surroundings[Name] } & {
+  within: Comment[];
+  trailing: Comment[];
+};
 
 interface OpenSection {
   kind: Section['kind'];
   line: number;
-  title: string | null;
   settings: Setting[];
+  around: OpenSurroundings;
 }
+
+const HEADER = /^\[(interface|peer)\]$/i;
+const SETTING = /^([a-z0-9]+)\s*=\s*(.*)$/i;
+/** Settings that are of one peer alone, so that what is written behind them is about it. */
+const OWN_SETTINGS = new Set(['publickey', 'allowedips']);
 
 /** Reads the text of a file. */
 export function parseWgQuick(text: string): WgQuickFile {
-  const sections: OpenSection[] = [];
-  const faults: string[] = [];
-  /** What the comments since the last setting say, the latest last. */
-  let titles: string[] = [];
-  for (const [index, whole] of text.split(/\r?\n/).entries()) {
-    const line = index + 1;
-    const [, content = '', comment] = /^([^#]*)(?:#(.*))?$/.exec(whole) ?? [];
-    const title = comment === undefined ? null : titleOf(comment);
-    const bare = content.trim();
-    const section = sections.at(-1);
-    if (bare === '') {
-      if (title !== null) titles.push(title);
-      continue;
-    }
-    const header = /^\[(interface|peer)\]$/i.exec(bare);
-    const setting = /^([a-z0-9]+)\s*=\s*(.*)$/i.exec(bare);
-    if (header !== null) {
-      const kind = header[1]?.toLowerCase() as Section['kind'];
-      sections.push({ kind, line, title: title ?? titles.at(-1) ?? null, settings: [] });
-    } else if (setting !== null && section !== undefined) {
-      const [, name = '', value = ''] = setting;
-      section.settings.push({ key: name.toLowerCase(), name, value, line });
-      section.title ??= titles[0] ?? title;
-    } else faults.push(`line ${line} is neither a section nor a setting of one`);
-    titles = [];
-  }
-  return { sections, faults };
+  const reader = new Reader();
+  for (const [index, whole] of text.split(/\r?\n/).entries()) reader.read(whole, index + 1);
+  return reader.end();
 }
 
-/** Words that programs put before a name, and after it. */
-const BEFORE = /^(?:begin[_ ]?peer|friendly_name|client|peer|name|user)\b\s*[:=]?\s*/i;
-const AFTER = /\s*\([0-9a-f-]{8,}\)\s*$/i;
+class Reader {
+  readonly #sections: OpenSection[] = [];
+  readonly #disabled: { around: OpenSurroundings; hasSettings: boolean }[] = [];
+  readonly #faults: string[] = [];
+  readonly #texts: string[] = [];
+  /** The comments since the last setting. */
+  #pending: Comment[] = [];
+  /** Whether the comments belong to a peer that is switched off. */
+  #isInDisabled = false;
 
-/** The name in a comment; null for rulers, ends of blocks and settings that are switched off. */
-function titleOf(comment: string): string | null {
-  const text = comment.replaceAll(/^[#\s-]+|[#\s-]+$/g, '');
-  if (/^end\b|^end_/i.test(text)) return null;
-  const title = text.replace(BEFORE, '').replace(AFTER, '').trim();
-  return title === '' || /^\w+\s*=/.test(title) ? null : title;
+  read(whole: string, line: number): void {
+    const [, content = '', comment] = /^([^#]*)(#.*)?$/s.exec(whole) ?? [];
+    const bare = content.trim();
+    const said = comment === undefined ? null : { line, text: comment };
+    if (said !== null) this.#texts.push(withoutMark(said.text));
+    if (bare === '') {
+      if (said === null) return;
+      this.#comment(said);
+      return;
+    }
+    this.#isInDisabled = false;
+    this.#active(bare, line, said);
+    this.#pending = [];
+  }
+
+  end(): WgQuickFile {
+    const marks = marksOf(this.#texts);
+    return {
+      sections: this.#sections.map(({ kind, line, settings, around }) => ({
+        kind,
+        line,
+        title: titleOf(kind, around, marks),
+        settings,
+      })),
+      disabled: this.#disabled.map(({ around }) => ({
+        line: around.line,
+        title: nameOf(around, marks),
+      })),
+      faults: this.#faults,
+    };
+  }
+
+  /** A line that is more than a comment. */
+  #active(bare: string, line: number, comment: Comment | null): void {
+    const section = this.#sections.at(-1);
+    const header = HEADER.exec(bare);
+    const setting = SETTING.exec(bare);
+    if (header !== null) {
+      const kind = header[1]?.toLowerCase() as Section['kind'];
+      const around = { before: this.#pending, beside: comment, within: [], trailing: [], line };
+      this.#sections.push({ kind, line, settings: [], around });
+    } else if (setting !== null && section !== undefined) {
+      const [, name = '', value = ''] = setting;
+      const key = name.toLowerCase();
+      section.settings.push({ key, name, value: value.trim(), line });
+      section.around.within.push(...this.#pending);
+      if (comment !== null && OWN_SETTINGS.has(key)) section.around.trailing.push(comment);
+    } else this.#faults.push(`line ${line} is neither a section nor a setting of one`);
+  }
+
+  /** A line that is a comment: one of a peer that is switched off, or about what follows. */
+  #comment({ line, text: whole }: Comment): void {
+    const off = withoutMark(whole);
+    const inner = off.replace(/^#+/, '').trim();
+    if (/^\[peer\]$/i.test(inner)) {
+      const around = { before: this.#pending, beside: null, within: [], trailing: [], line };
+      this.#disabled.push({ around, hasSettings: false });
+      this.#pending = [];
+      this.#isInDisabled = true;
+      return;
+    }
+    const current = this.#isInDisabled ? this.#disabled.at(-1) : undefined;
+    const comment = { line, text: off };
+    if (current === undefined) this.#pending.push(comment);
+    else if (/^(?:publickey|presharedkey|allowedips|endpoint|persistentkeepalive)\s*=/i.test(inner))
+      current.hasSettings = true;
+    else if (current.hasSettings) {
+      this.#isInDisabled = false;
+      this.#pending.push(comment);
+    } else current.around.within.push(comment);
+  }
+}
+
+/** PiVPN's sign of a line that is switched off goes; the line may be a comment by itself. */
+function withoutMark(comment: string): string {
+  const rest = /^#\s*\[disabled\]\s*(.*)$/i.exec(comment)?.[1];
+  if (rest === undefined) return comment;
+  return rest.startsWith('#') ? rest : `#${rest}`;
+}
+
+function titleOf(kind: Section['kind'], around: Surroundings, marks: FileMarks): string | null {
+  return kind === 'peer' ? nameOf(around, marks) : null;
 }

@@ -2,9 +2,9 @@
 // stay, so that clients notice nothing once the gateway has the server's key, port and networks:
 // what to set for that is said, and so is what cannot be taken over.
 
-import type { Config } from '../../config/index.ts';
-import { derivePublicKey } from '../../dataplane/index.ts';
+import { type Config, refusedRanges } from '../../config/index.ts';
 import {
+  type AddressRange,
   type Database,
   parseAddress,
   parseRange,
@@ -13,13 +13,27 @@ import {
 } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { userSchema } from '../users/users.ts';
-import { isKey } from '../judge/keys.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
-import { faultLines, type FieldPlaces, type Imported, runImport } from './run.ts';
+import {
+  faultLines,
+  FAULTS_MAX,
+  type FieldPlaces,
+  type Imported,
+  type ImportedDevice,
+  runImport,
+} from './run.ts';
+import {
+  holds,
+  keyAdvice,
+  networkAdvice,
+  type NetworkAdvice,
+  networkOf,
+  settingAdvice,
+} from './server-advice.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
 
 /** In WireGuard, as if there were none. */
-const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
+export const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
 const NAME_CHARACTERS_MAX = 255;
 
 /** Settings of an interface that the environment gives to the gateway. */
@@ -29,11 +43,6 @@ const TAKEN = new Set(['publickey', 'presharedkey', 'allowedips']);
 
 /** Settings that a peer has once: a second one belongs to a peer whose header is missing. */
 const ONCE = new Set(['publickey', 'presharedkey']);
-
-const families = [
-  { field: 'ipv4', version: 4, name: 'IPV4', bits: 32 },
-  { field: 'ipv6', version: 6, name: 'IPV6', bits: 128 },
-] as const;
 
 /** Whose the devices will be. */
 export interface Owner {
@@ -49,29 +58,50 @@ export async function importWgQuick(
   { owner, isTrial }: { readonly owner: Owner; readonly isTrial: boolean },
 ): Promise<Imported> {
   const { config, database } = services;
-  const { sections, faults } = parseWgQuick(text);
+  const { sections, disabled, faults } = parseWgQuick(text);
   const servers = sections.filter(({ kind }) => kind === 'interface');
-  const peers = sections.filter(({ kind }) => kind === 'peer');
-  const notes = servers.flatMap((server) => adviceOf(config, services.serverPublicKey, server));
   const structure = [...faults];
   if (servers.length !== 1)
     structure.push(`the file has ${servers.length} [Interface] sections; a server's has one`);
-  const names = new Set<string>();
-  const read = peers.map((peer) => deviceOf(config, peer, { owner, names }));
+  const peers = sections.filter(({ kind }) => kind === 'peer').map(readPeer);
+  const networks = networkAdvice(config, {
+    addresses: servers.flatMap(addressesOfServer),
+    peers: peers.map(({ allowed }) => singlesOf(allowed)),
+  });
+  const names = new Names();
+  const read: ReadPeer[] = [];
+  let count = structure.length;
+  for (const peer of peers) {
+    if (count > FAULTS_MAX) break;
+    const device = deviceOf(config, peer, { owner, names, networks });
+    count += device.faults.length;
+    read.push(device);
+  }
+  const notes = [
+    ...servers.flatMap((server) => adviceOf(config, services.serverPublicKey, server)),
+    ...networks.notes,
+    ...disabled.map(({ line, title }) => switchedOff(line, title)),
+    ...read.flatMap((one) => one.notes),
+  ];
   return runImport(database, isTrial, async (transaction) => {
-    const wanted = read.map(({ device }) => device);
     const ofOwner = await makeOwner(database, owner, transaction);
-    const judged = await importDevices(services, wanted, transaction);
+    const found = [...structure, ...ofOwner, ...read.flatMap((one) => one.faults)];
+    const wanted = found.length > FAULTS_MAX ? [] : read.map(({ device }) => device);
+    const devices: ImportedDevice[] = [];
+    const judged = await importDevices(services, wanted, transaction, (device) =>
+      devices.push(device),
+    );
     return {
-      faults: [...structure, ...ofOwner, ...read.flatMap((one) => one.faults), ...judged],
-      notes: [...notes, ...read.flatMap((one) => one.notes)],
+      faults: [...found, ...judged],
+      notes,
       counts: { ...(owner.newEmail === null ? {} : { 'users made': 1 }), devices: peers.length },
+      devices,
     };
   });
 }
 
 /** Makes the user where it is a new one, by the rules of the API; returns the faults. */
-async function makeOwner(
+export async function makeOwner(
   database: Database,
   { id, newEmail }: Owner,
   transaction: Transaction,
@@ -86,33 +116,76 @@ async function makeOwner(
   return [];
 }
 
+/** One entry of AllowedIPs. */
+interface Allowed {
+  readonly text: string;
+  readonly address: string;
+  /** Null for what is no network. */
+  readonly range: AddressRange | null;
+  readonly prefix: number;
+  readonly isSingle: boolean;
+  readonly line: number;
+}
+
+/** A peer with its AllowedIPs taken apart. */
+interface SplitPeer extends Section {
+  readonly allowed: readonly Allowed[];
+}
+
 interface ReadPeer {
   readonly device: WantedDevice;
   readonly faults: readonly string[];
   readonly notes: readonly string[];
 }
 
+function readPeer(peer: Section): SplitPeer {
+  const allowed = peer.settings
+    .filter(({ key }) => key === 'allowedips')
+    .flatMap(({ value, line }) => value.split(',').map((text) => ({ text: text.trim(), line })))
+    .filter(({ text }) => text !== '')
+    .map(({ text, line }) => allowedOf(text, line));
+  return { ...peer, allowed };
+}
+
+function allowedOf(text: string, line: number): Allowed {
+  const [address = '', bits] = text.split('/');
+  const range = parseRange(text);
+  const most = range?.family === 4 ? 32 : 128;
+  const prefix = bits === undefined ? most : Number(bits);
+  return { text, address, range, prefix, isSingle: prefix === most, line };
+}
+
+/** The addresses of one host that a device could have. */
+function singlesOf(allowed: readonly Allowed[]): string[] {
+  return allowed
+    .filter(({ range, isSingle, address }) => range !== null && isSingle && !isRefused(address))
+    .map(({ address }) => address);
+}
+
 function deviceOf(
   config: Config,
-  peer: Section,
-  { owner, names }: { owner: Owner; names: Set<string> },
+  peer: SplitPeer,
+  context: { owner: Owner; names: Names; networks: NetworkAdvice },
 ): ReadPeer {
+  const { owner, names } = context;
   const place = `line ${peer.line}: [Peer]`;
   const value = (key: string): string | undefined =>
     peer.settings.find((setting) => setting.key === key)?.value;
-  const { addresses, routes, faults, notes } = addressesOf(config, peer, place);
+  const { addresses, routes, faults, notes } = addressesOf(config, peer, place, context.networks);
   const left = peer.settings.filter(({ key }) => !TAKEN.has(key));
-  const twice = peer.settings.filter(
-    ({ key }, index) =>
-      ONCE.has(key) && index !== peer.settings.findIndex((one) => one.key === key),
-  );
+  const seen = new Set<string>();
+  const twice = peer.settings.filter(({ key }) => {
+    const isSecond = ONCE.has(key) && seen.has(key);
+    seen.add(key);
+    return isSecond;
+  });
   return {
     device: {
       place,
       places: placesOf(place),
       fields: {
         user_id: owner.id,
-        ...(peer.title === null ? {} : { name: freeName(peer.title, names) }),
+        ...(peer.title === null ? {} : { name: names.free(peer.title) }),
         public_key: value('publickey'),
         preshared_key: value('presharedkey') ?? NO_PRESHARED_KEY,
         ...addresses,
@@ -142,125 +215,116 @@ function placesOf(place: string): FieldPlaces {
  * The first address of each family that a device may have, and the networks behind it; all else is
  * said.
  */
-function addressesOf(config: Config, peer: Section, place: string) {
+function addressesOf(config: Config, { allowed }: SplitPeer, place: string, advice: NetworkAdvice) {
   const addresses: Partial<Record<'ipv4' | 'ipv6', string>> = {};
   const routes: string[] = [];
   const faults: string[] = [];
   const notes: string[] = [];
-  const listed = peer.settings
-    .filter(({ key }) => key === 'allowedips')
-    .flatMap(({ value, line }) => value.split(',').map((text) => ({ text: text.trim(), line })))
-    .filter(({ text }) => text !== '');
-  for (const { text, line } of listed) {
-    const [address = '', prefix] = text.split('/');
-    const family = families.find(({ version }) => parseAddress(address)?.family === version);
-    const isSingle = prefix === undefined || prefix === String(family?.bits);
-    const range = parseRange(text);
-    if (family === undefined || range === null)
+  for (const { text, address, range, prefix, isSingle, line } of allowed) {
+    const note = (why: string): void =>
+      void notes.push(`line ${line}: AllowedIPs ${text} is not taken over; ${why}`);
+    if (range === null) {
       faults.push(`line ${line}: AllowedIPs holds ${text}, which is no network`);
-    else if (isSingle && isInside(config, address, family)) {
-      if (addresses[family.field] === undefined) addresses[family.field] = address;
-      else
-        notes.push(
-          `line ${line}: AllowedIPs ${text} is not taken over; a device has one address of each ` +
-            'network of the gateway',
-        );
-    } else if (prefix === '0')
-      notes.push(
-        `line ${line}: AllowedIPs ${text} is not taken over; not everything can be behind a device`,
-      );
-    else routes.push(`${textOfKey(range.start, family.version)}/${prefix ?? family.bits}`);
+      continue;
+    }
+    const field = range.family === 4 ? 'ipv4' : 'ipv6';
+    if (isSingle && holds(networkOf(config, range.family), address)) {
+      if (addresses[field] === undefined) addresses[field] = address;
+      else note('a device has one address of each network of the gateway');
+    } else if (prefix === 0) note('not everything can be behind a device');
+    else if (isRefused(address)) note('such addresses are dropped inside a tunnel');
+    else routes.push(`${textOfKey(range.start, range.family)}/${prefix}`);
   }
   if (Object.keys(addresses).length === 0)
-    faults.push(
-      `${place} has no address inside ${families
-        .map(({ name }) => networkOf(config, name))
-        .filter((network) => network !== null)
-        .join(' or ')}; set the networks as said below, then import again`,
-    );
+    faults.push(withoutAddress(config, allowed, place, advice));
   return { addresses, routes, faults, notes };
 }
 
-function isInside(config: Config, address: string, { name, version }: (typeof families)[number]) {
-  const network = parseRange(networkOf(config, name) ?? '');
-  const key = parseAddress(address)?.key;
-  if (network === null || key === undefined || network.family !== version) return false;
-  return key >= network.start && key <= network.end;
+/** What to do with a peer none of whose addresses is inside a network of the gateway. */
+function withoutAddress(
+  config: Config,
+  allowed: readonly Allowed[],
+  place: string,
+  { networks }: NetworkAdvice,
+): string {
+  const present = ([4, 6] as const)
+    .map((version) => networkOf(config, version))
+    .filter((network) => network !== null)
+    .join(' or ');
+  const singles = singlesOf(allowed);
+  const isHelped = singles.some((address) => networks.some((network) => holds(network, address)));
+  const remedy = isHelped
+    ? 'set the networks as said below, then import again'
+    : singles.length === 0
+      ? 'give it one, such as 10.8.0.2/32, in AllowedIPs, or take this [Peer] out of the file'
+      : 'no setting of the networks holds it beside the others; take this [Peer] out of the file, and make the device anew';
+  return `${place} has no address inside ${present}; ${remedy}`;
 }
 
-function networkOf(config: Config, name: 'IPV4' | 'IPV6'): string | null {
-  if (name === 'IPV4') return config.wireguardIpv4Enabled ? config.wireguardIpv4Network : null;
-  return config.wireguardIpv6Enabled ? config.wireguardIpv6Network : null;
+const REFUSED = [...refusedRanges.IPV4, ...refusedRanges.IPV6].map(([range]) => parseRange(range));
+
+/** Whether the data plane drops an address inside a tunnel. */
+function isRefused(address: string): boolean {
+  const parsed = parseAddress(address);
+  if (parsed === null) return false;
+  const { family, key } = parsed;
+  return REFUSED.some(
+    (range) => range?.family === family && key >= range.start && key <= range.end,
+  );
 }
 
-/** A name that no device before has: `phone`, `phone (2)`. */
-function freeName(title: string, names: Set<string>): string {
-  const short = Array.from(title)
-    .slice(0, NAME_CHARACTERS_MAX - 8)
-    .join('');
-  let name = short;
-  for (let i = 2; names.has(name); i += 1) name = `${short} (${i})`;
-  names.add(name);
-  return name;
+/** Names that no device before has: `phone`, `phone (2)`. */
+export class Names {
+  readonly #taken = new Set<string>();
+  /** By a name: the number to try next. */
+  readonly #next = new Map<string, number>();
+
+  free(title: string): string {
+    const short = Array.from(title)
+      .slice(0, NAME_CHARACTERS_MAX - 8)
+      .join('');
+    let name = short;
+    let number = this.#next.get(short) ?? 2;
+    for (; this.#taken.has(name); number += 1) name = `${short} (${number})`;
+    this.#next.set(short, number);
+    this.#taken.add(name);
+    return name;
+  }
 }
 
 // ---- what a person reads -----------------------------------------------------------------------
 
-/** What to set so that the clients find the server that they know; never a secret itself. */
-function adviceOf(config: Config, serverPublicKey: string, server: Section): string[] {
-  const notes: string[] = [];
-  for (const setting of server.settings) {
-    const { key, value, line } = setting;
-    if (key === 'privatekey') {
-      const publicKey = publicKeyOf(value);
-      if (publicKey === null) notes.push(`line ${line}: PrivateKey is no key`);
-      else if (publicKey !== serverPublicKey)
-        notes.push(
-          `set WIREGUARD_PRIVATE_KEY to the PrivateKey of line ${line} (or WIREGUARD_PRIVATE_KEY_FILE): the clients know the server as ${publicKey}`,
-        );
-    } else if (key === 'listenport' && value !== String(config.wireguardPort))
-      notes.push(`set WIREGUARD_PORT=${value}`);
-    else if (key === 'mtu' && value !== String(config.wireguardMtu))
-      notes.push(`set WIREGUARD_MTU=${value}`);
-    else if (key === 'address')
-      notes.push(...value.split(',').flatMap((text) => networkAdvice(config, text.trim())));
-    else if (!GIVEN.has(key)) notes.push(notTaken(setting));
-  }
-  return notes;
+/** The addresses of the server itself. */
+function addressesOfServer(server: Section): { text: string }[] {
+  return server.settings
+    .filter(({ key }) => key === 'address')
+    .flatMap(({ value }) => value.split(','))
+    .map((text) => ({ text: text.trim() }))
+    .filter(({ text }) => text !== '');
 }
 
-function networkAdvice(config: Config, text: string): string[] {
-  const [address = '', prefix] = text.split('/');
-  const parsed = parseAddress(address);
-  const range = parseRange(text);
-  const family = families.find(({ version }) => version === parsed?.family);
-  if (parsed === null || range === null || family === undefined)
-    return [`Address ${text} is no address`];
-  if (prefix === undefined || prefix === String(family.bits)) return [];
-  const base = textOfKey(range.start, family.version);
-  const wanted = { network: `${base}/${prefix}`, address: parsed.text };
-  const [network, own] =
-    family.name === 'IPV4'
-      ? [config.wireguardIpv4Network, config.wireguardIpv4Address]
-      : [config.wireguardIpv6Network, config.wireguardIpv6Address];
-  return [
-    ...(network === wanted.network
-      ? []
-      : [`set WIREGUARD_${family.name}_NETWORK=${wanted.network}`]),
-    ...(own === wanted.address ? [] : [`set WIREGUARD_${family.name}_ADDRESS=${wanted.address}`]),
-  ];
+/** What to set but the networks, so that the clients find the server that they know. */
+function adviceOf(config: Config, serverPublicKey: string, server: Section): string[] {
+  return server.settings.flatMap((setting) => {
+    const { key, value, line } = setting;
+    if (key === 'privatekey')
+      return keyAdvice(value, serverPublicKey, `PrivateKey of line ${line}`);
+    if (key === 'listenport')
+      return settingAdvice(config, 'WIREGUARD_PORT', value, config.wireguardPort);
+    if (key === 'mtu') return settingAdvice(config, 'WIREGUARD_MTU', value, config.wireguardMtu);
+    return GIVEN.has(key) ? [] : [notTaken(setting)];
+  });
+}
+
+function switchedOff(line: number, title: string | null): string {
+  const name = title === null ? 'a [Peer]' : `the [Peer] "${title}"`;
+  return `line ${line}: ${name} is switched off by number signs and is not taken over`;
 }
 
 function textOfKey(hex: string, version: 4 | 6): string {
   if (version === 4) return Buffer.from(hex, 'hex').join('.');
   const groups = hex.match(/.{4}/g) ?? [];
   return parseAddress(groups.join(':'))?.text ?? '';
-}
-
-function publicKeyOf(privateKey: string): string | null {
-  if (!isKey(privateKey)) return null;
-  const bytes = derivePublicKey(new Uint8Array(Buffer.from(privateKey, 'base64')));
-  return Buffer.from(bytes).toString('base64');
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -62,6 +62,17 @@ export async function readRivalDevices(
   };
 }
 
+/** Reads what every device has: for an import, whose devices could meet any of them. */
+export function readAllRivalDevices(
+  database: Database,
+  transaction: Transaction,
+): Promise<RivalDevice[]> {
+  return database.sequelize.query<RivalDevice>(
+    'SELECT id, user_id, name, public_key, ipv4_key, ipv6_key FROM devices',
+    plainSelect(transaction),
+  );
+}
+
 /** An owner, among rows of devices. */
 interface OwnerRow {
   readonly id: null;

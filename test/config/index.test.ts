@@ -1,7 +1,7 @@
 // Settings: what is accepted, what is refused, and that all faults are reported at once.
 
 import test from 'ava';
-import { describeConfig, parseConfig } from '../../config/index.ts';
+import { describeConfig, faultsOfSettings, parseConfig } from '../../config/index.ts';
 
 const KEY = '9vnb3VdLFCa/RO5fZmrw3NaWvxRmTrqjKsBEYcG2wwk=';
 const TOKEN = `pst_${'a'.repeat(43)}`;
@@ -486,4 +486,17 @@ test('the description hides secrets and shows the rest', (t) => {
   t.true(lines.includes('HTTP_PORT=80'));
   t.true(lines.includes('DATABASE_URL=(none)'));
   t.false(lines.join().includes(KEY));
+});
+
+test('settings can be judged beside the others before anybody sets them', (t) => {
+  const { config } = parseConfig({}, () => '');
+  if (config === null) throw new Error('no config');
+  const network = { WIREGUARD_IPV4_NETWORK: '10.8.0.0/24' };
+  t.deepEqual(faultsOfSettings(config, { ...network, WIREGUARD_IPV4_ADDRESS: '10.8.0.1' }), []);
+  t.regex(
+    faultsOfSettings(config, network).join(),
+    /^WIREGUARD_IPV4_ADDRESS 100\.64\.0\.1 is not inside/,
+  );
+  t.regex(faultsOfSettings(config, { WIREGUARD_PORT: '0' }).join(), /^WIREGUARD_PORT must be/);
+  t.is(config.wireguardIpv4Network, '100.64.0.0/10');
 });

@@ -3,21 +3,28 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import sqlite3 from 'sqlite3';
+import type { AskPerson } from '../../../lib/command/ask-person.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { importCommands } from '../../../lib/command/import-commands.ts';
-import { type Database, newId } from '../../../models/index.ts';
+import { type Database, newId, readDevices } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { rawRows, scratchFolder } from '../../support/database/full-database.ts';
 import { configOf, newKey } from '../../support/api/server.ts';
 
-async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+async function runLine(
+  database: Database,
+  line: string,
+  stdin = '',
+  person: AskPerson | null = null,
+): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   const run = importCommands[parsed.command.words];
   if (run === undefined) throw new Error(`no such command: ${line}`);
-  return run(configOf(), database, parsed.command, async () => stdin);
+  return run(configOf(), database, parsed.command, async () => stdin, person);
 }
 
 for (const kind of databaseKinds())
@@ -129,3 +136,84 @@ for (const kind of databaseKinds())
       message: /--email is invalid email address/,
     });
   });
+
+for (const kind of databaseKinds())
+  test(`${kind}: names are printed, and a person at a terminal is asked before`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const peers = ['# phone', ''].map(
+      (comment, i) =>
+        `${comment}\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 100.64.0.${i + 7}/32\n`,
+    );
+    const file = `[Interface]\n${peers.join('')}`;
+    const line = 'import wg-quick - --email ann@b.example';
+    const trial = await runLine(database, `${line} --dry-run`, file);
+    t.is(
+      trial.text,
+      '2 devices: could be taken over; nothing was written.\n  line 3: [Peer] is named phone',
+    );
+    t.like(trial.data, {
+      devices: [
+        { place: 'line 3: [Peer]', name: 'phone' },
+        { place: 'line 7: [Peer]', name: null },
+      ],
+    });
+    const asked: string[] = [];
+    const answer = (isYes: boolean) => async (text: string) => {
+      asked.push(text);
+      return isYes;
+    };
+    await t.throwsAsync(runLine(database, line, file, answer(false)), {
+      message: 'nothing was taken over, because the answer was no',
+    });
+    t.is(await database.models.Device.count(), 0);
+    t.deepEqual(asked, [
+      '  line 3: [Peer] is named phone\nMake these 2 devices for ann@b.example?',
+    ]);
+    await runLine(database, `${line} --dry-run`, file, answer(false));
+    const done = await runLine(database, line, file, answer(true));
+    t.regex(done.text, /^2 devices: taken over\.\n {2}line 3: \[Peer\] is named phone/);
+    t.is(asked.length, 2);
+    const another = `[Interface]\n# desk\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 100.64.0.99/32\n`;
+    await runLine(database, `${line} --yes`, another, answer(false));
+    t.is(await database.models.Device.count(), 3);
+  });
+
+test('wg-easy is read as JSON and as a database', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const folder = scratchFolder(t);
+  const json = join(folder, 'wg0.json');
+  const client = { name: 'phone', address: '100.64.0.9', publicKey: newKey(), enabled: true };
+  writeFileSync(
+    json,
+    JSON.stringify({
+      server: { privateKey: newKey(), address: '100.64.0.1' },
+      clients: { a: client },
+    }),
+  );
+  const how = '--email ann@b.example --create-user';
+  const { text } = await runLine(database, `import wg-easy ${json} ${how}`);
+  t.regex(text, /^1 user made, 1 device: taken over\.\n {2}client a \(phone\) is named phone\n/);
+  t.regex(text, /\n {2}set WIREGUARD_IPV4_NETWORK=100\.64\.0\.0\/24\n/);
+
+  const file = join(folder, 'wg-easy.db');
+  const opened = new sqlite3.Database(file);
+  await new Promise<void>((resolve, reject) =>
+    opened.exec(
+      `PRAGMA journal_mode = WAL;
+       CREATE TABLE interfaces_table (name, port, private_key, ipv4_cidr, ipv6_cidr, mtu);
+       INSERT INTO interfaces_table VALUES ('wg0', 51820, '${newKey()}', '100.64.0.0/10', 'fd00::/106', 1280);
+       CREATE TABLE clients_table (id, name, ipv4_address, ipv6_address, private_key, public_key,
+         pre_shared_key, expires_at, allowed_ips, server_allowed_ips, enabled);
+       INSERT INTO clients_table VALUES (1, 'desk', '100.64.0.8', 'fd00::8', 'x', '${newKey()}',
+         '${newKey()}', NULL, NULL, '[]', 1)`,
+      (error) => (error ? reject(error) : resolve()),
+    ),
+  );
+  t.teardown(() => opened.close());
+  const second = await runLine(database, `import wg-easy ${file} --email ann@b.example`);
+  t.regex(second.text, /^1 device: taken over\.\n {2}client 1 \(desk\) is named desk\n/);
+  t.notRegex(second.text, /-wal/);
+  const rows = await readDevices(database);
+  t.deepEqual(rows.map(({ name }) => name).toSorted(), ['desk', 'phone']);
+});

@@ -23,6 +23,9 @@ test('a file in another encoding is refused', async (t) => {
       message: `${file} is not valid UTF-8; save it as UTF-8 (iconv can convert it)`,
     });
   }
+  // Without its mark, UTF-16 of ASCII is valid UTF-8.
+  writeFileSync(file, Buffer.from('[Interface]\n[Peer]\n', 'utf16le'));
+  await t.throwsAsync(textOfFile(file, nothing), { message: /^.* is not valid UTF-8; save it/ });
   t.throws(() => textOfBytes(Buffer.from([0xff]), 'standard input'), {
     message: /^standard input is not valid UTF-8/,
   });

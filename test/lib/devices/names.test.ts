@@ -17,3 +17,9 @@ test('a name is none of those that are taken', (t) => {
     taken.add(name);
   }
 });
+
+test('a name is found though every pair of words is taken', (t) => {
+  const isPair = (name: string): boolean => !/^device-[a-z]{8}$/.test(name);
+  const name = generateName({ has: isPair } as ReadonlySet<string>);
+  t.regex(name, /^device-[a-z]{8}$/);
+});

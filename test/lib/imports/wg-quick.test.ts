@@ -163,3 +163,69 @@ test('a key that is there twice in a peer is a fault, because a header may be mi
       /^one fault, .*\n  line 8: PublicKey is there a second time in this \[Peer\]; is a line \[Peer\] missing\?/,
   });
 });
+
+test('notes that differ in their line alone are one sentence', async (t) => {
+  const { run } = await start(t, 'sqlite', SETTINGS);
+  const keepalive = 'PersistentKeepalive = 25\n';
+  const peers = [2, 3, 4].map((i) => peer(`p${i}`, `10.8.0.${i}/32`, keepalive));
+  const { notes } = await run(`[Interface]\nPrivateKey = ${privateKey}\n${peers.join('')}`);
+  t.deepEqual(notes, [
+    'line 8 and 2 other lines: PersistentKeepalive is not taken over; it belongs into the file of the client',
+  ]);
+});
+
+test('a file of nothing but faults costs no statement for each, and a hundred are named', async (t) => {
+  const { database, run } = await start(t, 'sqlite', SETTINGS);
+  let statements = 0;
+  const count = database.sequelize.query.bind(database.sequelize);
+  database.sequelize.query = ((...given: Parameters<typeof count>) => {
+    statements += 1;
+    return count(...given);
+  }) as typeof count;
+  for (const block of [
+    '[Peer]\n',
+    peer('x', '10.8.0.2/32'),
+    peer('x', '10.8.0.2/32', 'nonsense\n'),
+  ]) {
+    statements = 0;
+    const { message } = await t.throwsAsync(run(`[Interface]\n${block.repeat(5_000)}`));
+    const lines = message.split('\n').filter((line) => /^ {2}line/.test(line));
+    t.regex(message, /^more than 100 faults, and nothing was written; the first 100:\n/);
+    t.is(lines.length, 100);
+    t.true(statements < 100, `${statements} statements`);
+  }
+});
+
+test('a name that many peers have gets a number in each of them', async (t) => {
+  const { database, run } = await start(t, 'sqlite', SETTINGS);
+  const peers = Array.from({ length: 200 }, (_, i) => peer('phone', `10.8.0.${i + 2}/32`));
+  const { devices = [] } = await run(`[Interface]\n${peers.join('')}`);
+  t.is(devices.at(-1)?.name, 'phone (200)');
+  t.is(await database.models.Device.count(), 200);
+});
+
+test('addresses that are dropped inside a tunnel are said, and peers in comments too', async (t) => {
+  const { run } = await start(t, 'sqlite', SETTINGS);
+  const { notes, counts } = await run(
+    `[Interface]\nPrivateKey = ${privateKey}\n# Ann\n#[Peer]\n#PublicKey = x\n${peer('phone', '10.8.0.2/32, fe80::2/128')}`,
+  );
+  t.deepEqual(counts, { devices: 1 });
+  t.deepEqual(notes, [
+    'line 4: the [Peer] "Ann" is switched off by number signs and is not taken over',
+    'line 10: AllowedIPs fe80::2/128 is not taken over; such addresses are dropped inside a tunnel',
+  ]);
+});
+
+test('a peer that no setting helps is not sent to settings', async (t) => {
+  const { run } = await start(t, 'sqlite', SETTINGS);
+  const file = `[Interface]\nPrivateKey = ${privateKey}\nAddress = 10.8.0.1/24\n`;
+  const { message } = await t.throwsAsync(
+    run(file + peer('a', '10.8.0.2/32') + peer('b', '192.168.9.9/32') + peer('c', '0.0.0.0/0')),
+  );
+  t.regex(
+    message,
+    /line 11: \[Peer\] has no address inside .*; no setting of the networks holds it/,
+  );
+  t.regex(message, /line 16: \[Peer\] has no address inside .*; give it one, such as/);
+  t.notRegex(message, /as said below/);
+});
