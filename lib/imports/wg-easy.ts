@@ -1,6 +1,6 @@
-// Takes the clients of wg-easy over as devices of one user, with their keys, addresses, switches and
-// ends. Clients notice nothing once the gateway has the server's key, port and networks; what to set
-// for that is said as it is for a wg-quick file.
+// Takes the clients of wg-easy over as devices of one user: keys, addresses, switches and ends.
+// Clients notice nothing once the gateway has the server's key, port and networks; what to set for
+// that is said as it is for a wg-quick file.
 
 import { parseAddress, parseRange } from '../../models/index.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
