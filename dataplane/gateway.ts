@@ -32,11 +32,11 @@ import { HostRoutes } from './host-routes.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readHostAddresses } from './io/host-addresses.ts';
 import { withInterfaces } from './io/link-local.ts';
-import { openUapi, type Uapi } from './io/uapi.ts';
+import { openUapi, type Uapi, type UapiDevice } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
 import type { CaptureOrder } from './path/capture.ts';
 import { AskedWorkers, type Questions } from './questions.ts';
-import { joinSamples, SumTotals, WholeSample } from './sample.ts';
+import { joinSamples, Samples, SumTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
@@ -147,7 +147,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #uapi: Uapi | null = null;
   #watch: NodeJS.Timeout | undefined;
   /** Resolves when the sample that was requested last is taken. */
-  #sampled: Promise<unknown> = Promise.resolve();
+  readonly #samples = new Samples(() => this.#takeSample());
 
   constructor(options: GatewayOptions, system: Descriptors) {
     super();
@@ -213,11 +213,12 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     const { interfaceName, privateKey, uapi, log } = this.#options;
     if (uapi === 'off') return;
     try {
-      this.#uapi = await openUapi(interfaceName, () => ({
+      const device = (): UapiDevice => ({
         privateKey,
         listenPort: this.#listenPort,
         peers: this.peers(),
-      }));
+      });
+      this.#uapi = await openUapi(interfaceName, device, undefined, () => this.#samples.refresh());
     } catch (error) {
       log('info', `"wg show ${interfaceName}" cannot ask this gateway: ${messageOf(error)}`);
     }
@@ -430,11 +431,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   // ---- totals over all links -----------------------------------------------------------------
 
-  /** One sample after the other: two at once would divide the parts between them. */
   sample(): Promise<Sample> {
-    const sample = this.#sampled.then(() => this.#takeSample());
-    this.#sampled = sample.catch(() => undefined);
-    return sample;
+    return this.#samples.sample();
   }
 
   async #takeSample(): Promise<Sample> {

@@ -1,6 +1,7 @@
 // Takes a sample in parts, one in each turn of the worker, and puts the parts together. A sample of
 // ten thousand active devices at once would delay packets by 20 ms.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PeerSample, RuleSample, Sample, SamplePart, SampleSums } from './contract.ts';
 import type { Filter } from './filter/filter.ts';
 import { faultReasons, reasonNames } from './reasons.ts';
@@ -72,6 +73,90 @@ export class WholeSample {
     this.#sums = { drops, forgotten };
     this.#isWhole = isLast;
   }
+}
+
+/** What samples saw that nobody has taken yet, added up: it grows with peers, not with samples. */
+export class KeptSample {
+  #peers = new Map<string, PeerSample>();
+  #rules = new Map<string, RuleSample>();
+
+  get isEmpty(): boolean {
+    return this.#peers.size === 0 && this.#rules.size === 0;
+  }
+
+  add({ peers, rules }: Pick<Sample, 'peers' | 'rules'>): void {
+    for (const peer of peers) {
+      const kept = this.#peers.get(peer.publicKey);
+      this.#peers.set(peer.publicKey, kept === undefined ? peer : joinPeer(kept, peer));
+    }
+    for (const rule of rules) {
+      const { packets = 0, bytes = 0 } = this.#rules.get(rule.id) ?? {};
+      this.#rules.set(rule.id, {
+        ...rule,
+        packets: packets + rule.packets,
+        bytes: bytes + rule.bytes,
+      });
+    }
+  }
+
+  /** Hands it over, and begins with nothing. */
+  take(): Pick<Sample, 'peers' | 'rules'> {
+    const taken = { peers: [...this.#peers.values()], rules: [...this.#rules.values()] };
+    this.#peers = new Map();
+    this.#rules = new Map();
+    return taken;
+  }
+}
+
+/** `wg show` waits so long for workers. */
+const REFRESH_MS = 1_000;
+
+/** Takes one sample after the other: two at once would divide the parts between them. */
+export class Samples {
+  readonly #take: () => Promise<Sample>;
+  /** What was seen for `refresh`, since the last sample. */
+  readonly #kept = new KeptSample();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(take: () => Promise<Sample>) {
+    this.#take = take;
+  }
+
+  sample(): Promise<Sample> {
+    const sample = this.#last.then(async () => {
+      const fresh = await this.#take();
+      if (this.#kept.isEmpty) return fresh;
+      this.#kept.add(fresh);
+      return { ...fresh, ...this.#kept.take() };
+    });
+    this.#last = sample.catch(() => undefined);
+    return sample;
+  }
+
+  /**
+   * Brings totals up to date; the next sample has what was seen. A worker that does not answer in
+   * time is shown as it was. Never rejects.
+   */
+  async refresh(): Promise<void> {
+    this.#last = this.#last
+      .then(async () => this.#kept.add(await this.#take()))
+      .catch(() => undefined);
+    await Promise.race([this.#last, sleep(REFRESH_MS, undefined, { ref: false })]);
+  }
+}
+
+/** The later one says where the peer is. */
+function joinPeer(kept: PeerSample, later: PeerSample): PeerSample {
+  return {
+    ...(later.endpoint === null
+      ? { ...later, endpoint: kept.endpoint, local: kept.local ?? null }
+      : later),
+    latestHandshakeMs: later.latestHandshakeMs ?? kept.latestHandshakeMs,
+    rxBytes: kept.rxBytes + later.rxBytes,
+    txBytes: kept.txBytes + later.txBytes,
+    rxInnerBytes: kept.rxInnerBytes + later.rxInnerBytes,
+    txInnerBytes: kept.txInnerBytes + later.txInnerBytes,
+  };
 }
 
 /** Adds up counts by name of all workers, also of those that ended. */

@@ -17,6 +17,9 @@ export interface UapiDevice {
   readonly peers: Iterable<PeerTotals>;
 }
 
+/** Brings what is reported up to date; it never rejects. */
+export type Refresh = () => Promise<void>;
+
 /** An open socket. */
 export interface Uapi {
   close(): Promise<void>;
@@ -27,9 +30,9 @@ const REQUEST_BYTES_MAX = 65_536;
 const IDLE_MS = 5_000;
 const CONNECTIONS_MAX = 16;
 
-/** Error numbers; the protocol uses those of POSIX. */
-const EPERM = 1;
-const EPROTO = 71;
+/** Error numbers of POSIX, negative as wireguard-go sends them: `wg` takes the sign off again. */
+const EPERM = -1;
+const EPROTO = -71;
 
 /**
  * Opens the socket of an interface, for its owner alone. Replaces a socket on which no process
@@ -40,6 +43,7 @@ export async function openUapi(
   interfaceName: string,
   device: () => UapiDevice,
   folder = FOLDER,
+  refresh: Refresh = () => Promise.resolve(),
 ): Promise<Uapi> {
   const path = join(folder, `${interfaceName}.sock`);
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
@@ -50,7 +54,7 @@ export async function openUapi(
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
-    serve(socket, device).then(
+    serve(socket, device, refresh).then(
       () => socket.destroySoon(),
       () => socket.destroy(),
     );
@@ -100,7 +104,7 @@ async function listen(server: Server, path: string): Promise<void> {
 }
 
 /** Answers until the other side ends, sends too much, or sends nothing for too long. */
-async function serve(socket: Socket, device: () => UapiDevice): Promise<void> {
+async function serve(socket: Socket, device: () => UapiDevice, refresh: Refresh): Promise<void> {
   const requests = new Requests(device);
   socket.setEncoding('utf8');
   socket.setTimeout(IDLE_MS, () => socket.destroy());
@@ -108,8 +112,9 @@ async function serve(socket: Socket, device: () => UapiDevice): Promise<void> {
     if (!requests.take(chunk)) break;
     // One answer at a time; the next one when the other side has taken it. Thousands of operations
     // may come at once, and an answer about thousands of peers has megabytes.
-    for (let answer = requests.answer(); answer !== null; answer = requests.answer()) {
-      await write(socket, answer);
+    while (requests.isAsked) {
+      await refresh();
+      await write(socket, requests.answer() ?? '');
       await turn();
     }
   }
@@ -136,6 +141,11 @@ export class Requests {
   take(chunk: string): boolean {
     this.#text += chunk;
     return this.#text.length <= REQUEST_BYTES_MAX;
+  }
+
+  /** Whether an operation is complete that was not answered. */
+  get isAsked(): boolean {
+    return this.#text.includes('\n\n');
   }
 
   /** The answer to the first complete operation that was not answered, or null. */

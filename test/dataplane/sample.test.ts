@@ -3,7 +3,14 @@
 import test from 'ava';
 import { MAX_REPORTED_PER_PART } from '../../dataplane/constants.ts';
 import type { PeerSample } from '../../dataplane/contract.ts';
-import { dropsByName, joinSamples, Sampling, WholeSample } from '../../dataplane/sample.ts';
+import {
+  dropsByName,
+  joinSamples,
+  KeptSample,
+  Samples,
+  Sampling,
+  WholeSample,
+} from '../../dataplane/sample.ts';
 import { faultReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
 
 const hit = { packets: 1, bytes: 28, lastHitMs: 5 };
@@ -104,4 +111,35 @@ test('samples of several workers are joined: drops of one reason are added up', 
     },
   );
   t.deepEqual(joinSamples([]), { peers: [], rules: [], drops: {}, forgotten: {} });
+});
+
+test('what was seen between two samples is added up, and handed over once', (t) => {
+  const kept = new KeptSample();
+  t.true(kept.isEmpty);
+  const endpoint = { address: '192.0.2.1', port: 7 };
+  const [a, rule] = [peerNamed('a'), { id: 'r', ...hit }];
+  kept.add({ peers: [{ ...a, latestHandshakeMs: 5, endpoint, local: '10.0.0.9' }], rules: [rule] });
+  kept.add({ peers: [a, peerNamed('b')], rules: [{ ...rule, lastHitMs: 9 }] });
+  t.deepEqual(kept.take(), {
+    peers: [
+      { ...a, latestHandshakeMs: 5, endpoint, local: '10.0.0.9', rxBytes: 2, txBytes: 4 },
+      peerNamed('b'),
+    ],
+    rules: [{ id: 'r', packets: 2, bytes: 56, lastHitMs: 9 }],
+  });
+  t.deepEqual(kept.take(), { peers: [], rules: [] });
+});
+
+test('a refresh loses nothing: the next sample has what it saw', async (t) => {
+  let taken = 0;
+  const samples = new Samples(async () => {
+    taken += 1;
+    if (taken === 3) throw new Error('no worker');
+    return { peers: [peerNamed('a')], rules: [], drops: { [`d${taken}`]: 1 }, forgotten: {} };
+  });
+  await samples.refresh();
+  t.is(taken, 1);
+  t.like(await samples.sample(), { peers: [{ rxBytes: 2, txBytes: 4 }], drops: { d2: 1 } });
+  await samples.refresh();
+  t.like(await samples.sample(), { peers: [{ rxBytes: 1 }] });
 });

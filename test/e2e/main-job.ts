@@ -130,18 +130,29 @@ async function begin(topology: Topology, options: MainJobOptions): Promise<World
 
 async function showsInterface(t: ExecutionContext, { topology, alice }: World): Promise<void> {
   const { gateway } = topology;
-  const { stdout } = await gateway.run('wg', 'show', 'wg-postern', 'dump');
-  const [self = [], ...peers] = stdout
-    .trim()
-    .split('\n')
-    .map((line) => line.split('\t'));
+  const show = async (): Promise<{ self: string[]; peer: string[] }> => {
+    const { stdout } = await gateway.run('wg', 'show', 'wg-postern', 'dump');
+    const [self = [], ...peers] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    const peer = peers.find(([publicKey]) => publicKey === alice.device['public_key']) ?? [];
+    return { self, peer };
+  };
+  const { self, peer } = await show();
   t.is(self[1], String(alice.device['server_public_key']));
   t.is(self[2], '51820');
-  const peer = peers.find(([publicKey]) => publicKey === alice.device['public_key']) ?? [];
   t.is(peer[1], String(alice.device['preshared_key']));
   t.is(peer[3], `${String(alice.device['ipv4'])}/32,${String(alice.device['ipv6'])}/128`);
   t.true(Number(peer[4]) > 0, 'a handshake was seen');
   t.true(Number(peer[5]) > 0 && Number(peer[6]) > 0, 'bytes were counted');
+  // Right after a packet, not a second later.
+  for (let i = 0, before = peer; i < 5; i += 1) {
+    t.true(await canPing(alice.client.host, TUNNEL4));
+    const { peer: after } = await show();
+    t.true(Number(after[5]) > Number(before[5]), `show ${i} has the bytes of the ping before`);
+    before = after;
+  }
   const key = String(alice.device['public_key']);
   t.false(await gateway.succeeds('wg', 'set', 'wg-postern', 'peer', key, 'remove'));
 }

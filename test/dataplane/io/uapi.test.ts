@@ -101,11 +101,11 @@ test('an interface and its peers are shown, with keys in hex', (t) => {
 });
 
 for (const [operation, errno] of [
-  ['set=1\nprivate_key=00', 1],
-  ['set=1', 1],
-  ['get=2', 71],
-  ['', 71],
-  ['GET / HTTP/1.1', 71],
+  ['set=1\nprivate_key=00', -1],
+  ['set=1', -1],
+  ['get=2', -71],
+  ['', -71],
+  ['GET / HTTP/1.1', -71],
 ] as const)
   test(`"${operation.replace('\n', ' ')}" is answered with errno ${errno}`, (t) => {
     t.is(
@@ -118,7 +118,7 @@ test('the socket answers only its owner, one operation after the other', async (
   const path = await open(t);
   t.is(statSync(path).mode & 0o777, 0o600);
   t.is(await ask(t, path, 'get=1\n\n'), wanted);
-  t.is(await ask(t, path, 'get=1\n\nset=1\nlisten_port=1\n\n', 2), `${wanted}errno=1\n\n`);
+  t.is(await ask(t, path, 'get=1\n\nset=1\nlisten_port=1\n\n', 2), `${wanted}errno=-1\n\n`);
 });
 
 test('an operation may come in several parts', async (t) => {
@@ -193,7 +193,7 @@ test('other work goes on between the answers to a thousand operations', async (t
 test('a client that closes its side after asking is answered', async (t) => {
   const socket = await dial(t, await open(t));
   socket.end('get=1\n\nget=1\n\nset=1\n\n');
-  t.is(await readAll(socket), `${wanted}${wanted}errno=1\n\n`);
+  t.is(await readAll(socket), `${wanted}${wanted}errno=-1\n\n`);
 });
 
 test('a client that leaves in the middle of an answer does not disturb others', async (t) => {
@@ -207,7 +207,7 @@ test('a client that leaves in the middle of an answer does not disturb others', 
     socket.destroy();
     await once(socket, 'close');
   }
-  t.regex(await ask(t, path, 'get=2\n\n'), /^errno=71/);
+  t.regex(await ask(t, path, 'get=2\n\n'), /^errno=-71/);
 });
 
 test('closing ends open connections and removes the socket', async (t) => {
@@ -252,4 +252,18 @@ test('a path that is no folder is a fault that names it', async (t) => {
     openUapi('wg-test', () => device, path),
     { message: new RegExp(path) },
   );
+});
+
+test('each answer shows what is known when it is asked for', async (t) => {
+  const path = folder(t);
+  let port = 1_000;
+  const asked = (): UapiDevice => ({ ...device, listenPort: port });
+  const uapi = await openUapi('wg-test', asked, path, async () => void (port += 1));
+  t.teardown(() => uapi.close());
+  const socket = await dial(t, join(path, 'wg-test.sock'));
+  socket.end('get=1\n\nget=1\n\n');
+  t.deepEqual((await readAll(socket)).match(/listen_port=\d+/g), [
+    'listen_port=1001',
+    'listen_port=1002',
+  ]);
 });
