@@ -111,13 +111,11 @@ function deviceOf(
       notes.push(`${place}: ${address} is not taken over; WIREGUARD_IPV${family}_ENABLED is false`);
     else {
       const isHelped = networks.networks.some((network) => holds(network, address));
-      faults.push(
-        `${place} has the address ${address}, which is not inside ${networkOf(config, family) ?? ''}; ${
-          isHelped
-            ? 'set the networks as said below, then import again'
-            : 'no setting of the networks holds it beside the others'
-        }`,
-      );
+      const remedy = isHelped
+        ? 'set the networks as said below, then import again'
+        : 'no setting of the networks holds it beside the others';
+      const network = networkOf(config, family) ?? '';
+      faults.push(`${place} has the address ${address}, which is not inside ${network}; ${remedy}`);
     }
   }
   if (client.addresses.length === 0) faults.push(`${place} has no address`);
