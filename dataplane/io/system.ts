@@ -10,6 +10,8 @@ import { parseAddress } from '../wire/address.ts';
 /** Where the kernel's settings of the network are. */
 export const SYSCTL = '/proc/sys/net';
 
+const FORWARDING6 = 'net.ipv6.conf.all.forwarding';
+
 /** Switches IP forwarding on where it is off; returns what is wrong and how to fix it. */
 export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): string[] {
   const faults: string[] = [];
@@ -21,8 +23,11 @@ export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): st
     // stays off.
     const kept = isOff ? keepRouterAdvertisements() : [];
     faults.push(...kept);
-    if (kept.length === 0)
-      faults.push(...enable('ipv6/conf/all/forwarding', 'net.ipv6.conf.all.forwarding'));
+    faults.push(
+      ...(kept.length === 0
+        ? enable('ipv6/conf/all/forwarding', FORWARDING6)
+        : [`${FORWARDING6} stays off until that is set. Run: sysctl -w ${FORWARDING6}=1`]),
+    );
   }
   return faults;
 }
