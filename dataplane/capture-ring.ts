@@ -47,6 +47,9 @@ const FLAG_OUTBOUND = 1;
 const DECIDER_SHIFT = 1;
 const FLOW_SHIFT = 3;
 
+/** No segment is so short. */
+export const UNFINISHED_CHECKSUM = 1;
+
 /** A captured packet. */
 export interface CapturedPacket {
   /** FROM_DEVICE, TO_DEVICE or REFUSED. */
@@ -69,7 +72,10 @@ export interface CapturedPacket {
   length: number;
   /** Its first bytes, in the memory of the ring: valid until the reader gives memory back. */
   bytes: Uint8Array;
-  /** Bytes of its largest segment where it is a super-packet of several; else 0. */
+  /**
+   * Bytes of its largest segment where it is a super-packet of several; `UNFINISHED_CHECKSUM` where
+   * it is one packet and its checksum is not complete; else 0.
+   */
   segmentBytes: number;
 }
 

@@ -21,7 +21,13 @@ export {
 } from './contract.ts';
 export type { GatewayOptions } from './descriptors.ts';
 export type { CapturedPacket } from './capture-ring.ts';
-export { createCapturedPacket, FROM_DEVICE, REFUSED, TO_DEVICE } from './capture-ring.ts';
+export {
+  createCapturedPacket,
+  FROM_DEVICE,
+  REFUSED,
+  TO_DEVICE,
+  UNFINISHED_CHECKSUM,
+} from './capture-ring.ts';
 export type { Capture } from './captures.ts';
 export {
   createGateway,

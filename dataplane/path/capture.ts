@@ -12,6 +12,7 @@ import {
   FROM_DEVICE,
   REFUSED,
   TO_DEVICE,
+  UNFINISHED_CHECKSUM,
 } from '../capture-ring.ts';
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, OFFSET } from '../contract.ts';
 import type { Tracker } from '../filter/tracker.ts';
@@ -19,7 +20,7 @@ import { reasons } from '../reasons.ts';
 import { InnerPacket, parseInner, PROTOCOL_ICMP, PROTOCOL_ICMPV6 } from '../wire/ip.ts';
 import { PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
 import { OwnNetwork } from '../wire/network.ts';
-import { segmentBytes } from '../wire/virtio.ts';
+import { hasPartialChecksum, segmentBytes } from '../wire/virtio.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Sender } from '../wireguard/send.ts';
 import { isOwn, type Tunnel } from '../wireguard/tunnel.ts';
@@ -206,6 +207,8 @@ export class Captures {
     const segment =
       hasHeader && packet !== null ? segmentBytes(batch.view, offset, packet) : length;
     facts.segmentBytes = segment < length ? segment : 0;
+    if (hasHeader && segment >= length && hasPartialChecksum(batch.view, offset))
+      facts.segmentBytes = UNFINISHED_CHECKSUM;
     this.#decide(verdict);
     this.#write(one, batch, offset, length, reason, isOutbound);
   }

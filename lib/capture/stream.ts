@@ -10,6 +10,7 @@ import {
   FROM_DEVICE,
   REFUSED,
   TO_DEVICE,
+  UNFINISHED_CHECKSUM,
 } from '../../dataplane/index.ts';
 import {
   blockMemory,
@@ -303,6 +304,10 @@ export function commentOn({ reason, by, rule, flow, segmentBytes }: Commented): 
   return [
     reason === 'none' ? 'accept' : `drop; ${reason}`,
     ...(decided === '' ? [] : [decided]),
-    ...(segmentBytes === 0 ? [] : [`joined, segments of ${segmentBytes} bytes`]),
+    ...(segmentBytes === 0
+      ? []
+      : segmentBytes === UNFINISHED_CHECKSUM
+        ? ['checksum not complete']
+        : [`joined, segments of ${segmentBytes} bytes`]),
   ].join('; ');
 }

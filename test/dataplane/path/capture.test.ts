@@ -315,6 +315,18 @@ test('a super-packet is captured once, with the size of its segments', async (t)
   t.deepEqual(found!.bytes, packet.subarray(0, 64));
 });
 
+for (const flags of [0, 1])
+  test(`a packet of the TUN says whether its checksum is complete: flags ${flags}`, async (t) => {
+    const { gateway, clients } = connectedClients(1, { gateway: { workers: 1 } });
+    const capture = await begin(gateway, clients[0]!.key);
+    const { engine, pipeline } = gateway.workers[0]!;
+    const addresses = { source: '8.8.8.8', destination: '10.0.0.2' };
+    engine.acceptPacket(tcp({ ...addresses, sourcePort: 80, data: counting(12) }));
+    engine.packets.bytes[SLOT_HEADROOM_BYTES - VIRTIO_HEADER_BYTES] = flags;
+    pipeline.outbound(2_000, 2_000);
+    t.is(taken(capture)[0]?.segmentBytes, flags);
+  });
+
 test('an answer of the gateway itself is captured on its way to the device', async (t) => {
   const { world, gateway, clients } = connectedClients(1, {
     gateway: { workers: 1, hasTun: false },

@@ -224,5 +224,6 @@ test('a comment says verdict, reason and what decided', (t) => {
   t.is(of({ reason: 'rule_drop', by: 'rule', rule: 'id' }), 'drop; rule_drop; rule id');
   t.is(of({ reason: 'default_drop', by: 'default' }), 'drop; default_drop; default action');
   t.is(of({ segmentBytes: 1_380 }), 'accept; joined, segments of 1380 bytes');
+  t.is(of({ segmentBytes: 1 }), 'accept; checksum not complete');
   for (const reason of reasonNames.slice(1)) t.is(of({ reason }), `drop; ${reason}`);
 });
