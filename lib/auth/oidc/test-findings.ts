@@ -7,6 +7,7 @@ import type { ProviderRefusal } from '../identity/refusal.ts';
 import { makeReport } from '../identity/test-report.ts';
 import { findGroups } from '../identity/groups-problems.ts';
 import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
+import { CLOCK_TOLERANCE_S } from './client.ts';
 import { type Claims, EMAIL_CLAIMS, emailOf, groupsOf, judgeRequiredClaim } from './claims.ts';
 
 /** The answer of a provider to a test. */
@@ -30,6 +31,7 @@ export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider):
       ? good('The entry as it is saved admits this answer.')
       : bad('The entry as it is saved refuses this answer.'),
     good(`The ID token is signed (${algorithmOf(answer.idToken)}).`),
+    ...judgeClock(answer, Date.now()),
     ...judgeEmail(answer, provider),
     ...claim,
     ...findGroups(
@@ -52,6 +54,18 @@ export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider):
 export function oidcRefusalReport({ reason, detail, text }: ProviderRefusal): TestReport {
   const why = detail === null ? reason : `${reason} ${detail}`;
   return makeReport([bad(`The answer is refused: ${why}. People read: “${text}”`)], []);
+}
+
+/** A sign-in takes such a token; one whose validity begins so late would be refused. */
+function judgeClock({ sources: [claims = {}] }: OidcAnswer, nowMs: number): Finding[] {
+  const { iat } = claims;
+  const ahead = typeof iat === 'number' ? Math.round(iat - nowMs / 1_000) : 0;
+  if (ahead <= CLOCK_TOLERANCE_S) return [];
+  return [
+    doubtful(
+      `The ID token was issued ${ahead} seconds from now: the clock of the provider, or that of this host, is wrong. Set it, or sign-ins may be refused.`,
+    ),
+  ];
 }
 
 function judgeEmail({ sources }: OidcAnswer, provider: OpenidConnectProvider): Finding[] {

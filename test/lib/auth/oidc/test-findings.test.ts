@@ -90,3 +90,16 @@ test('a refusal has the same words as in the log', (t) => {
   t.deepEqual(claims, []);
   t.regex(String(findings[0]?.text), /^The answer is refused: answer_invalid signature\. People /);
 });
+
+test('a token from a clock that is ahead is doubtful, within the tolerance it is not', (t) => {
+  const linesOf = (aheadS: number): string[] =>
+    report({ sources: [{ ...claims, iat: Math.floor(Date.now() / 1_000) + aheadS }] }).lines;
+  t.true(
+    linesOf(400).some((line) => /^doubtful: The ID token was issued \d+ seconds from/.test(line)),
+  );
+  for (const aheadS of [-400, 0, 50])
+    t.true(
+      linesOf(aheadS).every((line) => line.startsWith('good: ')),
+      String(aheadS),
+    );
+});
