@@ -10,7 +10,7 @@ import type { Counters } from '../process/counters.ts';
 import { BODY_PACE, type BodyPace, paceBodies } from './body-pace.ts';
 import { addressScope } from './client-address.ts';
 import { createServer, ServerResponse, STATUS_CODES } from './node-http.ts';
-import type { Certificate } from './tls.ts';
+import { type Certificate, CIPHERS } from './tls.ts';
 
 /** Limits of one listener. */
 export interface HttpLimits {
@@ -78,6 +78,7 @@ export function createListener(
           ...options,
           cert: tls.cert,
           key: tls.key,
+          ciphers: CIPHERS,
           handshakeTimeout: limits.headersMs,
         });
   listener.maxConnections = limits.connectionsMax;

@@ -19,6 +19,22 @@ export interface Certificate {
 
 type Paths = Pick<Config, 'httpTlsCert' | 'httpTlsKey'>;
 
+/**
+ * The suites that a listener speaks: those with forward secrecy that authenticate what they
+ * encrypt. Node's own list also has suites of CBC, whose padding has leaked before.
+ */
+export const CIPHERS = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
 /** How often the files are looked at. */
 const LOOK_MS = 5_000;
 
@@ -72,7 +88,8 @@ export function followCertificate(
       const certificate = readCertificate(paths);
       if (certificate === null) return;
       const { cert, key, validUntil } = certificate;
-      listener.setSecureContext({ cert, key });
+      // Without the list the suites would be Node's own from here on.
+      listener.setSecureContext({ cert, key, ciphers: CIPHERS });
       log.info({ valid_until: validUntil.toISOString() }, 'the certificate was read again');
     } catch (error) {
       log.warn(

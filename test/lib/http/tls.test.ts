@@ -7,7 +7,7 @@ import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, getCiphers, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { followCertificate, readCertificate } from '../../../lib/http/tls.ts';
 import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
@@ -141,6 +141,44 @@ test('who does not speak TLS is hung up on and counted, and old TLS is not spoke
     new Promise((resolve, reject) => void old.once('secureConnect', resolve).once('error', reject)),
   );
   t.is((await ask(port)).status, 200);
+});
+
+/** The suites of TLS 1.2 that the server takes, each asked for alone. */
+async function suitesOf(port: number): Promise<string[]> {
+  const taken: string[] = [];
+  for (const name of getCiphers()) {
+    if (name.startsWith('tls_')) continue;
+    const socket = connect({
+      host: '127.0.0.1',
+      port,
+      rejectUnauthorized: false,
+      maxVersion: 'TLSv1.2',
+      ciphers: `${name.toUpperCase()}:@SECLEVEL=0`,
+    });
+    const isTaken = await new Promise<boolean>((resolve) => {
+      socket.once('secureConnect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    if (isTaken) taken.push(socket.getCipher().name);
+    socket.destroy();
+  }
+  return taken.toSorted();
+}
+
+test('of the suites of TLS 1.2 only AEAD with forward secrecy is spoken, also after a renewal', async (t) => {
+  const paths = await files(t);
+  await paths.renew();
+  const { server, port } = await listen(t, paths);
+  const good = [
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ];
+  t.deepEqual(await suitesOf(port), good);
+  const following = followCertificate(paths, server.listener, logInto([]), 3_600_000);
+  t.teardown(following.stop);
+  await paths.renew();
+  following.read();
+  t.deepEqual(await suitesOf(port), good);
 });
 
 test('files that are no good are named with their setting', async (t) => {
