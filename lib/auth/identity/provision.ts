@@ -1,9 +1,10 @@
 // Finds the user of an account at a provider. An account that is linked to a user means that user,
-// whatever e-mail address it has now. Any other account is matched once, by its e-mail address, and
-// then linked. Some users are worth an attack by forged addresses: administrators, users with a
-// password, users with another identity. For them the provider must have verified the address, or
-// an administrator must trust the provider. A link that an administrator freed goes to the next
-// account of the same entry with the user's address. docs/api.md#trusted-providers.
+// whatever e-mail address it has now. Any other account is matched once, by its e-mail address
+// (only the case of A to Z may differ), and then linked. Some users are worth an attack by forged
+// addresses: administrators, users with a password, users with another identity. For them the
+// provider must have verified the address, or an administrator must trust the provider. A link that
+// an administrator freed goes to the next account of the same entry with the user's address.
+// docs/api.md#trusted-providers.
 
 import {
   actAs,
@@ -28,6 +29,9 @@ import {
 import { type GroupsOfAnswer, type HearsGroups, takeGroups } from './groups.ts';
 import { EMAIL_CHARACTERS_MAX, isEmail } from '../email.ts';
 import { ProviderRefusal, type RefusalReason } from './refusal.ts';
+
+/** For the log: the key is the user's, the address is not. */
+const OTHER_ADDRESS = 'the e-mail address only looks like that of the user';
 
 /** What a provider proved. */
 export interface ProvenAccount extends ProviderAccount {
@@ -155,6 +159,9 @@ async function userByEmail(
   const where = { email_key: emailKey(email) };
   const user = await users.findOne({ where, transaction, lock: true });
   if (user !== null) {
+    // Users are found by a key in which addresses of different people may meet: the Kelvin sign is
+    // a "k" there. A provider may have verified the look-alike, so only the address itself links.
+    if (!isSameAddress(user.email, email)) throw new ProviderRefusal('not_linked', OTHER_ADDRESS);
     const entry = { kind: account.kind, provider_id: account.provider_id, userId: user.id };
     const free = await findFreeLinks(database, entry, now, transaction);
     // The user may have become an administrator since; an e-mail address must not open that role.
@@ -218,6 +225,15 @@ function isEntryTrusted(
   transaction: Transaction,
 ): Promise<boolean> {
   return isTrusted(database, { kind, provider_id, authority }, transaction);
+}
+
+/** Whether two texts are one address: the same characters, but for the case of A to Z. */
+function isSameAddress(one: string, other: string): boolean {
+  return foldAscii(one) === foldAscii(other);
+}
+
+function foldAscii(text: string): string {
+  return text.replaceAll(/[A-Z]/gu, (letter) => letter.toLowerCase());
 }
 
 /** An e-mail address that the API would accept; null if the text is not one. */

@@ -104,6 +104,37 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: a verified look-alike of an address links nobody, freed or trusted or not`, async (t) => {
+    const database = await openDatabase(t, kind);
+    // The key for finding users folds the Kelvin sign, the Angstrom sign and letters out of A to Z.
+    const pairs = [
+      ['kim@example.com', '\u212aim@example.com'],
+      ['\u00e5sa@example.com', '\u212bsa@example.com'],
+      ['\u00e9va@example.com', '\u00c9va@example.com'],
+      ['ren\u00e9@example.com', 'rene\u0301@example.com'],
+    ] as const;
+    for (const [i, [email, lookAlike]] of pairs.entries()) {
+      const user = await addUser(database, { email, role: i === 0 ? 'admin' : 'unprivileged' });
+      const claim = { email: lookAlike, isEmailVerified: true, subject: `attacker ${i}` };
+      const saml = { ...claim, kind: 'saml', isEmailVerified: null } as const;
+      const changing = { ...saml, isBindable: false };
+      const tryAll = async (when: string) => {
+        for (const one of [claim, saml, changing])
+          for (const given of [rules, open])
+            t.is(await refusal(t, provision(database, one, given)), 'not_linked', when);
+      };
+      await tryAll('fresh');
+      await provision(database, { email, isEmailVerified: true, subject: `former ${i}` });
+      await freeEverybody(database);
+      await tryAll('freed');
+      await trust(database);
+      await tryAll('trusted');
+      const owner = { ...claim, subject: `owner ${i}`, email: email.replace('com', 'COM') };
+      t.is((await provision(database, owner)).userId, user.id, 'only the case of A to Z differs');
+    }
+    t.is(await database.models.User.count(), pairs.length, 'nobody was made');
+  });
+
   test(`${kind}: an administrator may declare a provider trusted, for the entry as it is now`, async (t) => {
     const database = await openDatabase(t, kind);
     const admin = await addUser(database, { email: 'person@example.com', role: 'admin' });
