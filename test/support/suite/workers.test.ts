@@ -34,6 +34,7 @@ test('of the files that want the machine for themselves, those with packets are 
   t.deepEqual(aloneWithWorkers, [
     'test/dataplane/worker-link.test.ts',
     'test/e2e/graceful-restart.test.ts',
+    'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',
   ]);
 });
@@ -41,9 +42,15 @@ test('of the files that want the machine for themselves, those with packets are 
 test('what only a kernel shows of several workers is tested with them', (t) => {
   const files = findTests(['test/e2e/*.test.ts']).filter((file) => !(file in withOneWorker));
   t.deepEqual(files, [
+    'test/e2e/ecn.test.ts',
     'test/e2e/graceful-restart.test.ts',
+    'test/e2e/link-local.test.ts',
+    'test/e2e/metrics.test.ts',
     'test/e2e/native.test.ts',
+    'test/e2e/path-mtu.test.ts',
+    'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',
+    'test/e2e/rootless.test.ts',
     'test/e2e/unprivileged.test.ts',
   ]);
 });
