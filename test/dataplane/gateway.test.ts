@@ -541,6 +541,7 @@ test.serial(
       'REFUSED',
       'RuleTrial',
       'TO_DEVICE',
+      'UNFINISHED_CHECKSUM',
       'askedPacket',
       'besideScope',
       'createCapturedPacket',
