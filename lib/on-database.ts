@@ -32,6 +32,7 @@ const COMMAND_SILENCE_MS = 300_000;
 const MAKE_DATABASE: ReadonlySet<CommandName> = new Set([
   'migrate',
   'restore',
+  'import wg-easy',
   'import wg-quick',
   'import firezone',
   'admin create-or-reset',
