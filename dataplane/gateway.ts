@@ -146,7 +146,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly #captures = new RunningCaptures();
   #uapi: Uapi | null = null;
   #watch: NodeJS.Timeout | undefined;
-  /** Resolves when the sample that was requested last is taken. */
   readonly #samples = new Samples(() => this.#takeSample());
 
   constructor(options: GatewayOptions, system: Descriptors) {

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { Progress } from './support/report/progress.ts';
 import { readLines } from './support/report/seconds-table.ts';
-import { commandFor, isWhole, readLine, readTap } from './support/report/tap.ts';
+import { failureText, isWhole, readLine, readTap } from './support/report/tap.ts';
 import { findTests, unitTests } from './support/suite/sharing.ts';
 import type { FileSeconds } from './support/suite/seconds.ts';
 
@@ -61,12 +61,8 @@ async function runAll(): Promise<number> {
   clearInterval(timer);
   show();
   progress.clear();
-  for (const { name, outcome, details } of readTap(report)) {
-    if (outcome === 'passed') continue;
-    const command = commandFor(name, 'test');
-    const again = command === null ? [] : [`  again: ${command}`];
-    process.stdout.write(`\n${[`${outcome}: ${name}`, ...details, ...again].join('\n')}\n`);
-  }
+  for (const result of readTap(report))
+    if (result.outcome !== 'passed') process.stdout.write(`\n${failureText(result, 'test')}\n`);
   const isComplete = isWhole(report);
   if (!isComplete || (status !== 0 && progress.failed === 0))
     process.stdout.write(`\nthe run ended early, with status ${status}\n${errors}\n`);

@@ -46,15 +46,13 @@ type Run = (
 export const importCommands: Partial<Record<CommandName, Run>> = {
   'import wg-quick': async (config, database, command, readStdin, person) => {
     const text = await textOfFile(command.operand ?? '', readStdin);
-    return importFor(config, database, command, person, (services, how) =>
-      importWgQuick(services, text, how),
-    );
+    const run: Import = (services, how) => importWgQuick(services, text, how);
+    return importFor(config, database, command, run, person);
   },
   'import wg-easy': async (config, database, command, readStdin, person) => {
     const kept = await readWgEasy(command.operand ?? '', readStdin);
-    return importFor(config, database, command, person, (services, how) =>
-      importWgEasy(services, kept, how),
-    );
+    const run: Import = (services, how) => importWgEasy(services, kept, how);
+    return importFor(config, database, command, run, person);
   },
   'import firezone': async (config, database, command, readStdin) => {
     const text = await textOfFile(command.operand ?? '', readStdin);
@@ -83,8 +81,8 @@ async function importFor(
   config: Config,
   database: Database,
   { options }: Command,
-  person: AskPerson | null = personAtTerminal(),
   run: Import,
+  person: AskPerson | null = personAtTerminal(),
 ): Promise<Outcome> {
   const { email = '', createUser, dryRun: isTrial } = options;
   const owner = await ownerOf(database, email, createUser);

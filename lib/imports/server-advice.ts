@@ -318,5 +318,10 @@ function last({ bits }: FamilyOf, first: bigint, prefix: number): bigint {
 }
 
 function textOf({ bits }: FamilyOf, number: bigint): string {
-  return formatAddress(Buffer.from(number.toString(16).padStart(bits / 4, '0'), 'hex'));
+  return addressText(number.toString(16).padStart(bits / 4, '0'));
+}
+
+/** The text of an address from its key, the hex of its bytes. */
+export function addressText(key: string): string {
+  return formatAddress(Buffer.from(key, 'hex'));
 }

@@ -7,6 +7,7 @@ import { type DeviceImport, importDevices, type WantedDevice } from './devices.t
 import { timeOf } from './firezone-dump.ts';
 import { FAULTS_MAX, type Imported, type ImportedDevice, runImport } from './run.ts';
 import {
+  addressText,
   holds,
   keyAdvice,
   networkAdvice,
@@ -75,11 +76,8 @@ function serverAddress(text: string): string {
   const range = parseRange(text);
   const parsed = parseAddress(address);
   if (range === null || parsed === null || parsed.key !== range.start) return text;
-  const bytes = Buffer.from(range.start, 'hex');
-  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) + 1;
-  const first =
-    parsed.family === 4 ? bytes.join('.') : (bytes.toString('hex').match(/.{4}/g) ?? []).join(':');
-  return `${parseAddress(first)?.text ?? address}/${prefix}`;
+  const next = (BigInt(`0x${range.start}`) + 1n).toString(16);
+  return `${addressText(next.padStart(range.start.length, '0'))}/${prefix}`;
 }
 
 interface Context {
@@ -162,10 +160,5 @@ function networkText(value: unknown): unknown {
   const range = parseRange(text);
   if (range === null) return value;
   const bits = range.family === 4 ? 32 : 128;
-  const bytes = Buffer.from(range.start, 'hex');
-  const start =
-    range.family === 4
-      ? bytes.join('.')
-      : parseAddress((range.start.match(/.{4}/g) ?? []).join(':'))?.text;
-  return `${start ?? text}/${text.split('/')[1] ?? bits}`;
+  return `${addressText(range.start)}/${text.split('/')[1] ?? bits}`;
 }

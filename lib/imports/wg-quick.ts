@@ -23,6 +23,7 @@ import {
   runImport,
 } from './run.ts';
 import {
+  addressText,
   holds,
   keyAdvice,
   networkAdvice,
@@ -233,7 +234,7 @@ function addressesOf(config: Config, { allowed }: SplitPeer, place: string, advi
       else note('a device has one address of each network of the gateway');
     } else if (prefix === 0) note('not everything can be behind a device');
     else if (isRefused(address)) note('such addresses are dropped inside a tunnel');
-    else routes.push(`${textOfKey(range.start, range.family)}/${prefix}`);
+    else routes.push(`${addressText(range.start)}/${prefix}`);
   }
   if (Object.keys(addresses).length === 0)
     faults.push(withoutAddress(config, allowed, place, advice));
@@ -319,12 +320,6 @@ function adviceOf(config: Config, serverPublicKey: string, server: Section): str
 function switchedOff(line: number, title: string | null): string {
   const name = title === null ? 'a [Peer]' : `the [Peer] "${title}"`;
   return `line ${line}: ${name} is switched off by number signs and is not taken over`;
-}
-
-function textOfKey(hex: string, version: 4 | 6): string {
-  if (version === 4) return Buffer.from(hex, 'hex').join('.');
-  const groups = hex.match(/.{4}/g) ?? [];
-  return parseAddress(groups.join(':'))?.text ?? '';
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import { readBudget, whatGrew } from './budget.ts';
 import { type Phase, readPhases, readRooms, secondsTable } from './seconds-table.ts';
-import { commandFor, isWhole, readTap } from './tap.ts';
+import { failureText, isWhole, readTap } from './tap.ts';
 
 const SECONDS = 'test/artefacts/seconds';
 
@@ -32,14 +32,9 @@ function addReport(path: string, phase: string): void {
   const text = readFileSync(path, 'utf8');
   const [wing, workers] = phase.split('-');
   const variables = /^\d$/.test(workers ?? '') && wing !== 'ops' ? `WORKERS=${workers} ` : '';
-  for (const { name, outcome, details } of readTap(text)) {
-    if (outcome === 'passed') passed++;
-    else {
-      const command = commandFor(name, `test/${wing}`);
-      const again = command === null ? [] : [`  again: ${variables}${command}`];
-      complain([`${phase}: ${outcome}: ${name}`, ...details, ...again].join('\n'));
-    }
-  }
+  for (const result of readTap(text))
+    if (result.outcome === 'passed') passed++;
+    else complain(`${phase}: ${failureText(result, `test/${wing}`, variables)}`);
   if (!isWhole(text)) complain(`${path} is cut off\n${errorsOf(phase)}`);
 }
 

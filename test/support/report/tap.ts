@@ -23,7 +23,8 @@ export function readTap(text: string): Result[] {
   const lines = text.split('\n');
   return lines.flatMap((line, i) => {
     const result = readLine(line);
-    return result === null ? [] : [{ ...result, details: detailsAfter(lines, i) }];
+    if (result === null) return [];
+    return [{ ...result, details: result.outcome === 'failed' ? detailsAfter(lines, i) : [] }];
   });
 }
 
@@ -33,6 +34,20 @@ export function readLine(line: string): Omit<Result, 'details'> | null {
   if (name === undefined) return null;
   if (not !== undefined) return { name, outcome: 'failed' };
   return { name, outcome: /# (SKIP|TODO)/.test(name) ? 'skipped' : 'passed' };
+}
+
+/**
+ * What people read of a result that is no pass: its details, and the command that repeats it.
+ * `variables` come before the command.
+ */
+export function failureText(
+  { name, outcome, details }: Result,
+  folder: string,
+  variables = '',
+): string {
+  const command = commandFor(name, folder);
+  const again = command === null ? [] : [`  again: ${variables}${command}`];
+  return [`${outcome}: ${name}`, ...details, ...again].join('\n');
 }
 
 /** Whether a report has its last line. */
@@ -67,6 +82,7 @@ export function commandFor(name: string, folder: string): string | null {
 
 /** The indented block behind a failure. */
 function detailsAfter(lines: readonly string[], index: number): string[] {
-  const end = lines.findIndex((line, i) => i > index && !line.startsWith('  '));
-  return lines.slice(index + 1, end === -1 ? undefined : end);
+  let end = index + 1;
+  while (lines[end]?.startsWith('  ') === true) end++;
+  return lines.slice(index + 1, end);
 }
