@@ -47,7 +47,7 @@ several() { # KIND WORKERS
   case $1 in
     dataplane) phase "dataplane-$WORKERS" npx ava --tap --config test/workers.config.js ;;
     e2e) phase "e2e-$WORKERS" $apart --config test/e2e/shared.config.js ;;
-    alone) ALONE=only phase "alone-$WORKERS" npx ava --tap --config test/workers.config.js ;;
+    alone) ALONE=only phase "alone-$WORKERS" $apart --config test/workers.config.js ;;
   esac
   unset WORKERS
 }
@@ -71,20 +71,16 @@ else
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
   trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
-  # Four rows of phases at the same time, each but the first on a network of its own. Unit tests
-  # compute; the others mostly wait for something. The first tests of operation
-  # want a MariaDB there. The test that fetches a package needs the network of the machine, where no
-  # other test makes hosts.
+  # Four rows of phases at the same time, each but the first on a network of its own, so that nothing
+  # that an ended run left on the machine is in the way. Unit tests compute; the others mostly wait for
+  # something. The first tests of operation want a MariaDB there, and so do some that run alone.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
   {
     phase unit npx ava --tap --config test/shared.config.js
     several dataplane 2
   } &
-  {
-    phase e2e $apart --config test/e2e/shared.config.js
-    ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
-  } &
+  phase e2e $apart --config test/e2e/shared.config.js &
   {
     phase attacks $apart --config test/attacks/shared.config.js
     several e2e 2
@@ -95,8 +91,8 @@ else
     OPS_ROW=e-z phase ops-2 $apart --config test/ops/shared.config.js
   } &
   wait
-  # What judges how soon something happens has the machine for itself, and the network of the machine.
-  phase alone npx ava --config test/alone.config.js --tap
+  # What judges how soon something happens has the machine for itself.
+  phase alone test/apart.sh npx ava --tap --config test/alone.config.js
   several alone 2
   if [ -n "${MANY_WORKERS:-}" ]; then
     for kind in dataplane e2e alone; do several $kind 5; done

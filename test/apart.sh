@@ -2,10 +2,14 @@
 # test/apart.sh COMMAND... - runs a command as root in a network of its own, with its own list of named
 # networks and its own sockets of WireGuard interfaces, so that it meets no other test. A private
 # MariaDB of the host is out of reach there: where DATABASES names mariadb, the command gets another.
+# OUTSIDE is the network of the machine, for a test that fetches something (nsenter --net).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${APART:-}" ]; then
-  APART=yes exec unshare --net --mount "$0" "$@"
+  # This shell stays, and with it the way out: its network is that of the machine.
+  status=0
+  APART=yes OUTSIDE=/proc/$$/ns/net unshare --net --mount "$0" "$@" || status=$?
+  exit $status
 fi
 for folder in /run/netns /run/wireguard; do
   mkdir -p $folder

@@ -1,9 +1,11 @@
 // The newest wireguard-go that Debian has, sid's, beside the one that is installed: its package is
-// fetched from the server that makes the container's base, checked by apt, and only unpacked.
+// fetched from the server that makes the container's base, checked by apt, and only unpacked. A test
+// in a network of its own fetches it by the network of the machine (test/apart.sh).
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { command } from './namespaces.ts';
 
 const SID =
@@ -27,7 +29,10 @@ export async function unpackNewestWireguardGo(): Promise<Unpacked> {
     apt-get "\${options[@]}" update
     apt-get "\${options[@]}" download wireguard-go
     dpkg -x wireguard-go_*.deb .`;
-  await command('bash', '-euo', 'pipefail', '-c', script, 'unpack', folder);
+  const outside = process.env['OUTSIDE'];
+  const way = outside === undefined ? [] : ['nsenter', `--net=${outside}`];
+  const [program, ...args] = [...way, 'bash', '-euo', 'pipefail', '-c', script, 'unpack', folder];
+  await command(program!, ...args);
   return {
     program: join(folder, 'usr/bin/wireguard-go'),
     remove: () => rm(folder, { recursive: true }),

@@ -1,7 +1,6 @@
 // Test files that judge how soon something happens, and so want the machine for themselves: when
-// test/all.sh runs phases at the same time, it leaves them to the end, and runs them one by one. Test
-// files that reach the world outside have a phase of their own. With ALONE=later a configuration of AVA
-// leaves both out; otherwise they are files like all others.
+// test/all.sh runs phases at the same time, it leaves them to the end, and runs them one by one. With
+// ALONE=later a configuration of AVA leaves them out; otherwise they are files like all others.
 import process from 'node:process';
 
 /** Paths from the root of the repository. */
@@ -31,12 +30,6 @@ export const alone = [
   'test/lib/reconcile/reconciler.test.ts',
 ];
 
-/** Paths from the root of the repository. */
-export const fetching = [
-  // Fetches a package of Debian.
-  'test/e2e/interoperation.test.ts',
-];
-
 /** What `files` of a configuration names besides its own. */
 export const withoutAlone =
-  process.env['ALONE'] === 'later' ? [...alone, ...fetching].map((file) => `!${file}`) : [];
+  process.env['ALONE'] === 'later' ? alone.map((file) => `!${file}`) : [];

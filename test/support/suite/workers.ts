@@ -58,7 +58,7 @@ export const withOneWorker: Readonly<Record<string, string>> = {
   'test/e2e/extcap.test.ts': 'is about Wireshark; capture.test.ts has two workers always',
   'test/e2e/first-start.test.ts': 'has as many workers as a start without settings',
   'test/e2e/flow-log.test.ts': 'has one worker, and then two',
-  'test/e2e/interoperation.test.ts': 'is about the client, and fetches it',
+  'test/e2e/interoperation.test.ts': 'is about the client',
   'test/e2e/lemonldap.test.ts': 'carries no packets',
   'test/e2e/left-over.test.ts': 'starts no gateway',
   'test/e2e/limits.test.ts':
