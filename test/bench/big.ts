@@ -72,7 +72,7 @@ async function fill(url: string, encryptionKey: Buffer): Promise<ClientConfig[]>
       presharedKey: randomBytes(32).toString('base64'),
       ipv4: ipv4OfDevice(number),
     }));
-    await addManyDevices(database, id, clients.length, (number) => clients[number]!);
+    await addManyDevices(database, id, clients.length, { keysOf: (number) => clients[number]! });
     await addManyRules(database, ruleCount);
     return clients;
   } finally {

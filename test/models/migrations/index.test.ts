@@ -63,7 +63,7 @@ for (const kind of databaseKinds()) {
       // What one crash left is repaired, so the next step finds what it always finds.
       for (const step of steps) {
         const known = migrations.slice(0, step);
-        if (await crashBefore(await openAt(t, place), write, known)) crashed.push(step);
+        if (await crashBefore(database, write, known)) crashed.push(step);
         await migrate(database, { migrations: known });
         const where = `${known.at(-1)?.name}, after a crash before write ${write}`;
         t.deepEqual(await readSchema(database), after[step - 1], where);
@@ -200,20 +200,18 @@ async function crashBefore(
 ): Promise<boolean> {
   if (known.length > 1) await migrate(database, { migrations: known.slice(0, -1) });
   let writes = 0;
-  let isDead = true;
-  database.sequelize.addHook('beforeQuery', (options) => {
+  database.sequelize.addHook('beforeQuery', 'crash', (options) => {
     // A process that dies sends no ROLLBACK, but the database does as if it had.
     if ('completesTransaction' in options) return;
     if (!READS.has(options.type ?? '')) writes += 1;
-    if (isDead && writes > write) throw new Error('crashed');
+    if (writes > write) throw new Error('crashed');
   });
   const migrated = await migrate(database, { migrations: known }).then(
     () => true,
     () => false,
   );
+  database.sequelize.removeHook('beforeQuery', 'crash');
   // The lease of a process that died runs out; here it is as if that time had passed.
-  isDead = false;
   await database.sequelize.query('UPDATE leases SET expires_ms = 0').catch(() => undefined);
-  await database.close();
   return !migrated;
 }

@@ -17,8 +17,11 @@ interface Keys {
   readonly presharedKey: string;
 }
 
-interface KeySource {
-  readonly keysOf: (number: number) => Keys;
+/** What devices have besides an address; without `keysOf` keys are random. */
+interface Kind {
+  readonly keysOf?: (number: number) => Keys;
+  /** Of each device; a long one makes a long list of few devices. It holds no quote. */
+  readonly description?: string;
 }
 
 function randomKeys(): Keys {
@@ -40,7 +43,7 @@ export async function addManyDevices(
   database: Database,
   userId: string,
   count: number,
-  keysOf: (number: number) => Keys = randomKeys,
+  kind: Kind = {},
 ): Promise<string[]> {
   const beganMs = Date.now() - count;
   const ids: string[] = [];
@@ -48,10 +51,10 @@ export async function addManyDevices(
     const rows = Array.from({ length: Math.min(ROWS_PER_STATEMENT, count - first) }, (_, i) => {
       const id = newId();
       ids.push(id);
-      return rowOf(database, userId, { id, number: first + i, beganMs, keysOf });
+      return rowOf(database, userId, { id, number: first + i, beganMs, ...kind });
     });
     await database.sequelize.query(
-      `INSERT INTO devices (id, user_id, name, public_key, preshared_key, ipv4, ipv4_key, ipv6,
+      `INSERT INTO devices (id, user_id, name, description, public_key, preshared_key, ipv4, ipv4_key, ipv6,
          ipv6_key, use_default_allowed_ips, use_default_dns, use_default_endpoint, use_default_mtu,
          use_default_persistent_keepalive, inserted_at, updated_at) VALUES ${rows.join(', ')}`,
     );
@@ -77,7 +80,17 @@ export async function addManyRules(database: Database, count: number): Promise<v
 function rowOf(
   database: Database,
   userId: string,
-  { id, number, beganMs, keysOf }: { id: string; number: number; beganMs: number } & KeySource,
+  {
+    id,
+    number,
+    beganMs,
+    keysOf = randomKeys,
+    description = 'one of many',
+  }: {
+    id: string;
+    number: number;
+    beganMs: number;
+  } & Kind,
 ): string {
   const { publicKey, presharedKey } = keysOf(number);
   const place = { table: 'devices', column: 'preshared_key', id };
@@ -89,6 +102,7 @@ function rowOf(
     id,
     userId,
     `crowd-${number}`,
+    description,
     publicKey,
     database.keyring.seal(presharedKey, place),
     ipv4OfDevice(number),
