@@ -3,7 +3,7 @@
 // starts both, the gateway in the process of the test; `openBrowserAt` takes a gateway that runs as a
 // process. Each `person` is a browser of its own, with its own cookies. `inspect` looks at a
 // page in light and dark, wide and at 360 px: axe must find nothing, no part may be cut off or
-// reach over the edge, and a screenshot is kept in test/artefacts/screens. The test fails if a page
+// reach over the edge; a look with a fault is in test/artefacts/screens. The test fails if a page
 // prints anything on its console, for example a refused script or a missing file.
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -122,7 +122,7 @@ export async function signIn(
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Checks the current page in every look, and keeps screenshots under a name. */
+/** Checks the current page in every look; a screenshot shows each look that has a fault. */
 export async function inspect(t: ExecutionContext, page: Page, name: string): Promise<void> {
   mkdirSync(SCREENS, { recursive: true });
   const before = page.viewportSize() ?? WIDE;
@@ -130,16 +130,23 @@ export async function inspect(t: ExecutionContext, page: Page, name: string): Pr
     const look = `${name}-${colorScheme}-${viewport.width}`;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);
-    await page.screenshot({ path: join(SCREENS, `${look}.png`), fullPage: true });
-    t.deepEqual(await faultsOf(page, rules), [], look);
-    const [wanted, given] = await page.evaluate<[number, number]>(
-      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
-    );
-    t.true(wanted <= given, `${look}: the page is ${wanted} px wide, the window ${given}`);
-    t.deepEqual(await page.evaluate<string[]>(CUT_OFF), [], `${look}: cut off`);
+    const faults = [...(await faultsOf(page, rules)), ...(await layoutFaultsOf(page))];
+    // A screenshot of a whole page takes as long as all of these questions.
+    if (faults.length > 0 || process.env['SCREENS'] === 'all')
+      await page.screenshot({ path: join(SCREENS, `${look}.png`), fullPage: true });
+    t.deepEqual(faults, [], look);
   }
   await page.emulateMedia({ colorScheme: null });
   await page.setViewportSize(before);
+}
+
+/** What is wider than the window, or cut off. */
+async function layoutFaultsOf(page: Page): Promise<string[]> {
+  const [wanted, given] = await page.evaluate<[number, number]>(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  );
+  const cut = (await page.evaluate<string[]>(CUT_OFF)).map((what) => `cut off: ${what}`);
+  return wanted <= given ? cut : [`the page is ${wanted} px wide, the window ${given}`, ...cut];
 }
 
 /** Creates a record by the API, as a program would. */
