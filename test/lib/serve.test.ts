@@ -364,51 +364,50 @@ async function stopsCleanly(
   t.is(child.exitCode, 0, output());
 }
 
-test.serial('of two gateways that start on a folder in one moment, one serves', async (t) => {
-  const folder = dataDir(t);
-  t.is((await obeyedHere(['migrate'], { DATA_DIR: folder })).status, 0);
-  const both = await Promise.all([spawnGateway(t, folder), spawnGateway(t, folder)]);
-  const served = both.map((child) => untilServes(child));
-  const ended = await Promise.race(
-    both.map(async (child) => {
-      await once(child, 'exit');
-      return child;
-    }),
-  );
-  t.is(ended.exitCode, 1);
-  const [first] = both.filter((child) => child !== ended);
-  await served[both.indexOf(first!)];
-  t.is(first!.exitCode, null);
-  t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0, 'it serves');
+test.serial(
+  'of two gateways that start on a folder in one moment, one serves, until a hangup',
+  async (t) => {
+    const folder = dataDir(t);
+    t.is((await obeyedHere(['migrate'], { DATA_DIR: folder })).status, 0);
+    const both = await Promise.all([spawnGateway(t, folder), spawnGateway(t, folder)]);
+    const served = both.map((child) => untilServes(child));
+    const ended = await Promise.race(
+      both.map(async (child) => {
+        await once(child, 'exit');
+        return child;
+      }),
+    );
+    t.is(ended.exitCode, 1);
+    const [first] = both.filter((child) => child !== ended);
+    await served[both.indexOf(first!)];
+    t.is(first!.exitCode, null);
+    t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0, 'it serves');
 
-  // Nor is a gateway started later, unless the first was killed.
-  const second = { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
-  const { status, stderr } = await postern(['serve'], second);
-  t.is(status, 1);
-  t.is(
-    stderr,
-    `a gateway already runs on this DATA_DIR (${folder}/gateway.lock is locked); stop it, or give this one a DATA_DIR of its own\n`,
-  );
-  t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0, 'the first one serves on');
-  first!.kill('SIGKILL');
-  await once(first!, 'close');
-  t.true(existsSync(join(folder, 'gateway.sock')));
-  const third = await serveOn(t, folder);
-  t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0);
-  await stopsCleanly(t, third, 'SIGINT');
-  t.false(existsSync(join(folder, 'gateway.sock')));
-});
+    // Nor is a gateway started later, unless the first was killed.
+    const second = { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freeUdpPort()) };
+    const { status, stderr } = await postern(['serve'], second);
+    t.is(status, 1);
+    t.is(
+      stderr,
+      `a gateway already runs on this DATA_DIR (${folder}/gateway.lock is locked); stop it, or give this one a DATA_DIR of its own\n`,
+    );
+    t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0, 'the first one serves on');
+    first!.kill('SIGKILL');
+    await once(first!, 'close');
+    t.true(existsSync(join(folder, 'gateway.sock')));
+    const third = await serveOn(t, folder);
+    t.is((await obeyedHere(['flows'], { DATA_DIR: folder })).status, 0);
+    await stopsCleanly(t, third, 'SIGHUP');
+    t.false(existsSync(join(folder, 'gateway.sock')));
+  },
+);
 
 async function ownId(call: Served['call']): Promise<string> {
   const { data } = (await (await call('GET', '/v0/users')).json()) as { data: { id: string }[] };
   return data[0]?.id ?? '';
 }
 
-// SIGINT stops the third gateway on a folder above, SIGTERM what `npm start` runs below.
-test.serial('a hangup stops the process cleanly', async (t) => {
-  await stopsCleanly(t, await serveOn(t, dataDir(t)), 'SIGHUP');
-});
-
+// A hangup stops the third gateway on a folder above, SIGTERM what `npm start` runs below.
 test.serial(
   'Ctrl-C that arrives twice, from the terminal and from npm, stops it once',
   async (t) => {
