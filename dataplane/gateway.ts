@@ -80,6 +80,8 @@ export interface Gateway extends Questions {
   release(heardElsewhere: ReadonlyMap<string, number>): void;
   /** Takes what changed since the last sample. */
   sample(): Promise<Sample>;
+  /** Calls back when peers came or moved, each worker at most once between two samples. */
+  whenArrived(call: () => void): void;
   /**
    * Begins to capture packets of a device, also of one that is not served yet; the device has
    * `order.publicKey`. Null while as many captures run as can.
@@ -147,6 +149,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   #uapi: Uapi | null = null;
   #watch: NodeJS.Timeout | undefined;
   readonly #samples = new Samples(() => this.#takeSample());
+  arrivals: () => void = () => undefined;
 
   constructor(options: GatewayOptions, system: Descriptors) {
     super();
@@ -432,6 +435,10 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   sample(): Promise<Sample> {
     return this.#samples.sample();
+  }
+
+  whenArrived(call: () => void): void {
+    this.arrivals = call;
   }
 
   async #takeSample(): Promise<Sample> {

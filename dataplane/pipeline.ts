@@ -417,10 +417,7 @@ export class Pipeline {
     this.#waiting.changed(now, change.isClosed);
   }
 
-  /**
-   * Releases peers that made a later handshake with another gateway: by public key, Unix time in
-   * ms.
-   */
+  /** Releases peers that made a later handshake with another gateway: by public key, Unix ms. */
   release(heardElsewhere: ReadonlyMap<string, number>, now: number, wallMs: number): void {
     this.#begin(now, wallMs);
     for (const [key, atMs] of heardElsewhere) {
@@ -468,12 +465,14 @@ export class Pipeline {
     this.#sanity.setHostAddresses(addresses);
   }
 
-  /**
-   * Takes a part of what changed since the last sample, so that packets need not wait for all of
-   * it.
-   */
+  /** Takes a part of what changed since the last sample: packets need not wait for all of it. */
   samplePart(): SamplePart {
     return this.#sampling.part(this.#sums());
+  }
+
+  /** Whether peers came or moved; true once between two samples. */
+  takeArrivals(): boolean {
+    return this.#tunnel.arrivals.takeReport();
   }
 
   /** Takes everything that changed since the last sample. */

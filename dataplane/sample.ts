@@ -6,13 +6,16 @@ import type { PeerSample, RuleSample, Sample, SamplePart, SampleSums } from './c
 import type { Filter } from './filter/filter.ts';
 import { faultReasons, reasonNames } from './reasons.ts';
 import { Round } from './slices.ts';
+import type { Arrivals } from './wireguard/arrivals.ts';
 import type { Tunnel } from './wireguard/tunnel.ts';
 
 /** Takes samples of a tunnel's peers and a filter's rules. */
 export class Sampling {
   readonly #round: Round<PeerSample | RuleSample>;
+  readonly #arrivals: Arrivals;
 
-  constructor(tunnel: Pick<Tunnel, 'takeNews'>, filter: Pick<Filter, 'takeHits'>) {
+  constructor(tunnel: Pick<Tunnel, 'takeNews' | 'arrivals'>, filter: Pick<Filter, 'takeHits'>) {
+    this.#arrivals = tunnel.arrivals;
     this.#round = new Round(function* () {
       yield* tunnel.takeNews();
       yield* filter.takeHits();
@@ -21,6 +24,7 @@ export class Sampling {
 
   /** Takes the next part; `sums` are the totals now. */
   part(sums: SampleSums): SamplePart {
+    if (!this.#round.isUnderWay) this.#arrivals.sampled();
     const news = this.#round.take();
     return {
       peers: news.filter((one) => 'publicKey' in one),

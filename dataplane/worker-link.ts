@@ -32,6 +32,8 @@ export interface LinkOwner {
   repair(link: WorkerLink): void;
   /** Reports that the interface of the TUN has vanished. */
   tunGone(): void;
+  /** Reports that peers came or moved; not again before the next sample. */
+  readonly arrivals: () => void;
 }
 
 const RESTART_MS = 100;
@@ -176,6 +178,8 @@ export class WorkerLink {
         return this.#owner.log('error', `${this.#name} failed: ${report.message}`);
       case 'tunGone':
         return this.#owner.tunGone();
+      case 'arrivals':
+        return this.#owner.arrivals();
       case 'ready':
         return;
     }

@@ -89,7 +89,9 @@ export type Report =
   | Answer
   | { readonly type: 'capturing'; readonly id: number }
   | { readonly type: 'fault'; readonly message: string }
-  | { readonly type: 'tunGone' };
+  | { readonly type: 'tunGone' }
+  /** Peers came or moved, and the next sample has them. */
+  | { readonly type: 'arrivals' };
 
 /** An engine that can wait. The native one waits in `poll`, the twin in `rest`. */
 interface WorkerEngine extends PacketEngine, TurnEngine {
@@ -213,6 +215,7 @@ class Loop {
       const isWoken = (turns.events & EVENT_WAKE) !== 0;
       const isIdle = !turns.hasMoved && !isWoken;
       if ((turns.events & EVENT_TUN_GONE) !== 0) this.#report({ type: 'tunGone' });
+      if (this.#pipeline.takeArrivals()) this.#report({ type: 'arrivals' });
       if (isWoken || this.#mayHaveCommands || !this.#engine.waitsInPoll) {
         this.#takeCommand();
         if (this.#stopping) return;

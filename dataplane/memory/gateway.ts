@@ -12,6 +12,7 @@ import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
 import type { GatewayParticipant, MemoryNetwork } from './network.ts';
 import { PipelineNode } from './node.ts';
+import type { Arrival } from './surroundings.ts';
 
 /** The address of the gateway in every network in memory (RFC 5737). */
 export const GATEWAY_ADDRESS = '192.0.2.1';
@@ -26,6 +27,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
   readonly #network: MemoryNetwork;
   readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
+  #whenArrived: (() => void) | null = null;
 
   constructor(network: MemoryNetwork, options: GatewayOptions) {
     const { privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs, listenPort } = options;
@@ -93,6 +95,15 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     const sample = joinSamples(this.workers.map(({ pipeline }) => pipeline.sample()));
     this.#totals.add(sample.peers, this.#inForce.peers, this.#network.wallMs);
     return sample;
+  }
+
+  whenArrived(call: () => void): void {
+    this.#whenArrived = call;
+  }
+
+  override receiveAll(datagrams: readonly Arrival[]): void {
+    super.receiveAll(datagrams);
+    for (const { pipeline } of this.workers) if (pipeline.takeArrivals()) this.#whenArrived?.();
   }
 
   peers(): Iterable<PeerTotals> {

@@ -63,7 +63,6 @@ import { isOwn, type Tunnel } from './tunnel.ts';
 
 /** Age at which an initiator that only receives renews its keypair (6.2). */
 const LAST_MINUTE_MS = REJECT_AFTER_TIME_MS - KEEPALIVE_TIMEOUT_MS - REKEY_TIMEOUT_MS;
-
 const NOTHING = new Uint8Array(0);
 
 /** Judges datagrams and opens authentic ones to inner packets. */
@@ -222,7 +221,8 @@ export class Receiver {
   }
 
   #complete(peer: Peer, wasInitiated: boolean): void {
-    const { handshakeLog, wallMs } = this.#tunnel;
+    const { arrivals, handshakeLog, wallMs } = this.#tunnel;
+    arrivals.handshake(peer.latestHandshakeMs, wallMs);
     peer.latestHandshakeMs = wallMs;
     peer.inside.begin();
     handshakeLog.confirmed(peer.slot, wasInitiated, wallMs);
@@ -232,6 +232,7 @@ export class Receiver {
   #follow(peer: Peer, from: number): void {
     if (sameEndpoint(this.#tunnel.engine.endpoints, from, peer.endpointSlot)) return;
     this.#tunnel.moveTo(peer, from);
+    this.#tunnel.arrivals.moved();
     peer.hasNews = true;
     this.#reportPlace(peer);
   }

@@ -46,6 +46,7 @@ import {
   senderOf,
 } from '../wire/address.ts';
 import { AllowedIps } from './allowed-ips.ts';
+import { Arrivals } from './arrivals.ts';
 import { CookiePace } from './cookie-pace.ts';
 import { HandshakeLog } from './handshake-log.ts';
 import { HandOver } from './hand-over.ts';
@@ -105,6 +106,7 @@ export class Tunnel {
   readonly indices: IndexTable<Peer, Keypair<Peer>>;
   readonly allowedIps = new AllowedIps<KnownPeer>();
   readonly cookiePace = new CookiePace();
+  readonly arrivals = new Arrivals();
   readonly rateLimiter = new RateLimiter();
   readonly timers: Timers<Peer>;
   /** What people may ask about handshakes; nothing here is decided by it. */

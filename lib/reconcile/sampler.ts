@@ -1,6 +1,7 @@
-// Carries what is observed up to the database: once a second it takes what moved in the data plane
-// and adds it to the devices' statuses. Bytes are increments; what could not be written is kept and
-// added to the next attempt, so that totals survive a database that is away.
+// Carries what is observed up to the database: once a second, and soon after devices came or moved,
+// it takes what moved in the data plane and adds it to the devices' statuses. Bytes are increments;
+// what could not be written is kept and added to the next attempt, so that totals survive while a
+// database is away.
 
 import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
 import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
@@ -10,13 +11,18 @@ import type { PendingUsage } from './pending-usage.ts';
 
 /** Each sample is a commit to the disk, and whatever packets arrive during it wait for a core. */
 const SAMPLE_MS = 1_000;
+/**
+ * The time between two samples where devices come or move. A gateway that is killed calls at its
+ * start those devices whose place was written; all others wait for their own timers, 15 seconds.
+ */
+const ARRIVALS_MS = 250;
 /** Rules whose hits are remembered. */
 export const RULES_MAX = 100_000;
 
 /** What a sampler is made of. */
 export interface SamplerOptions {
   readonly database: Database;
-  readonly gateway: Pick<Gateway, 'sample'>;
+  readonly gateway: Pick<Gateway, 'sample' | 'whenArrived'>;
   readonly gatewayId: string;
   /** The device behind a public key, null when it is gone. */
   readonly deviceIdOf: (publicKey: string) => string | null;
@@ -38,6 +44,9 @@ export class Sampler {
   #forgotten: Readonly<Record<string, number>> = {};
   readonly #rules = new Map<string, RuleSample>();
   #timer: NodeJS.Timeout | null = null;
+  #early: NodeJS.Timeout | null = null;
+  /** When the last sample began, monotonic ms. */
+  #sampledAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | null = null;
   #isFailing = false;
 
@@ -47,12 +56,25 @@ export class Sampler {
 
   start(): void {
     this.#timer = setInterval(() => void this.sample(), SAMPLE_MS);
+    this.#options.gateway.whenArrived(() => this.#sampleSoon());
+  }
+
+  /** Takes a sample as soon as the last one is old enough. */
+  #sampleSoon(): void {
+    if (this.#timer === null || this.#early !== null) return;
+    const waitMs = Math.max(0, this.#sampledAt + ARRIVALS_MS - performance.now());
+    this.#early = setTimeout(() => {
+      this.#early = null;
+      // One that is under way may have been taken before they came.
+      void (this.#running ?? Promise.resolve()).then(() => this.#once(() => this.#sampleOnce()));
+    }, waitMs);
   }
 
   /** Takes and writes a last sample, and ends. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
+    if (this.#early !== null) clearTimeout(this.#early);
     await this.#running;
     await this.sample();
     await this.#options.usage?.write(true);
@@ -81,7 +103,11 @@ export class Sampler {
 
   /** Takes one sample and writes it; a call while one runs waits for that one. Never rejects. */
   async sample(): Promise<void> {
-    this.#running ??= this.#sampleAndWrite().finally(() => {
+    await this.#once(() => this.#sampleAndWrite());
+  }
+
+  async #once(run: () => Promise<void>): Promise<void> {
+    this.#running ??= run().finally(() => {
       this.#running = null;
     });
     await this.#running;
@@ -96,6 +122,7 @@ export class Sampler {
   async #sampleOnce(): Promise<void> {
     const { database, gateway, gatewayId, log } = this.#options;
     let reports = new Map<string, StatusReport>();
+    this.#sampledAt = performance.now();
     try {
       this.#observe(await gateway.sample());
       reports = this.#unwritten;

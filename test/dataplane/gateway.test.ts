@@ -186,8 +186,11 @@ for (const engine of engines) {
   gatewayTest('a sample tells what moved, once', async (t, { gateway }) => {
     await gateway.apply(config([configOf(2)], { owner: [rule('r', 'accept', '10.0.0.0/8')] }));
     const device = await Device.open(t, gateway, 2);
+    let arrivals = 0;
+    gateway.whenArrived(() => (arrivals += 1));
     t.true(await canPing(device, 2));
     const sample = await gateway.sample();
+    t.is(arrivals, 1, 'it was called for when the device came');
     const [moved] = sample.peers;
     t.is(moved!.publicKey, configOf(2).publicKey);
     t.deepEqual(moved!.endpoint, device.client.endpoint);

@@ -12,6 +12,7 @@ import {
   WholeSample,
 } from '../../dataplane/sample.ts';
 import { faultReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
+import { Arrivals } from '../../dataplane/wireguard/arrivals.ts';
 
 const hit = { packets: 1, bytes: 28, lastHitMs: 5 };
 
@@ -21,10 +22,11 @@ function peerNamed(publicKey: string): PeerSample {
 }
 
 /** A sampling of so many peers, and one rule. */
-function sampling(peers: number): Sampling {
+function sampling(peers: number, arrivals = new Arrivals()): Sampling {
   const news = Array.from({ length: peers }, (_, i) => peerNamed(`${i}`));
   return new Sampling(
     {
+      arrivals,
       *takeNews() {
         yield* news;
       },
@@ -142,4 +144,16 @@ test('a refresh loses nothing: the next sample has what it saw', async (t) => {
   t.like(await samples.sample(), { peers: [{ rxBytes: 2, txBytes: 4 }], drops: { d2: 1 } });
   await samples.refresh();
   t.like(await samples.sample(), { peers: [{ rxBytes: 1 }] });
+});
+
+test('what comes during a round is reported, because the round may have passed it', (t) => {
+  const arrivals = new Arrivals();
+  const taken = sampling(MAX_REPORTED_PER_PART + 1, arrivals);
+  const none = { drops: {}, forgotten: {} };
+  arrivals.moved();
+  t.false(taken.part(none).isLast);
+  t.false(arrivals.takeReport(), 'the round has it');
+  arrivals.moved();
+  t.true(taken.part(none).isLast);
+  t.true(arrivals.takeReport());
 });

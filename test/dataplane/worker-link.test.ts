@@ -276,6 +276,10 @@ class Owner implements LinkOwner {
   tunGone(): void {
     throw new Error('there is no TUN');
   }
+
+  arrivals(): void {
+    throw new Error('there are no peers');
+  }
 }
 
 async function openLink(t: ExecutionContext, owner: Owner): Promise<WorkerLink> {

@@ -213,6 +213,28 @@ test('the endpoint follows data, to another port and to another address', (t) =>
   }
 });
 
+test('a peer that comes or moves is an arrival, and one that renews its session is none', (t) => {
+  const { world, responder, initiator } = connected();
+  const { arrivals } = responder.tunnel;
+  t.true(arrivals.takeReport(), 'its first handshake');
+  arrivals.sampled();
+  initiator.sender.initiate(initiator.peer, false, world.now);
+  world.run(100);
+  initiator.send(packet);
+  world.run(100);
+  t.false(arrivals.takeReport(), 'another handshake');
+  initiator.endpoint = elsewhere;
+  initiator.send(packet);
+  world.run(100);
+  t.true(arrivals.takeReport(), 'another endpoint');
+  arrivals.sampled();
+  // Within 10 s it makes another handshake, because nothing answers its packets.
+  world.run(10_000 + REJECT_AFTER_TIME_MS);
+  initiator.send(packet);
+  world.run(100);
+  t.true(arrivals.takeReport(), 'a handshake after a silence');
+});
+
 // docs/faults-of-others.md#fault-4: endpoint follows any authenticated packet.
 test('the endpoint follows a keepalive', (t) => {
   const { world, responder, initiator } = connected();

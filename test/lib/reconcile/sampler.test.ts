@@ -1,7 +1,8 @@
 // The sampler on real databases: increments add up, and nothing is lost while the database is away.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import type { PeerSample, Sample } from '../../../dataplane/index.ts';
+import type { Gateway, PeerSample, Sample } from '../../../dataplane/index.ts';
 import { RULES_MAX, Sampler } from '../../../lib/reconcile/sampler.ts';
 import type { Log } from '../../../lib/process/log.ts';
 import { type Database, readDevices, recordStatus } from '../../../models/index.ts';
@@ -11,8 +12,9 @@ import { addDevice, addUser } from '../../support/database/records.ts';
 const GATEWAY = '01900000-0000-7000-8000-000000000001';
 
 /** Samples that a data plane would give, one after the other. */
-function feed(...samples: Partial<Sample>[]): { sample(): Promise<Sample> } {
+function feed(...samples: Partial<Sample>[]): Pick<Gateway, 'sample' | 'whenArrived'> {
   return {
+    whenArrived: () => undefined,
     sample: () =>
       Promise.resolve({ peers: [], rules: [], drops: {}, forgotten: {}, ...samples.shift() }),
   };
@@ -212,4 +214,38 @@ test('a removed device is skipped', async (t) => {
       },
     ]),
   );
+});
+
+test('a device that came is written soon, and all that come meanwhile with one statement', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { id, key, deviceIdOf } = await setUp(database);
+  const { log } = collect();
+  const taken: number[] = [];
+  let arrive = (): void => undefined;
+  const sampler = new Sampler({
+    database,
+    gateway: {
+      sample: () => {
+        taken.push(performance.now());
+        return Promise.resolve({ peers: [news(key)], rules: [], drops: {}, forgotten: {} });
+      },
+      whenArrived: (call) => (arrive = call),
+    },
+    gatewayId: GATEWAY,
+    deviceIdOf,
+    log,
+  });
+  sampler.start();
+  const endpointOf = async (): Promise<string | null | undefined> =>
+    (await readDevices(database, { ids: [id] }))[0]?.remote_ip;
+  arrive();
+  while ((await endpointOf()) !== '192.0.2.9') await sleep(5);
+  const early = taken.length;
+  for (let i = 0; i < 50; i += 1) arrive();
+  while (taken.length === early) await sleep(5);
+  await sampler.stop();
+  // Timers may be late, and never early.
+  t.is(early, 1, 'the first one does not wait for the second that begins with the start');
+  t.true(taken[1]! - taken[0]! >= 245, `${taken[1]! - taken[0]!} ms`);
+  t.is(taken.length, 3, 'fifty more make one sample, and the stop the last');
 });
