@@ -169,8 +169,6 @@ export const MAX_FLOWS_PER_PEER = 4_096;
 export const MAX_REFUSALS = 4_096;
 /** One device has at most one in so many of them. */
 export const REFUSALS_SHARE = 16;
-/** Fragmented datagrams whose first fragment the filter remembers; a power of two. */
-export const MAX_FRAGMENTED = 4_096;
 /** How long an established TCP connection is remembered without a packet (RFC 5382, 5). */
 export const TCP_ESTABLISHED_MS = (2 * 60 + 4) * 60_000;
 /** How long a TCP connection is remembered before both sides have sent (the kernel's SYN_SENT). */
@@ -186,23 +184,16 @@ export const UDP_FLOW_MS = 180_000;
 export const ELSEWHERE_DOUBT_MS = REJECT_AFTER_TIME_MS + UDP_FLOW_MS;
 /** How long an echo request waits for its reply. */
 export const ICMP_FLOW_MS = 30_000;
-/** How long later fragments may follow their first one (the kernel's reassembly). */
-export const FRAGMENTED_MS = 30_000;
-/**
- * Bytes of the kernel's memory that the unfinished datagrams of one peer may take: a sixteenth of
- * what the kernel has for all senders (net.ipv4.ipfrag_high_thresh, and the same for IPv6).
- */
-export const UNFINISHED_BYTES_PER_PEER = 256 * 1024;
-/** Bytes that the kernel needs for a fragment beside those of its packet. */
-export const UNFINISHED_BYTES_PER_FRAGMENT = 1_024;
-/** Unfinished datagrams that are watched, of all peers; a power of two. */
-export const MAX_UNFINISHED = 4_096;
-/**
- * How long the kernel keeps an unfinished IPv4 datagram (net.ipv4.ipfrag_time, 30 s), and 1 s more.
- */
-export const UNFINISHED_MS_V4 = 31_000;
-/** How long the kernel keeps an unfinished IPv6 datagram (60 s), and 1 s more. */
-export const UNFINISHED_MS_V6 = 61_000;
+/** Bytes of all fragments that a worker keeps until their datagrams are complete. */
+export const FRAGMENT_BYTES = 4 * 1024 * 1024;
+/** So many of them of one device each way: what it sends, and what is sent to it. */
+export const FRAGMENT_BYTES_PER_PEER = 256 * 1024;
+/** A fragment takes whole cells of so many bytes. */
+export const FRAGMENT_CELL_BYTES = 512;
+/** How long an IPv4 datagram waits for the rest of its fragments (the kernel's ipfrag_time). */
+export const FRAGMENTS_MS_V4 = 30_000;
+/** How long an IPv6 datagram waits for them (RFC 8200, 4.5). */
+export const FRAGMENTS_MS_V6 = 60_000;
 /** Flows that are looked at with each batch, to see whether they have ended. */
 export const FLOWS_SWEPT_PER_BATCH = 64;
 /** Flows that are looked at with each new flow. */
@@ -301,4 +292,5 @@ function assertRelation(holds: boolean, relation: string): void {
 assertRelation(REJECT_AFTER_TIME_MS > REKEY_AFTER_TIME_MS, 'reject after rekey');
 assertRelation(REJECT_AFTER_MESSAGES > REKEY_AFTER_MESSAGES, 'reject after rekey, in messages');
 assertRelation(REKEY_ATTEMPT_TIME_MS > REKEY_TIMEOUT_MS, 'more than one attempt');
+assertRelation(FRAGMENT_BYTES_PER_PEER % FRAGMENT_CELL_BYTES === 0, 'shares are whole cells');
 assertRelation(REPLAY_WINDOW_COUNTERS % 32 === 0, 'the replay window is whole words');

@@ -39,12 +39,12 @@ import { FlowTable } from './filter/flow-table.ts';
 import { RefusalTable } from './filter/refusals.ts';
 import { Tracker } from './filter/tracker.ts';
 import type { FilterTrial } from './filter/trial.ts';
-import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import { FlowLogWriter } from './flow-log-ring.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { type EndedFlow, EndedList } from './path/ended-list.ts';
 import { Explainer, type Explanation, type Question } from './path/explain.ts';
 import { type CaptureOrder, Captures } from './path/capture.ts';
+import { Datagrams } from './path/datagrams.ts';
 import { Forwarder } from './path/forwarder.ts';
 import { HandedOver } from './path/handed.ts';
 import { InwardJudge } from './path/inward.ts';
@@ -106,12 +106,12 @@ export class Pipeline {
   readonly #receiver: Receiver;
   readonly #filter: Filter;
   readonly #tracker: Tracker;
-  readonly #unfinished: UnfinishedDatagrams;
   readonly #sanity: Sanity;
   readonly #mtus: Mtus;
   readonly #limits = new Limits();
   readonly #overQuota = new OverQuota();
   readonly #path: PacketPath;
+  readonly #datagrams: Datagrams;
   readonly #handed: HandedOver;
   readonly #explainer: Explainer;
   readonly #refusals: RefusalTable;
@@ -141,8 +141,7 @@ export class Pipeline {
       },
     );
     const tunnel = this.#tunnel;
-    const sender = new Sender(tunnel);
-    this.#sender = sender;
+    const sender = (this.#sender = new Sender(tunnel));
     this.#receiver = new Receiver(tunnel, sender);
     this.#filter = new Filter(options.defaultAction);
     this.#sampling = new Sampling(tunnel, this.#filter);
@@ -150,18 +149,16 @@ export class Pipeline {
     const flows = new FlowTable({ random, capacity, peers, count: drop });
     const ended = new EndedFlows({ capacity: capacity / FLOWS_PER_ENDED_FLOW, peers });
     const tracker = new Tracker(this.#filter, random, flows, ended);
-    const unfinished = new UnfinishedDatagrams(random, peers);
     const { allowedIps, handOver } = tunnel;
     const sanity = new Sanity(options, allowedIps);
     const mtus = (this.#mtus = new Mtus(options, peers));
     this.#tracker = tracker;
-    this.#unfinished = unfinished;
     this.#sanity = sanity;
     const filter = tracker.judge;
     this.#waiting = new WaitingPackets(this.#filter, filter);
     const limits = this.#limits;
     const asked = { sanity, filter, mtus, limits, overQuota: this.#overQuota };
-    const inward = new InwardJudge({ ...asked, unfinished, hasTun });
+    const inward = new InwardJudge({ ...asked, hasTun });
     const outward = new OutwardJudge({ ...asked, allowedIps });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
     const refusals = (this.#refusals = new RefusalTable({ random, peers }));
@@ -169,11 +166,12 @@ export class Pipeline {
     this.#endedList = new EndedList(tracker.ended);
     this.#refusalList = new RefusalList({ refusals, tracker, tunnel });
     const refused = new Refused({ refusals, tracker, drop });
-    const captures = new Captures({ tracker, tunnel, sender });
-    this.#captures = captures;
-    const kept = { tracker, unfinished, mtus, limits };
+    const captures = (this.#captures = new Captures({ tracker, tunnel, sender }));
+    const kept = { tracker, mtus, limits };
     const forwarder = new Forwarder({ engine, sender, handOver, ...kept, refused, captures });
-    this.#path = new PacketPath({ inward, outward, forwarder, refused, captures });
+    const acts = { inward, outward, forwarder, refused, captures };
+    const datagrams = (this.#datagrams = new Datagrams({ ...acts, engine, tunnel, random, peers }));
+    this.#path = new PacketPath({ ...acts, datagrams });
     this.#flowLog = this.#openFlowLog(options.flowLog ?? null);
     const [receiver, path] = [this.#receiver, this.#path];
     this.#handed = new HandedOver({ engine, tunnel, receiver, path });
@@ -238,10 +236,10 @@ export class Pipeline {
   #begin(now: number, wallMs: number): void {
     this.#flowLog?.begin(now, wallMs);
     this.#tracker.begin(now, wallMs);
-    this.#unfinished.begin(now);
     this.#limits.begin(now);
     this.#refusals.begin(now);
     this.#tunnel.wallMs = wallMs;
+    this.#datagrams.begin(now);
     this.#path.begin();
   }
 
@@ -265,7 +263,8 @@ export class Pipeline {
   /** When `expire` must be called at the latest; infinite when nothing waits. */
   nextTimeout(now: number): number {
     if (this.#receiver.waitingInitiations > 0) return now;
-    return Math.min(this.#tunnel.nextDeadline, this.#tracker.nextSweep, this.#refusals.nextHandOn);
+    const deadline = Math.min(this.#tunnel.nextDeadline, this.#datagrams.nextDeadline);
+    return Math.min(deadline, this.#tracker.nextSweep, this.#refusals.nextHandOn);
   }
 
   /**
@@ -290,7 +289,6 @@ export class Pipeline {
    */
   explain(question: Question, isHanded: boolean, now: number, wallMs: number): Explanation | null {
     this.#tracker.setTime(now, wallMs);
-    this.#unfinished.begin(now);
     this.#limits.begin(now);
     return this.#explainer.explain(question, isHanded, now);
   }
@@ -435,6 +433,7 @@ export class Pipeline {
     gone.add(peer.slot);
     this.#tracker.removePeer(peer.slot);
     this.#refusals.forget(peer.slot);
+    this.#datagrams.forget(peer.slot);
     this.#limits.set(peer.slot, null, null);
     this.#overQuota.set(peer.slot, false);
     this.#tunnel.removePeer(peer);

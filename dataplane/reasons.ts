@@ -58,15 +58,17 @@ const names = [
   'inner_tcp_malformed',
   'inner_udp_malformed',
   'inner_icmp_malformed',
-  // One word for four faults of fragments: a first one without the ports (wire/ip.ts), a later one
-  // that would overwrite TCP flags (wire/ip.ts) or what was judged (filter/judge.ts), a later one
-  // without a known first one where ports decide (filter/filter.ts).
+  // One word for faults of fragments that hide something: a first one without all headers
+  // (wire/ip.ts, wire/fragment.ts), a later one that would overwrite TCP flags (wire/ip.ts), one
+  // that overlaps another (filter/collector.ts).
   'inner_fragment_unsafe',
-  // Fragments for the TUN: one that no kernel accepts; more than one peer's share of the memory for
-  // unfinished datagrams; more unfinished datagrams than can be watched.
+  // A fragment that nobody can put together with others.
   'inner_fragment_malformed',
+  // Datagrams that are given up before all of their fragments have come: because the device has its
+  // share, because the memory for all devices is full, or because it took too long.
   'inner_fragments_share',
   'inner_fragments_full',
+  'inner_fragments_expired',
   // Not a refused packet, but a flow that is forgotten before its end: because its device has as
   // many flows as it can have, or because the table is full.
   'flows_share',

@@ -25,7 +25,6 @@ import {
   type Memberships,
   NO_MATCH,
   ruleOf,
-  UNSAFE_FRAGMENT,
 } from './match.ts';
 
 /** No verdict has it: versions begin with zero. */
@@ -219,7 +218,6 @@ export class Filter {
     }
     if (this.#stagedScopes !== 0) this.#staged = this.#decideStaged(packet, scope, match, place);
     if (match === NO_MATCH) return this.#defaultReason;
-    if (match === UNSAFE_FRAGMENT) return reasons.inner_fragment_unsafe;
     this.#matched = (ruleOf(match) << PLACE_BITS) | place;
     return dropsBy(match) ? reasons.rule_drop : reasons.none;
   }
@@ -240,10 +238,9 @@ export class Filter {
       found = at === OF_GROUP ? decideInGroups(family, packet, scope) : decideIn(family, packet);
       if (found !== NO_MATCH) break;
     }
-    if (found === NO_MATCH || found === UNSAFE_FRAGMENT) return NO_RULE;
+    if (found === NO_MATCH) return NO_RULE;
     const isSamePlace = match !== NO_MATCH && at === place;
-    if (isSamePlace && (match === UNSAFE_FRAGMENT || classOf(match) <= classOf(found)))
-      return NO_RULE;
+    if (isSamePlace && classOf(match) <= classOf(found)) return NO_RULE;
     return (ruleOf(found) << PLACE_BITS) | at;
   }
 

@@ -4,7 +4,6 @@
 
 import { reasons } from '../reasons.ts';
 import { NO_RULE } from './filter.ts';
-import { NO_FIRST } from './fragments.ts';
 
 /** In place of a peer slot: the TUN. */
 export const NO_PEER = -1;
@@ -45,9 +44,7 @@ export class FlowVerdict {
   /** Whether the target may have opened that flow earlier. */
   isDoubtful = false;
 
-  /** For a later fragment: where its first one is kept, or NO_FIRST. */
-  first = NO_FIRST;
-  /** Whether the rules changed, so that the flow or the first fragment was judged again. */
+  /** Whether the rules changed, so that the flow was judged again. */
   isRenewed = false;
   /** The rule that decided when it was judged again. */
   renewedRule = NO_RULE;
@@ -64,7 +61,6 @@ export class FlowVerdict {
     this.flow = 0;
     this.stale = 0;
     this.isDoubtful = false;
-    this.first = NO_FIRST;
     this.isRenewed = false;
   }
 }

@@ -1,7 +1,7 @@
 // The filter's verdict on a packet. The first packet of a flow decides for the whole flow. A flow
 // that a peer opened is judged by the rules of its owner, in both directions and as long as it
-// lasts. A flow that was opened towards a peer may be answered without asking its rules. Later
-// fragments get the verdict of their first one, ICMP errors that of the flow that they quote.
+// lasts. A flow that was opened towards a peer may be answered without asking its rules. An error
+// of ICMP gets the verdict of the flow that it quotes. What came in fragments is judged as a whole.
 //
 // A verdict depends on the packet, the sender, the tables and the time, and changes no table. What
 // must be counted and remembered is written into the verdict, and tracker.ts does it. To learn what
@@ -14,7 +14,6 @@ import {
   InnerPacket,
   isConnectionRequest,
   isIcmp,
-  LATER_FRAGMENT,
   parseQuoted,
   PROTOCOL_TCP,
   PROTOCOL_UDP,
@@ -33,7 +32,6 @@ import {
   TUN_OWNER,
   VERSION,
 } from './flow-table.ts';
-import { type FragmentTable, NO_FIRST } from './fragments.ts';
 import { isClosed } from './lifetime.ts';
 import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './flow-verdict.ts';
 
@@ -67,10 +65,6 @@ export interface JudgedBy {
     | 'target'
     | 'willBeInDoubt'
   >;
-  readonly fragments: Pick<
-    FragmentTable,
-    'describe' | 'find' | 'isOutdated' | 'overlaps' | 'reasonAt' | 'ruleAt' | 'stagedAt'
-  >;
   /** By peer slot: the rules of its owner. */
   readonly scopes: readonly (Scope | undefined)[];
 }
@@ -79,15 +73,13 @@ export interface JudgedBy {
 export class Judge {
   readonly #filter: JudgedBy['filter'];
   readonly #flows: JudgedBy['flows'];
-  readonly #fragments: JudgedBy['fragments'];
   readonly #scopes: JudgedBy['scopes'];
   readonly #quoted = new InnerPacket();
   readonly #opening = new InnerPacket();
 
-  constructor({ filter, flows, fragments, scopes }: JudgedBy) {
+  constructor({ filter, flows, scopes }: JudgedBy) {
     this.#filter = filter;
     this.#flows = flows;
-    this.#fragments = fragments;
     this.#scopes = scopes;
   }
 
@@ -103,7 +95,6 @@ export class Judge {
     verdict: FlowVerdict,
   ): number {
     verdict.clear(from);
-    if (packet.fragment === LATER_FRAGMENT) return this.#laterFragment(packet, verdict);
     const sender = ownerOf(from, packet.version);
     const receiver = to === NO_PEER ? TUN_OWNER : ownerOf(to, packet.version);
     const part = readPorts(view, offset, packet, verdict);
@@ -133,7 +124,6 @@ export class Judge {
     verdict: FlowVerdict,
   ): number {
     verdict.clear(NO_PEER);
-    if (packet.fragment === LATER_FRAGMENT) return reasons.none;
     const receiver = ownerOf(to, packet.version);
     const part = readPorts(view, offset, packet, verdict);
     if (part === APART) {
@@ -260,35 +250,6 @@ export class Judge {
 
   #isDoubtful(flow: number): boolean {
     return (this.#flows.get(flow, STATE) & DOUBTFUL) !== 0;
-  }
-
-  // ---- fragments -----------------------------------------------------------------------------
-
-  #laterFragment(packet: InnerPacket, verdict: FlowVerdict): number {
-    const filter = this.#filter;
-    const fragments = this.#fragments;
-    const generation = this.#flows.generationOf(ownerOf(verdict.from, packet.version));
-    const place = fragments.find(packet, generation);
-    if (place === NO_FIRST) return this.#rules(packet, verdict);
-    if (fragments.overlaps(place, packet)) {
-      verdict.reason = reasons.inner_fragment_unsafe;
-      return verdict.reason;
-    }
-    verdict.first = place;
-    verdict.reason = fragments.reasonAt(place);
-    if (!fragments.isOutdated(place, filter.version)) {
-      verdict.rule = fragments.ruleAt(place);
-      verdict.staged = fragments.stagedAt(place);
-    } else if (verdict.reason === reasons.none) {
-      fragments.describe(place, this.#opening, packet);
-      verdict.reason = filter.decide(this.#opening, this.#scopes[verdict.from]!);
-      verdict.rule = filter.matched;
-      verdict.staged = filter.staged;
-      verdict.isRenewed = true;
-      verdict.renewedRule = verdict.rule;
-      verdict.renewedStaged = verdict.staged;
-    }
-    return verdict.reason;
   }
 
   // ---- flows ---------------------------------------------------------------------------------

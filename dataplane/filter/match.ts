@@ -1,13 +1,7 @@
 // Finds the rule that decides about a packet in compiled tables: in those of one scope, or in those
 // of all groups, of which only the groups of the sender count. Never allocates.
 
-import {
-  type InnerPacket,
-  isIcmp,
-  LATER_FRAGMENT,
-  PROTOCOL_TCP,
-  PROTOCOL_UDP,
-} from '../wire/ip.ts';
+import { type InnerPacket, isIcmp, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
 import type { CompiledTable } from './compile.ts';
 import { find } from './find.ts';
 import { ICMP_ACCEPT, KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT } from './ports.ts';
@@ -22,9 +16,6 @@ export interface Family {
 
 /** In place of a match: no rule decides. */
 export const NO_MATCH = -1;
-
-/** In place of a match: a later fragment with unknown ports, to a destination with port rules. */
-export const UNSAFE_FRAGMENT = -2;
 
 /** The classes of rules, in the order in which they are asked; those that drop are odd. */
 const ACCEPT_PORT = 0;
@@ -49,14 +40,13 @@ export function classOf(match: number): number {
   return match & CLASS_MASK;
 }
 
-/** The number of the rule that decides, then its class; or NO_MATCH or UNSAFE_FRAGMENT. */
+/** The number of the rule that decides, then its class; or NO_MATCH. */
 export function decideIn(family: Family, packet: InnerPacket): number {
   const table = family.pieces[find(family.firsts, family.words, packet)]!;
   const interval = find(table.starts, family.words, packet);
   const node = table.nodes[interval]!;
   if (node === -1) return NO_MATCH;
   const kind = table.portNodes[node] === -1 ? NO_KIND : kindOf(packet);
-  if (kind === UNKNOWN_KIND) return UNSAFE_FRAGMENT;
   if (kind !== NO_KIND) {
     const port = kind === ICMP_ACCEPT ? 0 : packet.destinationPort;
     const accepted = findPort(table, node, kind, port);
@@ -115,7 +105,6 @@ export function decideInGroups(family: Family, packet: InnerPacket, user: Member
       else if (!isIn(user, table.groups[entry]!)) continue;
       if (entry === -1) continue;
       const match = matchOf(table, entry, packet);
-      if (match === UNSAFE_FRAGMENT) return UNSAFE_FRAGMENT;
       if (match === NO_MATCH) continue;
       if (best === NO_MATCH || classOf(match) < classOf(best)) best = match;
     }
@@ -129,7 +118,6 @@ function matchOf(table: CompiledTable, entry: number, packet: InnerPacket): numb
   const { rangeStarts } = table;
   const hasPorts = rangeStarts[entry * KINDS]! < rangeStarts[(entry + 1) * KINDS]!;
   const kind = hasPorts ? kindOf(packet) : NO_KIND;
-  if (kind === UNKNOWN_KIND) return UNSAFE_FRAGMENT;
   if (kind !== NO_KIND) {
     const port = kind === ICMP_ACCEPT ? 0 : packet.destinationPort;
     const accepted = findRange(table, entry * KINDS + kind, port);
@@ -166,20 +154,14 @@ function isIn({ groups, groupBits: bits }: Memberships, group: number): boolean 
   return false;
 }
 
-/** In place of a kind of port rules: none is about the packet, or it is not known which. */
+/** In place of a kind of port rules: none is about the packet. */
 const NO_KIND = -1;
-const UNKNOWN_KIND = -2;
 
-/**
- * The port rules that accept what a packet is; those that drop it follow in the same order. A later
- * IPv6 fragment does not reliably say its protocol (RFC 8200, 4.5).
- */
+/** The port rules that accept what a packet is; those that drop it follow in the same order. */
 function kindOf(packet: InnerPacket): number {
   const { protocol } = packet;
-  const isLater = packet.fragment === LATER_FRAGMENT;
-  if (isLater && packet.version === 6) return UNKNOWN_KIND;
-  if (protocol === PROTOCOL_TCP) return isLater ? UNKNOWN_KIND : TCP_ACCEPT;
-  if (protocol === PROTOCOL_UDP) return isLater ? UNKNOWN_KIND : UDP_ACCEPT;
+  if (protocol === PROTOCOL_TCP) return TCP_ACCEPT;
+  if (protocol === PROTOCOL_UDP) return UDP_ACCEPT;
   return isIcmp(packet) ? ICMP_ACCEPT : NO_KIND;
 }
 

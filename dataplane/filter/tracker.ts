@@ -1,13 +1,12 @@
 // The filter's memory: acts on verdicts of judge.ts. It counts rules, adds flows, notes their
-// packets, keeps the verdicts on first fragments, and forgets everything of a peer that goes or
-// loses its address. Flows are tracked even where no rule could drop anything:
-// decisions/2026-11-21-flows-always.md says why. Flows that may have been forgotten are the subject
-// of decisions/2026-11-23-forgotten-flows.md.
+// packets, and forgets everything of a peer that goes or loses its address. Flows are tracked even
+// where no rule could drop anything: decisions/2026-11-21-flows-always.md says why. Flows that may
+// have been forgotten are the subject of decisions/2026-11-23-forgotten-flows.md.
 
 import { FLOWS_PER_ENDED_FLOW, FLOWS_SWEPT_PER_BATCH } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
-import { FIRST_FRAGMENT, type InnerPacket } from '../wire/ip.ts';
+import type { InnerPacket } from '../wire/ip.ts';
 import { type DecidedBy, type Decision, decisionOf, ruleIdOf } from './decision.ts';
 import { EndedFlows } from './ended-flows.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
@@ -24,10 +23,9 @@ import {
   STATE,
   VERSION,
 } from './flow-table.ts';
-import { FragmentTable, NO_FIRST } from './fragments.ts';
 import { Judge } from './judge.ts';
 import { hold, notice } from './lifetime.ts';
-import { FLOW_CONTINUES, FLOW_OPENS, FlowVerdict, NO_PEER } from './flow-verdict.ts';
+import { FLOW_CONTINUES, FLOW_OPENS, FlowVerdict } from './flow-verdict.ts';
 import { FilterTrial, type TriedByFilter } from './trial.ts';
 
 /** Remembers flows. Nothing here allocates per packet. */
@@ -42,7 +40,6 @@ export class Tracker {
   readonly ends: FlowEnds;
   readonly #sweep: FlowSweep;
   readonly #renewed = new FlowVerdict();
-  readonly #fragments: FragmentTable;
   readonly #filter: Filter;
   /** By peer slot: the rules of its owner. */
   readonly #scopes: (Scope | undefined)[] = [];
@@ -59,8 +56,7 @@ export class Tracker {
     this.ended = ended;
     this.counts = new FlowCounts(flows.capacity);
     this.#decidedBy = { filter, flows, scopes: this.#scopes };
-    this.#fragments = new FragmentTable(random);
-    this.judge = new Judge({ filter, flows, fragments: this.#fragments, scopes: this.#scopes });
+    this.judge = new Judge({ filter, flows, scopes: this.#scopes });
     this.ends = new FlowEnds({ filter, flows, judge: this.judge, counts: this.counts, ended });
     this.#sweep = new FlowSweep({
       flows,
@@ -78,7 +74,6 @@ export class Tracker {
   /** Sets the time of verdicts, and does nothing else. */
   setTime(now: number, wallMs: number): void {
     this.#filter.begin(wallMs);
-    this.#fragments.begin(now);
     this.flows.begin(now);
     this.counts.begin(now);
     this.ended.begin(now);
@@ -155,8 +150,6 @@ export class Tracker {
     if (verdict.stale !== 0) this.flows.remove(verdict.stale);
     if (step === FLOW_CONTINUES) this.#note(packet, verdict, packets, bytes);
     else if (step === FLOW_OPENS) this.#add(packet, verdict, packets, bytes);
-    // Packets from the TUN are not judged, so their fragments need no verdict of a first one.
-    if (packet.fragment === FIRST_FRAGMENT && from !== NO_PEER) this.#keepFirst(packet, verdict);
   }
 
   /** What decided a verdict. No other verdict may have been asked for since. */
@@ -177,17 +170,12 @@ export class Tracker {
   /** Tries a change. The trial is valid until something changes, or time passes. */
   tried(change: TriedByFilter): FilterTrial {
     const [filter, flows] = [this.#filter, this.flows];
-    return new FilterTrial(
-      { filter, flows, fragments: this.#fragments, scopes: this.#scopes },
-      change,
-    );
+    return new FilterTrial({ filter, flows, scopes: this.#scopes }, change);
   }
 
-  /** Stores what the current rules say of a flow or a first fragment. */
-  #renew({ first, flow: found, reason, renewedRule, renewedStaged }: FlowVerdict): void {
+  /** Stores what the current rules say of a flow. */
+  #renew({ flow: found, reason, renewedRule, renewedStaged }: FlowVerdict): void {
     const { version } = this.#filter;
-    if (first !== NO_FIRST)
-      return this.#fragments.setVerdict(first, version, reason, renewedRule, renewedStaged);
     const flow = found >> 1;
     const before = this.flows.get(flow, REASON);
     this.flows.set(flow, VERSION, version);
@@ -230,15 +218,5 @@ export class Tracker {
     if (verdict.reason !== reasons.none) return;
     this.ends.opened(flow);
     this.counts.count(flow, 0, packets, bytes);
-  }
-
-  /** Keeps the verdict on a first fragment for the later ones. */
-  #keepFirst(packet: InnerPacket, { from, reason, rule, staged, isByRules }: FlowVerdict): void {
-    const fragments = this.#fragments;
-    const generation = this.flows.generationOf(ownerOf(from, packet.version));
-    const place = fragments.keep(packet, generation, isByRules);
-    const byRule = isByRules === 1 ? rule : NO_RULE;
-    const byStaged = isByRules === 1 ? staged : NO_RULE;
-    fragments.setVerdict(place, this.#filter.version, reason, byRule, byStaged);
   }
 }

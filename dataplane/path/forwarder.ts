@@ -16,12 +16,11 @@ import {
   MARK_TUN,
 } from '../contract.ts';
 import type { Tracker } from '../filter/tracker.ts';
-import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
 import { NO_RULE } from '../filter/filter.ts';
 import { NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { turnIntoEchoReply } from '../wire/icmp.ts';
-import { takeHop, WHOLE } from '../wire/ip.ts';
+import { type InnerPacket, takeHop } from '../wire/ip.ts';
 import { bytesOfSegments, segmentsOf, VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
 import type { HandOver } from '../wireguard/hand-over.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
@@ -40,7 +39,6 @@ export interface ForwarderParts {
   readonly sender: Pick<Sender, 'sendPacket' | 'countSealed'>;
   readonly handOver: Pick<HandOver, 'mark' | 'finish'>;
   readonly tracker: Pick<Tracker, 'track'>;
-  readonly unfinished: Pick<UnfinishedDatagrams, 'take'>;
   readonly mtus: Mtus;
   readonly limits: Pick<Limits, 'has' | 'take'>;
   readonly refused: Pick<Refused, 'unsent'>;
@@ -53,7 +51,6 @@ export class Forwarder {
   readonly #sender: ForwarderParts['sender'];
   readonly #handOver: ForwarderParts['handOver'];
   readonly #tracker: ForwarderParts['tracker'];
-  readonly #unfinished: ForwarderParts['unfinished'];
   readonly #mtus: Mtus;
   readonly #limits: ForwarderParts['limits'];
   readonly #refused: ForwarderParts['refused'];
@@ -68,7 +65,6 @@ export class Forwarder {
     this.#sender = parts.sender;
     this.#handOver = parts.handOver;
     this.#tracker = parts.tracker;
-    this.#unfinished = parts.unfinished;
     this.#mtus = parts.mtus;
     this.#limits = parts.limits;
     this.#refused = parts.refused;
@@ -82,67 +78,143 @@ export class Forwarder {
     this.#hasSealWork = false;
   }
 
+  // ---- from a peer ---------------------------------------------------------------------------
+
   /** Acts on the verdict on descriptor `i`, which peer `from` sent. */
   inward(batch: Batch, i: number, from: Peer, verdict: Verdict, now: number): void {
-    const { packet, reason, to } = verdict;
-    if (isAsIfNever(reason)) return;
+    const { packet } = verdict;
+    if (this.accountInward(from, verdict, packet.length))
+      this.sendInward(batch, i, packet, from, verdict, now);
+  }
+
+  /**
+   * Tracks what peer `from` sent, and takes its bytes from the limits. Returns whether something is
+   * to be sent: the packet, or the answer that it is too big.
+   */
+  accountInward(from: Peer, verdict: Verdict, bytes: number): boolean {
+    const { packet, reason } = verdict;
+    if (isAsIfNever(reason)) return false;
     if (verdict.wasFiltered) this.#tracker.track(packet, verdict.flow);
-    if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
-    if (reason === reasons.none) this.#limits.take(from.slot, UP, packet.length);
+    if (reason !== reasons.none) return reason === reasons.packet_too_big;
+    this.#limits.take(from.slot, UP, bytes);
+    return true;
+  }
+
+  /**
+   * Sends descriptor `i`, or the answer that it is too big. `packet` is the packet of the verdict,
+   * or a fragment of it.
+   */
+  sendInward(
+    batch: Batch,
+    i: number,
+    packet: InnerPacket,
+    from: Peer,
+    verdict: Verdict,
+    now: number,
+  ): void {
+    const { to } = verdict;
     const { view, descriptors } = batch;
     const at = i * DESCRIPTOR_WORDS;
     const offset = descriptors[at + OFFSET]!;
     // The padding after the packet is cut off.
     descriptors[at + LENGTH] = packet.length;
     this.#mtus.clampFromPeer(view, offset, packet, from.slot, to === null ? NO_PEER : to.slot);
-    if (verdict.place === TO_TUN) {
-      if (packet.fragment !== WHOLE) this.#unfinished.take(view, offset, packet, from.slot);
-      this.#writeToTun(batch, i);
-    } else if (verdict.place === ECHO_TO_SENDER) {
+    if (verdict.place === TO_TUN) this.#writeToTun(batch, i);
+    else if (verdict.place === ECHO_TO_SENDER) {
       turnIntoEchoReply(view, offset, packet);
       this.#answer(batch, i, from, now);
     } else {
       takeHop(view, offset, packet);
-      if (verdict.place === TO_PEER) this.#toPeer(batch, i, verdict, from, now);
+      if (verdict.place === TO_PEER) this.#toPeer(batch, i, packet.length, verdict, from, now);
       else if (this.#mtus.answerPeer(batch, i, packet, from.slot, to!.slot, now))
         this.#answer(batch, i, from, now);
     }
   }
+
+  // ---- from a peer of another worker ---------------------------------------------------------
 
   /**
    * Acts on the verdict on descriptor `i`, which peer `from` of another worker sent. That worker
    * has counted it for its rules, clamped it and answered its sender.
    */
   handed(batch: Batch, i: number, from: KnownPeer, verdict: Verdict, now: number): void {
-    const { packet, reason, flow, to } = verdict;
+    if (this.accountHanded(verdict)) this.sendHanded(batch, i, verdict.packet, from, verdict, now);
+  }
+
+  /** Tracks what another worker handed over. Returns whether it is to be sent. */
+  accountHanded(verdict: Verdict): boolean {
+    const { packet, reason, flow } = verdict;
     flow.rule = NO_RULE;
     flow.staged = NO_RULE;
-    if (isAsIfNever(reason)) return;
+    if (isAsIfNever(reason)) return false;
     if (verdict.wasFiltered) this.#tracker.track(packet, flow);
-    if (reason !== reasons.none || to === null || !isOwn(to)) return;
+    return reason === reasons.none;
+  }
+
+  /** Sends descriptor `i`. `packet` is the packet of the verdict, or a fragment of it. */
+  sendHanded(
+    batch: Batch,
+    i: number,
+    packet: InnerPacket,
+    from: KnownPeer,
+    verdict: Verdict,
+    now: number,
+  ): void {
+    const { to } = verdict;
+    if (to === null || !isOwn(to)) return;
     this.#limits.take(to.slot, DOWN, packet.length);
     const refused = this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, from.slot);
     if (refused !== reasons.none) this.#refused.unsent(verdict, from.slot, refused);
   }
 
+  // ---- from the TUN --------------------------------------------------------------------------
+
   /** Acts on the verdict on descriptor `i`, which came from the TUN. */
   outward(batch: Batch, i: number, verdict: Verdict, now: number): void {
-    const { packet, reason } = verdict;
+    const { reason } = verdict;
     if (verdict.place === TO_WORKER)
       return this.#handOver.mark(batch, i, verdict.to!.worker, KIND_FROM_TUN, null);
     if (isAsIfNever(reason)) return;
     const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
     if (verdict.wasFiltered) this.#trackFromTun(batch.view, offset, verdict);
     if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
-    const { to } = verdict;
+    this.sendOutward(batch, i, verdict.packet, verdict, now);
+  }
+
+  /**
+   * Tracks a datagram from the TUN that came in fragments. Returns whether something is to be sent:
+   * the datagram, or the answer that it is too big.
+   */
+  accountOutward(verdict: Verdict): boolean {
+    const { reason } = verdict;
+    if (isAsIfNever(reason)) return false;
+    if (verdict.wasFiltered) this.#tracker.track(verdict.packet, verdict.flow);
+    return reason === reasons.none || reason === reasons.packet_too_big;
+  }
+
+  /**
+   * Sends descriptor `i`, or the answer that it is too big. `packet` is the packet of the verdict,
+   * or a fragment of it.
+   */
+  sendOutward(batch: Batch, i: number, packet: InnerPacket, verdict: Verdict, now: number): void {
+    const { to, isReadable } = verdict;
     if (to === null || !isOwn(to)) return;
-    if (verdict.isReadable) this.#mtus.clampFromTun(batch.view, offset, packet, to.slot);
+    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+    if (isReadable) this.#mtus.clampFromTun(batch.view, offset, packet, to.slot);
     if (verdict.place === TO_PEER) {
       if (this.#limits.has(to.slot, DOWN))
-        this.#limits.take(to.slot, DOWN, bytesFromTun(batch, i, verdict));
+        this.#limits.take(to.slot, DOWN, bytesFromTun(batch, i, packet, isReadable));
       const refused = this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, NO_PEER);
       if (refused !== reasons.none) this.#refused.unsent(verdict, NO_PEER, refused);
     } else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
+  }
+
+  // ---- the end of a batch --------------------------------------------------------------------
+
+  /** Sends what was marked so far, before the batch goes on. */
+  sendMarked(batch: Batch, now: number): void {
+    this.finish(batch, now);
+    this.begin();
   }
 
   /**
@@ -170,10 +242,17 @@ export class Forwarder {
       this.#tracker.track(packet, flow, segments, bytesOfSegments(view, offset, packet, segments));
   }
 
-  #toPeer(batch: Batch, i: number, verdict: Verdict, from: KnownPeer, now: number): void {
+  #toPeer(
+    batch: Batch,
+    i: number,
+    bytes: number,
+    verdict: Verdict,
+    from: KnownPeer,
+    now: number,
+  ): void {
     const to = verdict.to!;
     if (!isOwn(to)) return this.#handOver.mark(batch, i, to.worker, KIND_FROM_PEER, from);
-    this.#limits.take(to.slot, DOWN, verdict.packet.length);
+    this.#limits.take(to.slot, DOWN, bytes);
     const refused = this.#seal(batch, i, to, 0, now, from.slot);
     if (refused !== reasons.none) this.#refused.unsent(verdict, from.slot, refused);
   }
@@ -210,10 +289,14 @@ function isAsIfNever(reason: number): boolean {
 }
 
 /** Bytes of the packets into which the packet of descriptor `i` from the TUN is cut. */
-function bytesFromTun({ view, descriptors }: Batch, i: number, verdict: Verdict): number {
+function bytesFromTun(
+  { view, descriptors }: Batch,
+  i: number,
+  packet: InnerPacket,
+  isReadable: boolean,
+): number {
   const at = i * DESCRIPTOR_WORDS;
   const offset = descriptors[at + OFFSET]!;
-  const { isReadable, packet } = verdict;
   if (!isReadable) return descriptors[at + LENGTH]!;
   return bytesOfSegments(view, offset, packet, segmentsOf(view, offset, packet));
 }

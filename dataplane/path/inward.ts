@@ -3,30 +3,35 @@
 //     readable -> addresses -> form -> where it goes -> filter -> whether it can go there -> quotas
 //     -> limits
 //
+// A fragment goes to the others of its datagram after its addresses. When all are there, the whole
+// datagram is judged from the beginning.
+//
 // The first check that refuses the packet gives the reason. The verdict depends on the packet, the
 // peer, the tables and the time. Asking for it changes none of them; forwarder.ts acts on it.
 
 import type { Judge } from '../filter/judge.ts';
-import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
 import { FLOW_CONTINUES, NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { PLACE_GATEWAY, PLACE_OUTSIDE, type Sanity } from '../sanity.ts';
+import { findFragmentFault } from '../wire/fragment.ts';
 import { isEchoRequest } from '../wire/icmp.ts';
-import { parseInner, WHOLE } from '../wire/ip.ts';
+import { type InnerPacket, parseInner, WHOLE } from '../wire/ip.ts';
 import { findMalformed } from '../wire/malformed.ts';
 import { isNext } from '../wire/next.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import { DOWN, type Limits, UP } from './limits.ts';
 import type { Mtus } from './mtu.ts';
 import type { OverQuota } from './over-quota.ts';
-import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
+import { ECHO_TO_SENDER, TO_COLLECTOR, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
+
+/** In place of bytes: the packet that is judged did not come in fragments. */
+const NO_DATAGRAM = -1;
 
 /** What a verdict on a packet of a peer is read from; only methods that change nothing. */
 export interface InwardTables {
   readonly sanity: Pick<Sanity, 'inward' | 'placeOf' | 'destinationOwner'>;
   readonly filter: Judge;
-  readonly unfinished: Pick<UnfinishedDatagrams, 'judge'>;
-  readonly mtus: Pick<Mtus, 'isTooBig'>;
+  readonly mtus: Pick<Mtus, 'isTooBig' | 'isLarger'>;
   readonly limits: Pick<Limits, 'isReached'>;
   readonly overQuota: Pick<OverQuota, 'has'>;
   /** False: only peers and the gateway's own address can be reached. */
@@ -37,18 +42,21 @@ export interface InwardTables {
 export class InwardJudge {
   readonly #sanity: InwardTables['sanity'];
   readonly #filter: Judge;
-  readonly #unfinished: InwardTables['unfinished'];
   readonly #mtus: InwardTables['mtus'];
   readonly #limits: InwardTables['limits'];
   readonly #overQuota: InwardTables['overQuota'];
   readonly #hasTun: boolean;
+  /**
+   * Of a datagram that came in fragments: bytes of the largest one that may not be fragmented
+   * again; else NO_DATAGRAM.
+   */
+  #unfragmented = NO_DATAGRAM;
   /** True: no packet passes, whatever peers and rules say. */
   isClosed = false;
 
-  constructor({ sanity, filter, unfinished, mtus, limits, overQuota, hasTun }: InwardTables) {
+  constructor({ sanity, filter, mtus, limits, overQuota, hasTun }: InwardTables) {
     this.#sanity = sanity;
     this.#filter = filter;
-    this.#unfinished = unfinished;
     this.#mtus = mtus;
     this.#limits = limits;
     this.#overQuota = overQuota;
@@ -105,6 +113,24 @@ export class InwardJudge {
     verdict.reason = this.#handed(view, offset, available, from, verdict);
   }
 
+  /**
+   * Judges a datagram whose fragments have all come, as if it had come whole. `unfragmented`: bytes
+   * of the largest fragment that may not be fragmented again.
+   */
+  judgeDatagram(
+    view: DataView,
+    offset: number,
+    available: number,
+    from: KnownPeer,
+    verdict: Verdict,
+    unfragmented: number,
+  ): void {
+    this.#unfragmented = unfragmented;
+    if (from.isHere) this.judge(view, offset, available, from, verdict);
+    else this.judgeHanded(view, offset, available, from, verdict);
+    this.#unfragmented = NO_DATAGRAM;
+  }
+
   #handed(
     view: DataView,
     offset: number,
@@ -119,13 +145,14 @@ export class InwardJudge {
     verdict.isReadable = true;
     const insane = this.#sanity.inward(packet, from);
     if (insane !== reasons.none) return insane;
+    if (packet.fragment !== WHOLE) return this.#fragment(view, offset, verdict);
     const to = this.#sanity.destinationOwner(packet);
     if (to === null || !to.isHere) return reasons.peer_gone;
     const refused = this.#ask(view, offset, from, to.slot, verdict);
     if (refused !== reasons.none) return refused;
     // Its hop was counted where it came in.
     verdict.to = to;
-    if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    if (this.#isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
     if (this.#overQuota.has(to.slot)) return reasons.quota_exceeded;
     if (this.#limits.isReached(to.slot, DOWN)) return reasons.rate_limit;
     verdict.place = TO_PEER;
@@ -146,6 +173,7 @@ export class InwardJudge {
     verdict.isReadable = true;
     const insane = this.#sanity.inward(packet, from);
     if (insane !== reasons.none) return insane;
+    if (packet.fragment !== WHOLE) return this.#fragment(view, offset, verdict);
     const malformed = findMalformed(view, offset, packet);
     if (malformed !== reasons.none) return malformed;
     const place = this.#sanity.placeOf(packet);
@@ -161,14 +189,9 @@ export class InwardJudge {
     verdict: Verdict,
     isToGateway: boolean,
   ): number {
-    const { packet } = verdict;
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
     if (!this.#hasTun) return reasons.no_tun;
-    if (packet.fragment !== WHOLE) {
-      const unfinished = this.#unfinished.judge(view, offset, packet, from.slot);
-      if (unfinished !== reasons.none) return unfinished;
-    }
     if (!isToGateway && this.#overQuota.has(from.slot)) return reasons.quota_exceeded;
     if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
     verdict.place = TO_TUN;
@@ -181,9 +204,12 @@ export class InwardJudge {
    */
   #toGateway(view: DataView, offset: number, from: KnownPeer, verdict: Verdict): number {
     if (this.#hasTun) return this.#toTun(view, offset, from, verdict, true);
+    const { packet } = verdict;
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
-    if (!isEchoRequest(view, offset, verdict.packet)) return reasons.no_tun;
+    // An echo in fragments would have to be answered in fragments.
+    const isEcho = this.#unfragmented === NO_DATAGRAM && isEchoRequest(view, offset, packet);
+    if (!isEcho) return reasons.no_tun;
     if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
     verdict.place = ECHO_TO_SENDER;
     return reasons.none;
@@ -201,7 +227,7 @@ export class InwardJudge {
     if (refused !== reasons.none) return refused;
     if (packet.hopLimit <= 1) return reasons.hop_limit_exceeded;
     verdict.to = to;
-    if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    if (this.#isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
     // The worker of another peer asks that peer's limit itself.
     if (this.#overQuota.has(from.slot) || this.#overQuota.has(to.slot))
       return reasons.quota_exceeded;
@@ -214,5 +240,19 @@ export class InwardJudge {
   #ask(view: DataView, offset: number, from: KnownPeer, to: number, verdict: Verdict): number {
     verdict.wasFiltered = true;
     return this.#filter.fromPeer(view, offset, verdict.packet, from.slot, to, verdict.flow);
+  }
+
+  /** A sound fragment waits for the others. A whole datagram has no fragments in it. */
+  #fragment(view: DataView, offset: number, verdict: Verdict): number {
+    if (this.#unfragmented !== NO_DATAGRAM) return reasons.inner_headers_unparsable;
+    const fault = findFragmentFault(view, offset, verdict.packet);
+    if (fault === reasons.none) verdict.place = TO_COLLECTOR;
+    return fault;
+  }
+
+  #isTooBig(view: DataView, offset: number, packet: InnerPacket, to: number): boolean {
+    return this.#unfragmented === NO_DATAGRAM
+      ? this.#mtus.isTooBig(view, offset, packet, to)
+      : this.#mtus.isLarger(this.#unfragmented, to);
   }
 }

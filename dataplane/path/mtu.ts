@@ -57,6 +57,11 @@ export class Mtus {
     );
   }
 
+  /** Whether so many bytes are too many for a peer. */
+  isLarger(bytes: number, slot: number): boolean {
+    return bytes > this.#mtus[slot]!;
+  }
+
   // ---- what is done about it -----------------------------------------------------------------
 
   /** Clamps a TCP handshake of a peer to what the peer, and the other peer or the tunnel, take. */

@@ -6,14 +6,14 @@ import { reasons } from '../reasons.ts';
 import { segmentBytes } from '../wire/virtio.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Peer } from '../wireguard/peer.ts';
-import { isOwn } from '../wireguard/tunnel.ts';
 import { NO_PEER } from '../filter/flow-verdict.ts';
 import type { Captures } from './capture.ts';
+import type { Datagrams } from './datagrams.ts';
 import type { Forwarder } from './forwarder.ts';
 import type { InwardJudge } from './inward.ts';
 import type { OutwardJudge } from './outward.ts';
 import type { Refused } from './refused.ts';
-import { Verdict } from './verdict.ts';
+import { TO_COLLECTOR, Verdict } from './verdict.ts';
 
 /** What the path of a packet is made of. */
 export interface PathParts {
@@ -22,6 +22,7 @@ export interface PathParts {
   readonly forwarder: Forwarder;
   readonly refused: Refused;
   readonly captures: Captures;
+  readonly datagrams: Datagrams;
 }
 
 /** Takes packets, one after the other; `finish` ends their batch. */
@@ -31,15 +32,17 @@ export class PacketPath {
   readonly #forwarder: Forwarder;
   readonly #refused: Refused;
   readonly #captures: Captures;
+  readonly #datagrams: Datagrams;
   /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
 
-  constructor({ inward, outward, forwarder, refused, captures }: PathParts) {
+  constructor({ inward, outward, forwarder, refused, captures, datagrams }: PathParts) {
     this.#inward = inward;
     this.#outward = outward;
     this.#forwarder = forwarder;
     this.#refused = refused;
     this.#captures = captures;
+    this.#datagrams = datagrams;
   }
 
   /** Takes the inner packet of descriptor `i`, which peer `from` sent. */
@@ -49,8 +52,11 @@ export class PacketPath {
     const verdict = this.#verdict;
     const offset = d[at + OFFSET]!;
     const available = d[at + LENGTH]!;
-    if (!this.#inward.repeats(batch.view, offset, available, from, verdict))
+    if (!this.#inward.repeats(batch.view, offset, available, from, verdict)) {
       this.#inward.judge(batch.view, offset, available, from, verdict);
+      if (verdict.place === TO_COLLECTOR)
+        return this.#datagrams.inward(batch, i, from, verdict.packet, now);
+    }
     if (verdict.reason === reasons.none) from.inside.passed(verdict.packet.length, now);
     else this.#refuseInward(from, now);
     if (this.#captures.isOn) this.#captures.inward(batch, i, from, verdict, now);
@@ -63,7 +69,10 @@ export class PacketPath {
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
     this.#inward.judgeHanded(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
-    if (verdict.reason !== reasons.none) this.#refuse(from.slot, verdict.packet.length, now);
+    if (verdict.place === TO_COLLECTOR)
+      return this.#datagrams.handed(batch, i, from, verdict.packet, now);
+    if (verdict.reason !== reasons.none)
+      this.#refused.takeSized(verdict, from.slot, verdict.packet.length, now);
     if (this.#captures.isOn) this.#captures.handed(batch, i, from, verdict, now);
     this.#forwarder.handed(batch, i, from, verdict, now);
   }
@@ -74,9 +83,12 @@ export class PacketPath {
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
     this.#outward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, wasTruncated, verdict);
-    if (verdict.reason === reasons.packet_too_big)
-      this.#refuse(NO_PEER, segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet), now);
-    else if (verdict.reason !== reasons.none) this.#refused.take(verdict, NO_PEER);
+    if (verdict.place === TO_COLLECTOR)
+      return this.#datagrams.outward(batch, i, verdict.to!, verdict.packet, now);
+    if (verdict.reason === reasons.packet_too_big) {
+      const bytes = segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet);
+      this.#refused.takeSized(verdict, NO_PEER, bytes, now);
+    } else if (verdict.reason !== reasons.none) this.#refused.take(verdict, NO_PEER);
     if (this.#captures.isOn) this.#captures.outward(batch, i, verdict, now);
     this.#forwarder.outward(batch, i, verdict, now);
   }
@@ -84,14 +96,7 @@ export class PacketPath {
   #refuseInward(from: Peer, now: number): void {
     const { reason, packet } = this.#verdict;
     from.inside.refused(reason, packet, now);
-    this.#refuse(from.slot, packet.length, now);
-  }
-
-  /** Takes a refusal; the receiver of a packet of so many bytes that is too big remembers it. */
-  #refuse(from: number, bytes: number, now: number): void {
-    const { reason, to } = this.#verdict;
-    this.#refused.take(this.#verdict, from);
-    if (reason === reasons.packet_too_big && to !== null && isOwn(to)) to.inside.tooBig(bytes, now);
+    this.#refused.takeSized(this.#verdict, from.slot, packet.length, now);
   }
 
   /** Begins a batch. */

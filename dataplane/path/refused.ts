@@ -7,6 +7,7 @@ import type { Tracker } from '../filter/tracker.ts';
 import { reasons } from '../reasons.ts';
 import { InnerPacket, parseInner } from '../wire/ip.ts';
 import type { StagedPacket } from '../wireguard/staging.ts';
+import { isOwn } from '../wireguard/tunnel.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What refusals are read from and written to. */
@@ -42,6 +43,16 @@ export class Refused {
     this.#drop(reason);
     const isByRule = reason === reasons.rule_drop && verdict.wasFiltered;
     this.#note(verdict, from, reason, isByRule ? this.#tracker.ruleOn(verdict.flow) : null);
+  }
+
+  /**
+   * Takes a packet of so many bytes that its verdict refuses, as `take` does. Where it is too big,
+   * its receiver remembers that.
+   */
+  takeSized(verdict: Verdict, from: number, bytes: number, now: number): void {
+    this.take(verdict, from);
+    const { reason, to } = verdict;
+    if (reason === reasons.packet_too_big && to !== null && isOwn(to)) to.inside.tooBig(bytes, now);
   }
 
   /** Notes a packet that passed its verdict and cannot be sent; it has been counted. */

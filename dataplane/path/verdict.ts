@@ -8,20 +8,21 @@ import { InnerPacket } from '../wire/ip.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 
 /**
- * Where a packet goes: nowhere, to the TUN, to a peer, back to its sender as an echo reply, or
- * unjudged to the worker of the peer that it is for.
+ * Where a packet goes: nowhere, to the TUN, to a peer, back to its sender as an echo reply,
+ * unjudged to the worker of the peer that it is for, or, a fragment, to those of its datagram.
  */
 export const TO_NOBODY = 0;
 export const TO_TUN = 1;
 export const TO_PEER = 2;
 export const ECHO_TO_SENDER = 3;
 export const TO_WORKER = 4;
+export const TO_COLLECTOR = 5;
 
 /** The verdict on one packet. */
 export class Verdict {
   /** reasons.none: it goes to `place`. reasons.packet_too_big: its sender is answered. */
   reason: number = reasons.none;
-  /** TO_NOBODY, TO_TUN, TO_PEER, ECHO_TO_SENDER or TO_WORKER. */
+  /** One of the places above. */
   place = TO_NOBODY;
   /** The peer that it is for, also when it is too big for that peer; null: none. */
   to: KnownPeer | null = null;

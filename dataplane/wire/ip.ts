@@ -146,11 +146,15 @@ function isExtensionHeader(protocol: number): boolean {
 function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacket): number {
   let at = packet.upperOffset;
   let protocol = packet.protocol;
+  let hasFragmentHeader = false;
   for (let walked = 0; isExtensionHeader(protocol); walked++) {
     if (walked === MAX_EXTENSION_HEADERS || at + 8 > packet.length)
       return reasons.inner_headers_unparsable;
     const next = view.getUint8(offset + at);
     if (protocol === FRAGMENT) {
+      // A fragment of a fragment (RFC 8200, 4.1: at most one): nobody sends it to be understood.
+      if (hasFragmentHeader) return reasons.inner_headers_unparsable;
+      hasFragmentHeader = true;
       packet.fragmentOffset = view.getUint16(offset + at + 2) >> 3;
       const more = (view.getUint16(offset + at + 2) & 1) === 1;
       if (packet.fragmentOffset !== 0) packet.fragment = LATER_FRAGMENT;

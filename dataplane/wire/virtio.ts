@@ -17,6 +17,11 @@ export function hasPartialChecksum(view: DataView, offset: number): boolean {
   return (view.getUint8(offset - VIRTIO_HEADER_BYTES + FLAGS) & NEEDS_CHECKSUM) !== 0;
 }
 
+/** Whether the packet at `offset` is complete and no super-packet. */
+export function isPlain(view: DataView, offset: number): boolean {
+  return !hasPartialChecksum(view, offset) && !isSuperPacket(view, offset);
+}
+
 /**
  * Bytes of the largest packet into which the super-packet at `offset` is cut; of another packet,
  * its length.

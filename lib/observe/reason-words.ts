@@ -56,11 +56,14 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   inner_udp_malformed: 'A device sent a UDP packet whose length is wrong.',
   inner_icmp_malformed: 'A device sent an ICMP message that is too short or quotes nothing.',
   inner_fragment_unsafe:
-    'A device sent a part of a packet that hides what the rules must see, or whose beginning is unknown.',
-  inner_fragment_malformed: 'A device sent a part of a packet that no system can put together.',
+    'A device sent a part of a packet that hides what the rules must see, or that lies over another part.',
+  inner_fragment_malformed: 'A part of a packet cannot be put together with other parts.',
   inner_fragments_share:
-    'A device had more packets in parts under way than its share of the host’s memory.',
-  inner_fragments_full: 'More packets in parts were under way than the gateway can watch.',
+    'A device had more packets in parts under way than it may have. The oldest that was not complete was given up.',
+  inner_fragments_full:
+    'More packets in parts were under way than the gateway can hold. One of the device that had most was given up.',
+  inner_fragments_expired:
+    'A packet in parts was given up: not all of its parts came in time (30 s, over IPv6 60 s).',
   flows_share:
     'A device had as many connections as one device may, so the gateway forgot an old one; nothing was dropped.',
   flows_full:

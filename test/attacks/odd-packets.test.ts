@@ -19,8 +19,6 @@ import {
 const PORT = 7_402;
 /** More than the kernel has room for, where nothing bounds it. */
 const UNFINISHED = 4_000;
-/** A sixteenth of the kernel's 4 MB, and what a moment's datagrams of others take. */
-const SHARE_BYTES = 512 * 1024;
 const PIECE_BYTES = 1_200;
 
 interface Scene {
@@ -110,10 +108,9 @@ test.serial('datagrams that are never finished cost nobody else any', async (t) 
   await until('they are counted', () => (postern.drops()['inner_fragments_share'] ?? 0) > 6_000);
   const { stdout } = await topology.gateway.run('cat', '/proc/net/sockstat');
   const held = Number(/FRAG: inuse \d+ memory (\d+)/.exec(stdout)?.[1]);
-  t.log({ held });
-  t.true(held > 0 && held < SHARE_BYTES, `the kernel holds ${held} bytes`);
+  t.is(held, 0, 'the kernel holds none of them');
   t.true(await pingsLarge(bob, LAN4, 1_000), 'a neighbour is served');
-  t.false(await pingsLarge(mallory, LAN4, 9_000), 'who did it waits until the kernel has given up');
+  t.true(await pingsLarge(mallory, LAN4, 9_000), 'so is who did it: the oldest give way');
 });
 
 /** Whether most pings that are larger than a packet are answered. */

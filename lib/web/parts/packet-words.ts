@@ -30,7 +30,7 @@ export function serviceInWords({
 
 /**
  * The page that explains what becomes of such a packet; null where it cannot be asked: what could
- * not be read, and later fragments, which have no ports.
+ * not be read, and later fragments that were given up, which have no ports.
  */
 export function explainHref(refusal: ShownRefusal): string | null {
   const { device_id: device, direction, source, destination, protocol, port } = refusal;

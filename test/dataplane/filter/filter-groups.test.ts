@@ -14,7 +14,6 @@ import {
   judgeAndCount,
   OWNER,
   parsed,
-  plainFragment,
   type Rules,
   tcp80,
   tcpTo,
@@ -70,10 +69,6 @@ test('of the rules of several groups the class decides, and not the group', (t) 
       t.is(judged({}, [other], [one]), wanted);
     }
   t.is(judged({}, [classes[2]!], [{ ...classes[2]!, id: '4' }]), 'none 2');
-  t.is(
-    judged({}, [classes[2]!], [rule('5', 'drop', all, { type: 'udp', first: 53 })], plainFragment),
-    'inner_fragment_unsafe null',
-  );
 });
 
 test('who leaves a group is judged without it at once', (t) => {

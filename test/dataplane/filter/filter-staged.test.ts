@@ -18,10 +18,8 @@ import {
   icmp,
   OWNER,
   parsed,
-  plainFragment,
   tcp80,
   tcpTo,
-  udp53,
 } from '../../support/filter/filtering.ts';
 import { innerPacket, manyRule, numbers, packetNear } from '../../support/filter/random-rules.ts';
 import {
@@ -92,18 +90,6 @@ test('of several staged rules the one is named that would decide', (t) => {
   t.is(judged(rules, tcpTo('192.0.2.1', 81)), 'none null all');
   t.is(judged(rules, echoRequest('10.0.0.2', '192.0.2.1')), 'none null icmp');
   t.is(judged(rules, tcpTo('198.51.100.1', 80)), 'none null last');
-});
-
-test('where a later fragment would be unsafe, no rule would decide', (t) => {
-  const staged = {
-    [stagedScope(OWNER)]: [rule('0', 'accept', ALL, udp53), rule('1', 'drop', ALL)],
-  };
-  t.is(judged(staged, plainFragment), 'none null null');
-  const enforced = { [OWNER]: [rule('0', 'accept', ALL, udp53)] };
-  const drop = { [stagedScope(OWNER)]: [rule('1', 'drop', ALL)] };
-  t.is(judged({ ...enforced, ...drop }, plainFragment), 'inner_fragment_unsafe null null');
-  const before = { [GROUP]: [rule('0', 'accept', ALL, udp53)], ...drop };
-  t.is(judged(before, plainFragment), 'inner_fragment_unsafe null 1');
 });
 
 test('staged rules that come and go leave nothing behind', (t) => {
@@ -246,5 +232,4 @@ test('100,000 packets pass as without the staged rules, which count what the slo
   t.deepEqual(wrong.slice(0, 1), []);
   for (const what of ['none true', 'rule_drop true', 'none false', 'rule_drop false'])
     t.true((seen.get(what) ?? 0) > 1_000, what);
-  t.true((seen.get('inner_fragment_unsafe false') ?? 0) > 100);
 });

@@ -4,15 +4,12 @@ import test from 'ava';
 import { rulesFor } from '../../support/dataplane/whole-configs.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
-import { fragmentHeader, ip, udp } from '../../support/dataplane/packets.ts';
 import { rule } from '../../support/dataplane/simulation.ts';
 import {
   judgeAndCount,
   type Row,
   filterOf,
   parsed,
-  icmp,
-  plainFragment,
   ports,
   tcp80,
   tcp80to90,
@@ -293,127 +290,12 @@ const nested: readonly Row[] = [
   ],
 ];
 
-const pingFragment = ip({
-  source: '10.0.0.2',
-  destination: '192.0.2.1',
-  protocol: 1,
-  payload: new Uint8Array(16),
-  fragment: 8,
-});
-
-const firstFragment = udp({
-  source: '10.0.0.2',
-  destination: '192.0.2.1',
-  destinationPort: 53,
-  fragment: 0x2000,
-});
-
-const fragment6 = udp({
-  source: 'fd00::2',
-  destination: '2001:db8::1',
-  extensions: [fragmentHeader(4, false)],
-});
-
-const fragments: readonly Row[] = [
-  [
-    'a first fragment shows its ports',
-    { own: [rule('1', 'drop', '0.0.0.0/0', udp53)] },
-    firstFragment,
-    'rule_drop',
-  ],
-  [
-    'a first fragment whose ports no rule names',
-    { own: [rule('1', 'drop', '0.0.0.0/0', tcp80)] },
-    firstFragment,
-    'none',
-  ],
-  [
-    'a later fragment where a port rule covers its destination',
-    { own: [rule('1', 'accept', '192.0.2.0/24', udp53)] },
-    plainFragment,
-    'inner_fragment_unsafe',
-  ],
-  [
-    'a later fragment where a port rule of the other protocol does',
-    { own: [rule('1', 'accept', '192.0.2.0/24', tcp80)] },
-    plainFragment,
-    'inner_fragment_unsafe',
-  ],
-  [
-    'a later fragment where a wider port rule does',
-    { own: [rule('1', 'drop', '0.0.0.0/0', udp53), rule('2', 'accept', '192.0.2.0/24')] },
-    plainFragment,
-    'inner_fragment_unsafe',
-  ],
-  [
-    'a later fragment where a global port rule does',
-    { global: [rule('1', 'drop', '192.0.2.0/24', udp53)] },
-    plainFragment,
-    'inner_fragment_unsafe',
-  ],
-  [
-    'a later fragment where only another destination has port rules',
-    { own: [rule('1', 'drop', '10.0.0.0/8', udp53)] },
-    plainFragment,
-    'none',
-  ],
-  [
-    'a later fragment and an accept without ports',
-    { own: [rule('1', 'accept', '192.0.2.0/24')], default: 'drop' },
-    plainFragment,
-    'none',
-  ],
-  [
-    'a later fragment and a drop without ports',
-    { own: [rule('1', 'drop', '192.0.2.0/24')] },
-    plainFragment,
-    'rule_drop',
-  ],
-  [
-    'a later fragment of ICMP needs no ports',
-    { own: [rule('1', 'drop', '192.0.2.0/24', udp53)] },
-    pingFragment,
-    'none',
-  ],
-  [
-    'a later fragment of ICMP and a rule for ICMP',
-    { own: [rule('1', 'drop', '192.0.2.0/24', icmp)] },
-    pingFragment,
-    'rule_drop',
-  ],
-  [
-    'a later fragment of UDP and a rule for ICMP',
-    { own: [rule('1', 'accept', '192.0.2.0/24', icmp)] },
-    plainFragment,
-    'inner_fragment_unsafe',
-  ],
-  [
-    'a later IPv6 fragment and a rule for ICMP: it may be ICMP',
-    { own: [rule('1', 'drop', '::/0', icmp), rule('2', 'accept', '::/0')] },
-    fragment6,
-    'inner_fragment_unsafe',
-  ],
-  [
-    'a later IPv6 fragment where a port rule covers its destination',
-    { own: [rule('1', 'accept', '::/0', udp53)] },
-    fragment6,
-    'inner_fragment_unsafe',
-  ],
-  [
-    'a later IPv6 fragment among IPv4 port rules',
-    { own: [rule('1', 'accept', '0.0.0.0/0', udp53)] },
-    fragment6,
-    'none',
-  ],
-];
-
 for (const [title, rows] of Object.entries({
   defaults,
   precedence,
   ranges,
   ports,
   nested,
-  fragments,
 })) {
   for (const [why, rules, packet, wanted] of rows) {
     test(`${title}: ${why}: ${wanted}`, (t) => {

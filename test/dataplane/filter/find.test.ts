@@ -20,7 +20,6 @@ function foundAmong(texts: readonly string[]): (text: string) => string {
       destination: addressValue(address(text)),
       protocol: 17,
       port: 53,
-      fragment: 0,
     });
     return texts[find(Uint32Array.from(words), isIpv4 ? 1 : 4, packet)]!;
   };

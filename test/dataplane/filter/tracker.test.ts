@@ -8,7 +8,7 @@ import { type ReasonName } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { fromPeer, toPeer } from '../../support/filter/flows.ts';
 import { bytesPerCall } from '../../support/dataplane/native.ts';
-import { echoRequest, ip, udp, viewOf } from '../../support/dataplane/packets.ts';
+import { echoRequest, udp, viewOf } from '../../support/dataplane/packets.ts';
 import { rule } from '../../support/dataplane/simulation.ts';
 import {
   ACK,
@@ -22,9 +22,7 @@ import {
   dropAll,
   echoReply,
   exchange,
-  firstFragment,
   host,
-  laterFragment,
   other,
   places,
 } from '../../support/filter/tracking.ts';
@@ -183,17 +181,6 @@ test('between two devices in doubt the rules of both apply', (t) => {
   t.deepEqual(bench.all(ask, answer), dropped(2));
 });
 
-test('a first fragment that is refused in doubt takes its later ones with it', (t) => {
-  const bench = new Bench();
-  bench.rules('1', rule('dns', 'drop', device, { type: 'udp', first: 4_000 }));
-  bench.restart();
-  const ends = { source: device, destination: other, sourcePort: 4_000, identification: 9 };
-  const first = udp({ ...ends, destinationPort: 53, data: new Uint8Array(8), fragment: 0x2000 });
-  const payload = new Uint8Array(16);
-  const later = ip({ ...ends, protocol: 17, payload, fragment: 2 });
-  t.deepEqual(bench.all(first, later), dropped(2));
-});
-
 for (const [title, isKnown] of [
   ['that is known to be refused', true],
   ['that a new rule refuses and that was not checked since', false],
@@ -271,8 +258,7 @@ test('judging packets of flows allocates nothing', (t) => {
   const { ask, answer } = connection(device, host);
   bench.all(ask(SYN), answer(SYN | ACK), ask(ACK));
   const six = udp({ source: 'fd00::2', destination: '2001:db8::1' });
-  const later = laterFragment();
-  const views = [ask(ACK), answer(ACK), six, firstFragment, later].map(viewOf);
+  const views = [ask(ACK), answer(ACK), six].map(viewOf);
   const packet = new InnerPacket();
   t.true(
     bytesPerCall(() => {

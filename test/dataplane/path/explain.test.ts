@@ -71,7 +71,7 @@ for (const workers of [1, 2, 5])
       }
     t.log({ ...met, countedBefore });
     t.true(countedBefore <= COURSES / 100, `${countedBefore} rules were counted before a refusal`);
-    for (const reason of ['none', 'rule_drop', 'default_drop', 'inner_fragment_unsafe'])
+    for (const reason of ['none', 'rule_drop', 'default_drop'])
       t.true((met[reason] ?? 0) > COURSES / 2, reason);
   });
 

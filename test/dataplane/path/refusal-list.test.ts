@@ -25,8 +25,8 @@ interface Modelled {
 function keyOf(scene: Scene, { from, to, ...packet }: Described, reason: string): string {
   const isSent = from !== 'tun';
   const device = scene.clients[Number(isSent ? from : to)]!.key;
-  const { source, destination, protocol, fragment, destinationPort, quotes } = packet;
-  const hasPort = (protocol === 6 || protocol === 17) && fragment !== 'later' && quotes === null;
+  const { source, destination, protocol, destinationPort, quotes } = packet;
+  const hasPort = (protocol === 6 || protocol === 17) && quotes === null;
   const port = hasPort ? destinationPort : null;
   const number = quotes === null ? protocol : source.includes(':') ? 58 : 1;
   return [device, isSent, source, destination, number, port, reason].join(' ');

@@ -4,7 +4,6 @@
 
 import test from 'ava';
 import type { PeerConfig, RuleConfig } from '../../../dataplane/contract.ts';
-import { NO_FIRST } from '../../../dataplane/filter/fragments.ts';
 import type { Random } from '../../../dataplane/noise/handshake.ts';
 import type { InwardJudge } from '../../../dataplane/path/inward.ts';
 import type { OutwardJudge } from '../../../dataplane/path/outward.ts';
@@ -290,7 +289,6 @@ const reasonsToMeet: readonly ReasonName[] = [
   'inner_destination_reserved',
   'inner_fragment_malformed',
   'inner_fragment_unsafe',
-  'inner_fragments_share',
   'inner_headers_unparsable',
   'inner_icmp_malformed',
   'inner_malformed',
@@ -315,7 +313,6 @@ function kindsOf({ reason, wasFiltered, flow }: Verdict): string[] {
   if (flow.stale !== 0) kinds.push('stale');
   if (flow.isRenewed) kinds.push('renewed');
   if (flow.isDoubtful) kinds.push('doubtful');
-  if (flow.first !== NO_FIRST) kinds.push('later fragment');
   return kinds;
 }
 
@@ -336,7 +333,7 @@ test('asking for a verdict changes nothing, whatever the packet and the state', 
     for (const kind of verdicts.flatMap(kindsOf)) met.add(kind);
   }
   for (const kind of [...reasonsToMeet, 'step 0', 'step 1', 'step 2']) t.true(met.has(kind), kind);
-  for (const kind of ['stale', 'renewed', 'doubtful', 'later fragment'])
+  for (const kind of ['stale', 'renewed', 'doubtful'])
     t.true(met.has(kind), kind);
 });
 

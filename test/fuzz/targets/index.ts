@@ -3,6 +3,7 @@
 
 import { addresses } from './addresses.ts';
 import { descriptors } from './descriptors.ts';
+import { fragments } from './fragments.ts';
 import { handshake } from './handshake.ts';
 import { inner } from './inner.ts';
 import { rings } from './rings.ts';
@@ -14,6 +15,7 @@ import { uapi } from './uapi.ts';
 export const targets: Readonly<Record<string, (input: Uint8Array) => string | void>> = {
   addresses,
   descriptors,
+  fragments,
   handshake,
   inner,
   rings,

@@ -1,8 +1,13 @@
 // Inner packets: parsing never throws, never reads outside, and what it accepts lies inside.
 
 import { strict as assert } from 'node:assert';
-import { UnfinishedDatagrams } from '../../../dataplane/filter/unfinished.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
+import {
+  findFragmentFault,
+  hasMore,
+  headBytes,
+  wholeBytes,
+} from '../../../dataplane/wire/fragment.ts';
 import { isEchoRequest, turnIntoEchoReply } from '../../../dataplane/wire/icmp.ts';
 import { InnerPacket, parseInner, takeHop, WHOLE } from '../../../dataplane/wire/ip.ts';
 import { findMalformed } from '../../../dataplane/wire/malformed.ts';
@@ -11,12 +16,9 @@ import {
   hasReservedSource,
   isBoundForMetadata,
 } from '../../../dataplane/wire/ranges.ts';
-import { seededRandom } from '../../support/dataplane/simulation.ts';
 import { ChoiceReader } from '../reader.ts';
 
 const packet = new InnerPacket();
-const unfinished = new UnfinishedDatagrams(seededRandom(1), 1);
-let now = 0;
 
 /** The first byte says how many more are there than the arena holds of the packet. */
 export function inner(input: Uint8Array): void {
@@ -40,11 +42,15 @@ export function inner(input: Uint8Array): void {
   isBoundForMetadata(packet);
   findMalformed(view, offset, packet);
   if (packet.fragment !== WHOLE) {
-    // Time passes, so that what one input leaves does not refuse the next one.
-    unfinished.begin((now += 61_000));
-    const refused = unfinished.judge(view, offset, packet, 0);
-    assert([reasons.none, reasons.inner_fragment_malformed].includes(refused));
-    if (refused === reasons.none) unfinished.take(view, offset, packet, 0);
+    const fault = findFragmentFault(view, offset, packet);
+    assert(
+      [reasons.none, reasons.inner_fragment_malformed, reasons.inner_fragment_unsafe].includes(
+        fault,
+      ),
+    );
+    hasMore(view, offset, packet);
+    assert(headBytes(packet) <= packet.length);
+    assert(wholeBytes(packet, 8) > 8);
   }
   if (isEchoRequest(view, offset, packet)) turnIntoEchoReply(view, offset, packet);
   takeHop(view, offset, packet);

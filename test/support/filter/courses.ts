@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { groupScope, type RuleConfig, stagedScope } from '../../../dataplane/contract.ts';
-import { flagsOf, fragmentHeader, ip, tcp, udp } from '../dataplane/packets.ts';
+import { flagsOf, ip, tcp, udp } from '../dataplane/packets.ts';
 import { rule, SEEDED } from '../dataplane/simulation.ts';
 import type { Described } from './slow-filter.ts';
 import { errorAbout, sideOf } from './tracking.ts';
@@ -26,11 +26,6 @@ const anyDescribed: fc.Arbitrary<Described> = fc
     swap: fc.boolean(),
     flags: fc.constantFrom('S', 'S', 'SA', 'A', 'A', 'A', 'FA', 'R'),
     echo: fc.constantFrom('request' as const, 'reply' as const),
-    fragment: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'first', 'later') as fc.Arbitrary<
-      Described['fragment']
-    >,
-    identification: fc.nat(2),
-    fragmentOffset: fc.integer({ min: 1, max: 4 }),
   })
   .map((fields): Described => {
     const { family, peer } = fields;
@@ -54,11 +49,7 @@ const anyDescribed: fc.Arbitrary<Described> = fc
       sourcePort,
       destinationPort,
       flags: isTcp ? fields.flags : '',
-      echo: isPing && fields.fragment !== 'later' ? fields.echo : null,
-      fragment: fields.fragment,
-      identification: fields.identification,
-      // A TCP fragment at offset 8 does not reach the filter.
-      fragmentOffset: isTcp ? Math.max(2, fields.fragmentOffset) : fields.fragmentOffset,
+      echo: isPing ? fields.echo : null,
       quotes: null,
     };
   });
@@ -66,19 +57,9 @@ const anyDescribed: fc.Arbitrary<Described> = fc
 /** The packet of a description. */
 export function bytesOf(packet: Described): Uint8Array {
   const isIpv6 = packet.source.includes(':');
-  const { source, destination, fragment, identification } = packet;
-  const offset = fragment === 'later' ? packet.fragmentOffset : 0;
-  const isFragment = fragment !== 'whole';
-  const extras = isIpv6
-    ? {
-        extensions: isFragment
-          ? [fragmentHeader(offset, fragment === 'first', identification)]
-          : [],
-      }
-    : { identification, fragment: fragment === 'first' ? 0x2000 : offset };
-  const fields = { source, destination, protocol: packet.protocol, ...extras };
+  const { source, destination } = packet;
+  const fields = { source, destination, protocol: packet.protocol, fragment: 0 };
   if (packet.quotes !== null) return errorAbout(bytesOf(packet.quotes), source, destination);
-  if (fragment === 'later') return ip({ ...fields, payload: new Uint8Array(24) });
   const ports = { sourcePort: packet.sourcePort, destinationPort: packet.destinationPort };
   switch (packet.protocol) {
     case 6: {
@@ -135,7 +116,6 @@ export type Step =
   | { type: 'error'; about: number; from: number }
   | { type: 'again'; about: number }
   | { type: 'back'; about: number }
-  | { type: 'tail'; about: number; offset: number; header: number }
   | { type: 'wait'; ms: number }
   | {
       type: 'rules';
@@ -161,16 +141,6 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
       type: fc.constant('error' as const),
       about: fc.nat(6),
       from: fc.nat(5),
-    }),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      type: fc.constant('tail' as const),
-      about: fc.nat(6),
-      offset: fc.integer({ min: 2, max: 4 }),
-      // What it says of its protocol over IPv6: the truth, its first header's options, or a lie.
-      header: fc.constantFrom(0, 60, 17),
     }),
   },
   {
@@ -264,15 +234,9 @@ export function turned(packet: Described): Described {
   };
 }
 
-/** A later fragment of the datagram that a packet begins. */
-export function tailOf(packet: Described, fragmentOffset: number, header: number): Described {
-  const protocol = packet.source.includes(':') && header !== 0 ? header : packet.protocol;
-  return { ...packet, protocol, fragment: 'later', fragmentOffset, echo: null };
-}
-
 /** An error about a packet, from one of those that may send it; null where there is none. */
 export function errorOf(about: Described, from: number): Described | null {
-  if (about.fragment === 'later' || about.quotes !== null) return null;
+  if (about.quotes !== null) return null;
   const family = about.source.includes(':') ? 6 : 4;
   const senders = [
     about.destination,
@@ -289,7 +253,6 @@ export function errorOf(about: Described, from: number): Described | null {
     protocol: family === 4 ? 1 : 58,
     echo: null,
     flags: '',
-    fragment: 'whole',
     quotes: about,
   };
   return (error.from === 'tun' && error.to === 'tun') || error.from === error.to ? null : error;

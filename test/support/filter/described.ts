@@ -17,10 +17,6 @@ export interface Described {
   /** TCP: letters of its flags. */
   flags: string;
   echo: 'request' | 'reply' | null;
-  fragment: 'whole' | 'first' | 'later';
-  identification: number;
-  /** 8-byte units. */
-  fragmentOffset: number;
   /** An ICMP error quotes another packet. */
   quotes: Described | null;
 }
@@ -65,15 +61,5 @@ export function isAgainst(opening: Described, packet: Described): boolean {
 export function isReturned(quoted: Described, error: Described): boolean {
   return (
     quoted.source === error.destination && quoted.from === error.to && quoted.to === error.from
-  );
-}
-
-export function isSameDatagram(a: Described, b: Described): boolean {
-  return (
-    a.source === b.source &&
-    a.destination === b.destination &&
-    // Over IPv6 only the first fragment says what it is.
-    (a.protocol === b.protocol || familyOf(a) === 6) &&
-    a.identification === b.identification
   );
 }

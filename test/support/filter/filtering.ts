@@ -228,11 +228,3 @@ export const ports: readonly Row[] = [
     'rule_drop',
   ],
 ];
-
-export const plainFragment = ip({
-  source: '10.0.0.2',
-  destination: '192.0.2.1',
-  protocol: 17,
-  payload: new Uint8Array(16),
-  fragment: 8,
-});

@@ -37,7 +37,6 @@ export class Memories {
       case 'packet':
       case 'again':
       case 'back':
-      case 'tail':
       case 'error':
       case 'wait':
     }

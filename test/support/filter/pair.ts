@@ -1,7 +1,7 @@
 // The filter and a slow twin side by side, which take the same steps of a course.
 
 import type { ReasonName } from '../../../dataplane/reasons.ts';
-import { bytesOf, errorOf, rulesOf, type Step, tailOf, turned } from './courses.ts';
+import { bytesOf, errorOf, rulesOf, type Step, turned } from './courses.ts';
 import { type Described, SlowTracker } from './slow-filter.ts';
 import { Bench } from './tracking.ts';
 import { withoutNulls } from './without-nulls.ts';
@@ -42,10 +42,6 @@ export class Pair {
         return known === undefined || (known.from === 'tun' && known.to === 'tun')
           ? null
           : this.#judge(turned(known));
-      case 'tail':
-        return known?.fragment === 'first'
-          ? this.#judge(tailOf(known, step.offset, step.header))
-          : null;
       case 'error':
         return known === undefined ? null : this.#judgeError(known, step.from);
       case 'wait':
@@ -89,11 +85,9 @@ export class Pair {
   #meet(packet: Described, reason: ReasonName): void {
     const meet = (what: string): void => this.#count(what);
     meet(reason);
-    const alone = this.slow.byRules({ ...packet, fragment: 'whole' });
+    const alone = this.slow.byRules(packet);
     if (reason === 'none' && alone !== 'none') meet('freed');
     if (reason !== 'none' && packet.from === 'tun') meet('refused');
-    if (reason === 'none' && packet.fragment === 'later' && packet.from !== 'tun')
-      if (this.slow.byRules(packet) === 'inner_fragment_unsafe') meet('followed');
   }
 
   #count(what: string): void {

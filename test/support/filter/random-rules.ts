@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import type { RuleConfig } from '../../../dataplane/contract.ts';
-import { FIRST_FRAGMENT, InnerPacket, LATER_FRAGMENT, WHOLE } from '../../../dataplane/wire/ip.ts';
+import { InnerPacket } from '../../../dataplane/wire/ip.ts';
 import { address } from '../dataplane/packets.ts';
 import { chance } from '../dataplane/seeded-test.ts';
 import { addressValue, type SlowPacket } from './slow-filter.ts';
@@ -13,7 +13,6 @@ export function innerPacket(packet: SlowPacket): InnerPacket {
   inner.version = packet.version;
   inner.length = 100;
   inner.protocol = packet.protocol;
-  inner.fragment = packet.fragment;
   inner.destinationPort = packet.port;
   if (packet.version === 4) inner.destination0 = word(0n);
   else {
@@ -66,7 +65,6 @@ export const anyPacket: fc.Arbitrary<SlowPacket> = fc
     destination: anyAddress,
     protocol: fc.constantFrom(1, 6, 6, 17, 17, 58, 58, 47),
     port: anyPort,
-    fragment: fc.constantFrom(WHOLE, WHOLE, WHOLE, FIRST_FRAGMENT, LATER_FRAGMENT),
   })
   .map(({ destination, ...rest }) => ({
     ...rest,
@@ -119,6 +117,5 @@ export function packetNear(near: RuleConfig, choose: Choose): SlowPacket {
     destination: [first - 1n, first, inside, inside, last, last + 1n][choose(6)]!,
     protocol: [1, 1, 6, 6, 6, 17, 17, 17, 58, 58][choose(10)]!,
     port: Math.min(65_535, Math.max(0, ports[choose(6)]!)),
-    fragment: [WHOLE, WHOLE, WHOLE, WHOLE, FIRST_FRAGMENT, LATER_FRAGMENT][choose(6)]!,
   };
 }

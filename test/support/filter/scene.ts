@@ -13,7 +13,7 @@ import {
   seededRandom,
   World,
 } from '../dataplane/simulation.ts';
-import { bytesOf, errorOf, peerAddresses, rulesOf, type Step, tailOf, turned } from './courses.ts';
+import { bytesOf, errorOf, peerAddresses, rulesOf, type Step, turned } from './courses.ts';
 import type { Described } from './slow-filter.ts';
 
 const [, primitives] = implementations.at(-1)!;
@@ -118,7 +118,6 @@ export class Scene {
       case 'packet':
       case 'again':
       case 'back':
-      case 'tail':
       case 'error':
         return this.#send(this.packetOf(step));
       case 'wait':
@@ -173,9 +172,7 @@ export class Scene {
     const known = 'about' in step ? this.#seen.at(-1 - step.about) : undefined;
     if (known === undefined) return null;
     if (step.type === 'back') return turned(known);
-    if (step.type === 'error') return errorOf(known, step.from);
-    if (step.type !== 'tail') return known;
-    return known.fragment === 'first' ? tailOf(known, step.offset, step.header) : null;
+    return step.type === 'error' ? errorOf(known, step.from) : known;
   }
 
   #send(packet: Described | null): void {

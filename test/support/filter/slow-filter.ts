@@ -4,7 +4,7 @@
 import { groupScope, type RuleConfig, stagedScope } from '../../../dataplane/contract.ts';
 import type { EndReason } from '../../../dataplane/filter/ended-flows.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
-import { LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../../../dataplane/wire/ip.ts';
+import { PROTOCOL_TCP, PROTOCOL_UDP } from '../../../dataplane/wire/ip.ts';
 import { address } from '../dataplane/packets.ts';
 import {
   type Described,
@@ -13,7 +13,6 @@ import {
   isAlong,
   isRequest,
   isReturned,
-  isSameDatagram,
   lifetimeOf,
   type Side,
 } from './described.ts';
@@ -27,7 +26,6 @@ export interface SlowPacket {
   destination: bigint;
   protocol: number;
   port: number;
-  fragment: number;
 }
 
 export interface SlowVerdict {
@@ -72,8 +70,6 @@ function covers(one: RuleConfig, packet: SlowPacket): boolean {
 function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdict | null {
   const covering = rules.filter((one) => covers(one, packet));
   const withPorts = covering.filter((one) => one.portType !== null);
-  if (withPorts.length > 0 && hasUnknownPorts(packet))
-    return { reason: 'inner_fragment_unsafe', rules: [] };
   const type = typeOf(packet);
   const matching = withPorts.filter(
     (one) =>
@@ -98,12 +94,6 @@ function typeOf({ version, protocol }: SlowPacket): RuleConfig['portType'] {
   if (protocol === PROTOCOL_TCP) return 'tcp';
   if (protocol === PROTOCOL_UDP) return 'udp';
   return protocol === (version === 4 ? 1 : 58) ? 'icmp' : null;
-}
-
-/** The protocol of a later IPv6 fragment is not reliable; over IPv4 only its ports are unknown. */
-function hasUnknownPorts(packet: SlowPacket): boolean {
-  if (packet.fragment !== LATER_FRAGMENT) return false;
-  return packet.version === 6 || ['tcp', 'udp'].includes(typeOf(packet) ?? '');
 }
 
 /** `ofGroups`: the rules of all groups of the owner. */
@@ -179,14 +169,6 @@ export interface SlowEnd {
   readonly because: EndReason;
 }
 
-interface SlowFirst {
-  packet: Described;
-  verdict: SlowVerdict;
-  version: number;
-  isJudged: boolean;
-  endsAt: number;
-}
-
 const SECOND = 1_000;
 const FREE: SlowVerdict = { reason: 'none', rules: [] };
 
@@ -202,7 +184,6 @@ export class SlowTracker {
   flows: SlowFlow[] = [];
   /** What has ended, in the order in which that was noticed. */
   readonly ended: SlowEnd[] = [];
-  firsts: SlowFirst[] = [];
   version = 0;
   now = 0;
   /** By peer and family: until when it may have flows that nobody remembers. */
@@ -245,7 +226,6 @@ export class SlowTracker {
   /** What happens to a packet, and which rules may count it. */
   judge(packet: Described): SlowVerdict {
     this.#removeEnded();
-    this.firsts = this.firsts.filter((first) => first.endsAt > this.now);
     return packet.from === 'tun' ? this.#fromTun(packet) : this.#fromPeer(packet, packet.from);
   }
 
@@ -287,7 +267,6 @@ export class SlowTracker {
   /** Forgets everything, as a restart does; the peers are known to have existed. */
   restart(): void {
     this.flows = [];
-    this.firsts = [];
     for (const peer of this.scopes.keys())
       for (const family of [4, 6]) this.doubts.set(`${peer} ${family}`, this.now + 180 * SECOND);
   }
@@ -301,31 +280,10 @@ export class SlowTracker {
       ({ opener, target, packet }) => isOf(opener, packet) || isOf(target, packet),
     ))
       this.#remove(flow, 'device_removed');
-    this.firsts = this.firsts.filter(({ packet }) => !isOf(packet.from, packet));
   }
 
   #fromPeer(packet: Described, peer: number): SlowVerdict {
-    if (packet.fragment === 'later') return this.#later(packet, peer);
-    const verdict = this.#whole(packet, peer);
-    if (packet.fragment === 'first') {
-      const known = this.firsts.findIndex((first) => isSameDatagram(first.packet, packet));
-      if (known !== -1) this.firsts.splice(known, 1);
-      this.firsts.push({
-        packet,
-        verdict: verdict.isJudged ? verdict : { reason: verdict.reason, rules: [] },
-        version: this.version,
-        isJudged: verdict.isJudged,
-        endsAt: this.now + 30 * SECOND,
-      });
-    }
-    return verdict;
-  }
-
-  #whole(packet: Described, peer: number): SlowVerdict & { isJudged: boolean } {
-    const byRules = (): SlowVerdict & { isJudged: boolean } => ({
-      ...this.#byRules(packet, peer),
-      isJudged: true,
-    });
+    const byRules = (): SlowVerdict => this.#byRules(packet, peer);
     if (packet.quotes !== null) {
       const flow = this.flowOf(packet.quotes);
       if (flow === undefined || !isReturned(packet.quotes, packet)) return byRules();
@@ -338,7 +296,7 @@ export class SlowTracker {
       if (verdict.reason === 'none' && packet.echo !== 'reply') {
         if (flow !== undefined) this.#remove(flow, closingOf(flow) ?? 'replaced');
         const { reason } = this.#open(packet, verdict);
-        return { ...verdict, reason, isJudged: reason === 'none' };
+        return { ...verdict, reason };
       }
       return verdict;
     }
@@ -349,11 +307,9 @@ export class SlowTracker {
   }
 
   /** The rules of an opener judge and count what it sends, but not what it receives. */
-  #inFlow(flow: SlowFlow, along: boolean): SlowVerdict & { isJudged: boolean } {
+  #inFlow(flow: SlowFlow, along: boolean): SlowVerdict {
     const verdict = this.#verdictOn(flow);
-    return along
-      ? { ...verdict, isJudged: true }
-      : { reason: verdict.reason, rules: [], isJudged: false };
+    return along ? verdict : { reason: verdict.reason, rules: [] };
   }
 
   /** A flow that is refused from now on has ended; one that may pass again begins anew. */
@@ -377,8 +333,7 @@ export class SlowTracker {
     const { opener } = flow;
     if ((opener === 'tun' && !flow.isDoubtful) || flow.version === this.version)
       return flow.verdict;
-    const packet: Described = { ...flow.packet, fragment: 'whole' };
-    return this.#byTarget(flow, opener === 'tun' ? FREE : this.#byRules(packet, opener));
+    return this.#byTarget(flow, opener === 'tun' ? FREE : this.#byRules(flow.packet, opener));
   }
 
   /** In doubt the rules of the other side are asked too, as if it had opened the flow. */
@@ -387,7 +342,6 @@ export class SlowTracker {
     const { source, destination, sourcePort, destinationPort } = packet;
     const turned: Described = {
       ...packet,
-      fragment: 'whole',
       source: destination,
       destination: source,
       sourcePort: destinationPort,
@@ -398,23 +352,7 @@ export class SlowTracker {
     return { ...verdict, reason };
   }
 
-  #later(packet: Described, peer: number): SlowVerdict {
-    const first = this.firsts.find((one) => isSameDatagram(one.packet, packet));
-    if (first === undefined) return this.#byRules(packet, peer);
-    const { protocol } = first.packet;
-    const judgedBytes = protocol === PROTOCOL_TCP ? 20 : protocol === PROTOCOL_UDP ? 8 : 0;
-    if (packet.fragmentOffset * 8 < judgedBytes)
-      return { reason: 'inner_fragment_unsafe', rules: [] };
-    if (first.isJudged && first.version !== this.version) {
-      const { reason } = first.verdict;
-      first.verdict = reason === 'none' ? this.#byRules(first.packet, peer) : { reason, rules: [] };
-      first.version = this.version;
-    }
-    return first.verdict;
-  }
-
   #fromTun(packet: Described): SlowVerdict {
-    if (packet.fragment === 'later') return FREE;
     if (packet.quotes !== null) {
       const flow = this.flowOf(packet.quotes);
       if (flow === undefined || !isReturned(packet.quotes, packet)) return FREE;
@@ -445,7 +383,6 @@ export class SlowTracker {
       destination: addressValue(address(packet.destination)),
       protocol: packet.protocol,
       port: packet.destinationPort,
-      fragment: packet.fragment === 'later' ? LATER_FRAGMENT : WHOLE,
     };
     const enforced = {
       own: rulesOf(owner),

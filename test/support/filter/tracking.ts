@@ -68,7 +68,7 @@ export class Bench {
     return tracker;
   }
 
-  /** Forgets all flows and fragments; the peers, by their owners, are known to have been there. */
+  /** Forgets all flows; the peers, by their owners, are known to have been there. */
   restart(scopes: readonly string[] = ['0', '1', '2']): void {
     this.tracker = this.#begin(scopes);
     for (const slot of scopes.keys()) this.tracker.doubt(slot, 180 * SECOND);
@@ -192,12 +192,3 @@ export const places = [
   ['another device', device, other],
   ['another device over IPv6', 'fd00::2', 'fd00::3'],
 ] as const;
-
-export const dns = { source: device, destination: host, destinationPort: 53, identification: 9 };
-export const firstFragment = udp({ ...dns, data: new Uint8Array(8), fragment: 0x2000 });
-
-export function laterFragment(identification = 9, offset = 2): Uint8Array {
-  const payload = new Uint8Array(16);
-  const fields = { source: device, destination: host, protocol: 17, payload };
-  return ip({ ...fields, identification, fragment: offset });
-}

@@ -5,7 +5,6 @@ import { EndedFlows } from '../../../dataplane/filter/ended-flows.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { Tracker } from '../../../dataplane/filter/tracker.ts';
-import { UnfinishedDatagrams } from '../../../dataplane/filter/unfinished.ts';
 import { InwardJudge } from '../../../dataplane/path/inward.ts';
 import { Limits } from '../../../dataplane/path/limits.ts';
 import { Mtus } from '../../../dataplane/path/mtu.ts';
@@ -52,15 +51,13 @@ export class Tables {
     const sizes = { capacity: 64, peers: 16 };
     const flows = new FlowTable({ random, ...sizes });
     this.tracker = new Tracker(this.filter, random, flows, new EndedFlows(sizes));
-    const unfinished = new UnfinishedDatagrams(random, 2);
     this.tracker.begin(1_000, 1_000);
-    unfinished.begin(1_000);
     for (const { slot } of this.peers) this.tracker.addPeer(slot, `${slot}`);
     mtus.set(0, null);
     mtus.set(1, 1_280);
     const filter = this.tracker.judge;
     const asked = { sanity, filter, mtus, limits: this.limits, overQuota: new OverQuota() };
-    this.inward = new InwardJudge({ ...asked, unfinished, hasTun });
+    this.inward = new InwardJudge({ ...asked, hasTun });
     this.outward = new OutwardJudge({ ...asked, allowedIps });
   }
 
