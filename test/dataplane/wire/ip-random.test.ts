@@ -55,10 +55,13 @@ function slowIpv6(bytes: Uint8Array): ReturnType<typeof slowParse> {
   let protocol = buffer[6]!;
   let fragment = WHOLE;
   let offset = 0;
+  let fragmentHeaders = 0;
   for (let headers = 0; [0, 43, 44, 60, 51, 135].includes(protocol); headers++) {
     const rest = buffer.subarray(upperOffset, length);
     if (headers === 8 || rest.length < 8) return { reason: 'inner_headers_unparsable' };
     if (protocol === 44) {
+      fragmentHeaders += 1;
+      if (fragmentHeaders === 2) return { reason: 'inner_headers_unparsable' };
       offset = Math.floor(rest.readUInt16BE(2) / 8);
       if (offset > 0) fragment = LATER_FRAGMENT;
       else if (rest.readUInt16BE(2) % 2 === 1) fragment = FIRST_FRAGMENT;
