@@ -321,8 +321,9 @@ export {
   takeLink,
 } from './queries/one-time-links.ts';
 export { type LinkPurpose, OneTimeLink } from './tables/one-time-link.ts';
+export { findLookAlikes, type LookAlike } from './queries/look-alikes.ts';
 export { PolicyTest } from './tables/policy-test.ts';
 export { readRulesByAddress, type AddressesOf } from './queries/rules-by-address.ts';
 export { UsedAssertion } from './tables/used-assertion.ts';
 export { useAssertion } from './queries/used-assertions.ts';
-export { type DisabledBy, emailKey, ENABLED, type Role, User } from './tables/user.ts';
+export { type DisabledBy, emailKey, emailLook, ENABLED, type Role, User } from './tables/user.ts';

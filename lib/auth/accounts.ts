@@ -16,7 +16,7 @@ import { UsageError } from '../process/usage-error.ts';
 import { neededFault } from './administrators.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
-import { findByEmail, lockUserOf } from './named-user.ts';
+import { findByEmail, lockUserOf, looksTaken } from './named-user.ts';
 import {
   DEFAULT_COST,
   hashPassword,
@@ -57,6 +57,10 @@ export async function ensureAdministrator(
     const isLocalReopened = await reopenLocal(database, transaction);
     const user = await findByEmail(database, administrator.email, transaction);
     if (user === null) {
+      if (await looksTaken(database, values.email, null, transaction))
+        throw new Error(
+          `${values.email} ${messages.looksTaken}; give another address, or the very one of that user`,
+        );
       const { id } = await database.models.User.create(values, { transaction });
       return { id, isLocalReopened };
     }
@@ -93,8 +97,9 @@ export async function makeFirstUser(
   const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     if ((await User.count({ where, transaction })) > 0) return false;
-    // A setting must not make an administrator of a user who exists.
+    // A setting must not make an administrator of a user who exists, nor of somebody who looks so.
     if ((await findByEmail(database, administrator.email, transaction)) !== null) return false;
+    if (await looksTaken(database, values.email, null, transaction)) return false;
     await User.create(values, { transaction });
     return true;
   });

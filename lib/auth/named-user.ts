@@ -1,6 +1,14 @@
-// The user whom somebody names by an e-mail address.
+// The user whom somebody names by an e-mail address, and whether a new address could be taken for
+// that of somebody else.
 
-import { type Database, emailKey, type Transaction, type User } from '../../models/index.ts';
+import {
+  type Database,
+  emailKey,
+  emailLook,
+  findLookAlikes,
+  type Transaction,
+  type User,
+} from '../../models/index.ts';
 import { noUser } from '../process/absent.ts';
 
 /** Finds and locks the user with an e-mail address; null if there is none. */
@@ -22,4 +30,19 @@ export async function lockUserOf(
   const user = await findByEmail(database, email, transaction);
   if (user === null) throw noUser(email);
   return user;
+}
+
+/**
+ * True if a new address of a user (null: of a new one) looks like that of another user. An address
+ * that looks like the present one of its user makes no new pair. The configuration must be locked.
+ */
+export async function looksTaken(
+  database: Database,
+  email: string,
+  user: Pick<User, 'id' | 'email'> | null,
+  transaction: Transaction,
+): Promise<boolean> {
+  if (user !== null && emailLook(user.email) === emailLook(email)) return false;
+  const found = await findLookAlikes(database, [email], transaction);
+  return found.some(({ id }) => id !== user?.id);
 }

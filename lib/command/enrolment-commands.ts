@@ -8,7 +8,7 @@ import { isPossibleEmail } from '../auth/email.ts';
 import { noUser } from '../process/absent.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
-import { type JoinWish, namesGroups, planJoining } from '../enrolment/joining.ts';
+import { type JoinWish, planJoining } from '../enrolment/joining.ts';
 import type { MailOutcome } from '../enrolment/mails.ts';
 import {
   type Enrolled,
@@ -109,7 +109,7 @@ async function write(
   const context = await policyContextOf(config, database);
   const { people } = asked;
   const { result } = await writeTransaction(database, async (transaction) => {
-    if (namesGroups(asked)) await lockScopes(database, transaction, { configuration: true });
+    await lockScopes(database, transaction, { configuration: true });
     const joining = await planJoining(context, asked, transaction).catch((error: unknown) => {
       throw error instanceof ApiError ? new Error(inWords(error, file)) : error;
     });

@@ -56,6 +56,7 @@ async function createUser(
   const input = judgeUser(fields, 'create');
   const changes = await userChanges(input);
   const { result: user } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
     refuse(await judgeEmailTaken(database, input, null, transaction));
     return database.models.User.create({ email: '', ...changes }, { transaction });
   });

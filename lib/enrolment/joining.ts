@@ -1,10 +1,13 @@
 // Which groups people of a list join, judged as adding members is judged: groups that exist, not
-// more than a user may be in, and no policy test that fails unless somebody insists.
+// more than a user may be in, and no policy test that fails unless somebody insists. The e-mail of
+// somebody new must not look like that of another user.
 // docs/api.md#members-of-a-group.
 
 import {
   type Database,
   emailKey,
+  emailLook,
+  findLookAlikes,
   type Group,
   groupNameOf,
   GROUPS_OF_USER_MAX,
@@ -15,6 +18,7 @@ import {
 import { guardMembers } from '../groups/members.ts';
 import { isUuid } from '../judge/fields.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
 import { shortened } from '../judge/texts.ts';
 import type { FailingTest } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
@@ -54,8 +58,9 @@ export async function planJoining(
   wish: JoinWish,
   transaction: Transaction,
 ): Promise<Joining> {
-  if (!namesGroups(wish)) return { members: new Map(), failing: [] };
   const { database } = context.services;
+  await refuseLookAlikes(database, wish.people, transaction);
+  if (!namesGroups(wish)) return { members: new Map(), failing: [] };
   refuseTooMany(wish);
   const named = [...wish.groups, ...wish.people.flatMap(({ groups }) => groups)];
   const found = await findGroups(database, named, transaction);
@@ -160,6 +165,23 @@ function refuseUnknown(named: readonly NamedGroup[], found: ReadonlyMap<string, 
     .map(({ name, line }) => inLine(line, noGroup(name)));
   if (ofLines.length > 0) addFault(faults, 'emails', faultsInOne(ofLines));
   refuseFaults(faults);
+}
+
+/** Refuses new people whose addresses look like those of others, who are there or in the list. */
+async function refuseLookAlikes(
+  database: Database,
+  people: readonly Person[],
+  transaction: Transaction,
+): Promise<void> {
+  const emails = people.map(({ email }) => email);
+  const present = await findLookAlikes(database, emails, transaction);
+  const keys = new Set(present.map(({ email_key: key }) => key));
+  const looks = new Set(present.map(({ email_look: look }) => look));
+  const bad = people
+    .filter(({ email }) => !keys.has(emailKey(email)))
+    .filter(({ email }) => looks.has(emailLook(email)) || !looks.add(emailLook(email)))
+    .map(({ line, email }) => inLine(line, `${email} ${messages.looksTaken}`));
+  if (bad.length > 0) refuseFaults({ emails: [faultsInOne(bad)] });
 }
 
 function inLine(line: number | null, text: string): string {

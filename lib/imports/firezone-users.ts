@@ -4,6 +4,7 @@
 import {
   type Database,
   emailKey,
+  emailLook,
   type Role,
   type Transaction,
   type User,
@@ -40,9 +41,10 @@ export async function importUsers(
 ): Promise<ImportedUsers> {
   const { User } = database.models;
   const judge = judgeOf<{ email?: string; role?: Role }>(userSchema);
-  const attributes = ['id', 'email', 'email_key', 'role', 'disabled_at'];
+  const attributes = ['id', 'email', 'email_key', 'email_look', 'role', 'disabled_at'];
   const standing = await User.findAll({ attributes, transaction });
   const known = new Map<string, Known>(standing.map((user) => [user.email_key, user]));
+  const looks = new Set(standing.map(({ email_look: look }) => look));
   const taken = new Set(standing.map(({ id }) => id));
   const made = new Set<string>();
   const ids = new Map<string, string>();
@@ -69,7 +71,10 @@ export async function importUsers(
     if (ids.has(named)) faults.push(`${place}.id ${messages.taken}`);
     else ids.set(named, id);
     if (!isFaultless(found)) continue;
-    if (user === undefined) {
+    if (user === undefined && looks.has(emailLook(email)))
+      faults.push(`${place}.email ${messages.looksTaken}`);
+    else if (user === undefined) {
+      looks.add(emailLook(email));
       const row = { id, email, role, ...stateOf(record), ...madeAt(record) };
       known.set(emailKey(email), row);
       made.add(id);

@@ -11,7 +11,9 @@ import {
   type Role,
   type Transaction,
 } from '../../models/index.ts';
+import { looksTaken } from '../auth/named-user.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
 import { userSchema } from '../users/users.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import {
@@ -113,6 +115,8 @@ export async function makeOwner(
     'create',
   );
   if (!isFaultless(faults)) return faultLines('--email', { base: faults['email'] ?? [] });
+  if (await looksTaken(database, values.email, null, transaction))
+    return faultLines('--email', { base: [messages.looksTaken] });
   await database.models.User.create({ id, ...values }, { transaction });
   return [];
 }

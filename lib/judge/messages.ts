@@ -6,6 +6,7 @@ export const messages = {
   blank: "can't be blank",
   invalid: 'is invalid',
   taken: 'has already been taken',
+  looksTaken: 'looks like the address of another user',
   absent: 'does not exist',
   reserved: 'is reserved',
   email: 'is invalid email address',

@@ -20,6 +20,7 @@ import {
 import { endWait, switchedUser, switchOffFault } from '../auth/accounts.ts';
 import { neededFault } from '../auth/administrators.ts';
 import { EMAIL_PATTERN, isEmail } from '../auth/email.ts';
+import { looksTaken } from '../auth/named-user.ts';
 import {
   hashPassword,
   PASSWORD_BYTES_MAX,
@@ -146,6 +147,7 @@ export class Users implements Collection<UserValues> {
   async create(request: Request, input: Judged<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
     const user = await this.#context.writes.run(request, {
+      scopes: { configuration: true },
       judge: async (transaction) => {
         const faults = await this.#judge(input, null, request, transaction);
         refuseFaults(faults);
@@ -160,7 +162,12 @@ export class Users implements Collection<UserValues> {
   async update(request: Request, id: string, input: Judged<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
     const [user, usage] = await this.#context.writes.run(request, {
-      scopes: { configuration: changes.role !== undefined || input.values.enabled === false },
+      scopes: {
+        configuration:
+          changes.role !== undefined ||
+          changes.email !== undefined ||
+          input.values.enabled === false,
+      },
       judge: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
         refuseFaults(await this.#judge(input, present, request, transaction));
@@ -288,9 +295,12 @@ export async function userChanges(
   };
 }
 
-/** The faults of the input, and the fault if another user has the e-mail address. */
+/**
+ * The faults of the input, and the fault if another user has the e-mail address, or one that looks
+ * like it. The configuration must be locked.
+ */
 export async function judgeEmailTaken(
-  { models }: Database,
+  database: Database,
   { values: { email }, faults: present }: Judged<UserValues>,
   user: User | null,
   transaction: Transaction,
@@ -300,8 +310,11 @@ export async function judgeEmailTaken(
   if (email === undefined) return faults;
   const except = user === null ? {} : { id: { [Op.ne]: user.id } };
   const where = { email_key: emailKey(email), ...except };
-  const other = await models.User.findOne({ attributes: ['id'], where, transaction });
+  const options = { attributes: ['id'], where, transaction };
+  const other = await database.models.User.findOne(options);
   if (other !== null) addFault(faults, 'email', messages.taken);
+  else if (await looksTaken(database, email, user, transaction))
+    addFault(faults, 'email', messages.looksTaken);
   return faults;
 }
 

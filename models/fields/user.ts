@@ -27,6 +27,12 @@ export const userFields = fieldsOf({
     column: { kind: 'text', size: 768, derived: true, inRows: false },
     audit: 'nothing',
   },
+  // How the e-mail looks: equal for addresses that a person could take for one another. Not unique,
+  // because older databases hold such pairs.
+  email_look: {
+    column: { kind: 'char', size: 64, nullable: true, derived: true, inRows: false },
+    audit: 'nothing',
+  },
   // What the user can do: everything, or look after their own devices.
   role: {
     column: {

@@ -20,6 +20,7 @@ import { up as quotas } from './0010-quotas.ts';
 import { up as providerGroups } from './0011-provider-groups.ts';
 import { up as stagedRules } from './0012-staged-rules.ts';
 import { up as ownAddress } from './0013-own-address.ts';
+import { up as lookAlikes } from './0014-look-alikes.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -46,6 +47,7 @@ export const migrations: readonly Migration[] = [
   { name: '0011-provider-groups', up: providerGroups },
   { name: '0012-staged-rules', up: stagedRules },
   { name: '0013-own-address', up: ownAddress },
+  { name: '0014-look-alikes', up: lookAlikes },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

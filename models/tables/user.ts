@@ -1,6 +1,7 @@
 // The users table: who may own devices and administer. The unique key is not the e-mail as given
-// but its key, NFC and lower case. docs/api.md#users.
+// but its key, NFC and lower case; another column says how the e-mail looks. docs/api.md#users.
 
+import { createHash } from 'node:crypto';
 import { type NewUserColumns, type UserColumns, userFields } from '../fields/user.ts';
 import { type TableContext, timestamps } from './columns.ts';
 import { columnsFrom, modelOf } from './from-fields.ts';
@@ -15,14 +16,30 @@ export type DisabledBy = NonNullable<UserColumns['disabled_by']>;
 export const ENABLED = { disabled_at: null, disabled_by: null, disabled_provider: null } as const;
 
 /**
- * One user; its columns are properties of it. Setting `email` sets `email_key`, and
- * another `role` takes `role_provider` away.
+ * One user; its columns are properties of it. Setting `email` sets `email_key` and
+ * `email_look`, and another `role` takes `role_provider` away.
  */
 export class User extends modelOf<UserColumns, NewUserColumns>() {}
 
 /** Turns an e-mail into the key by which users are found: NFC, lower case. */
 export function emailKey(email: string): string {
   return email.normalize('NFC').toLowerCase().normalize('NFC');
+}
+
+/** Marks that nobody sees, such as a space without a width; an address with one looks the same. */
+const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
+/** What lower case leaves of a capital I with a dot: an i with a second dot above the first. */
+const DOTTED_I = /i\u0307/g;
+
+/**
+ * How an e-mail looks: the SHA-256 of the address with its letters folded to those that they look
+ * like. Two addresses of one look are two for programs, and one for whoever reads them. A change of
+ * what is folded needs a migration that fills the column anew.
+ */
+export function emailLook(email: string): string {
+  const plain = email.normalize('NFKC').replaceAll(UNSEEN, '').toLowerCase().normalize('NFKC');
+  const folded = plain.replaceAll('\u0131', 'i').replaceAll(DOTTED_I, 'i');
+  return createHash('sha256').update(folded).digest('hex');
 }
 
 /** Binds the table to one database. */
@@ -36,6 +53,7 @@ export function initUser(context: TableContext): typeof User {
         set(this: User, email: string) {
           this.setDataValue('email', email);
           this.setDataValue('email_key', emailKey(email));
+          this.setDataValue('email_look', emailLook(email));
         },
       },
       role: {

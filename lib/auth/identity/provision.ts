@@ -28,6 +28,7 @@ import {
 } from '../../../models/index.ts';
 import { type GroupsOfAnswer, type HearsGroups, takeGroups } from './groups.ts';
 import { EMAIL_CHARACTERS_MAX, isEmail } from '../email.ts';
+import { looksTaken } from '../named-user.ts';
 import { ProviderRefusal, type RefusalReason } from './refusal.ts';
 
 /** For the log: the key is the user's, the address is not. */
@@ -171,6 +172,8 @@ async function userByEmail(
     return user.id;
   }
   if (!rules.autoCreateUsers) throw new ProviderRefusal('user_unknown');
+  if (await looksTaken(database, email, null, transaction))
+    throw new ProviderRefusal('not_linked', OTHER_ADDRESS);
   return (await users.create({ email, role: 'unprivileged' }, { transaction })).id;
 }
 

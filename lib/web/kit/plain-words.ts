@@ -7,6 +7,8 @@ import { messages } from '../../judge/messages.ts';
 const words: Readonly<Record<string, string>> = {
   [messages.blank]: 'Please fill this in',
   [messages.invalid]: 'This cannot be read. Please check it',
+  [messages.looksTaken]:
+    'This looks like the address of another user. Please type another one, or change theirs first',
   [messages.taken]: 'This is already in use. Please choose another one',
   [messages.absent]: 'There is no such record',
   [messages.reserved]: 'This one is reserved. Please choose another one',

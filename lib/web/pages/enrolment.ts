@@ -168,8 +168,9 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   const asked = { people, groups, force: textOf(request, 'do') === 'force' };
   const write = (context: Web): Promise<Enrolment> =>
     context.writes.run(request, {
-      // Who joins groups must not exceed the limit together with others.
-      scopes: { configuration: namesGroups(asked) },
+      // Who joins groups must not exceed the limit together with others, and new people must not
+      // look alike.
+      scopes: { configuration: true },
       judge: (transaction) => planJoining(context, asked, transaction),
       write: (transaction, joining) => enrolMany(database, { people, joining }, wish, transaction),
     });

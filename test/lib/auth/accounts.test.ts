@@ -50,6 +50,18 @@ for (const kind of databaseKinds()) {
     await t.notThrowsAsync(disable(), 'already disabled');
   });
 
+  test(`${kind}: no administrator is made whose e-mail looks like that of a user`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'kim@example.com' });
+    const email = 'k\u0131m@example.com';
+    await t.throwsAsync(ensureAdministrator(database, { email, password }, { cost: COST }), {
+      message:
+        'k\u0131m@example.com looks like the address of another user; give another address, or the very one of that user',
+    });
+    t.false(await makeFirstUser(database, { email, password }, COST));
+    t.is(await database.models.User.count(), 1);
+  });
+
   test(`${kind}: an administrator is made, or made of the user who has the e-mail`, async (t) => {
     const database = await openDatabase(t, kind);
     const { User } = database.models;

@@ -61,6 +61,11 @@ for (const kind of databaseKinds()) {
     const rows: [line: string, stdin: string, message: RegExp][] = [
       ['user create --email ANN@b.example', '', /^email: has already been taken$/],
       [
+        'user create --email \uff41nn@b.example',
+        '',
+        /^email: looks like the address of another user$/,
+      ],
+      [
         'user create --email ann',
         '',
         /^email: is invalid email address; give --email ann@example\.com$/,

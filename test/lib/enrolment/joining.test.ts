@@ -56,6 +56,23 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await groupsOf('bob@example.com'), ['staff']);
   });
 
+  test(`${kind}: new people who look like others of the list, or like users, are faults`, async (t) => {
+    const { database, enrol } = await openWorld(t, kind);
+    await addUser(database, { email: ANN });
+    const wide = '\uff41nn@example.com';
+    const users = await database.models.User.count();
+    const list = `${ANN}\n${wide}\nkim@example.com\nk\u0131m@example.com\n`;
+    const words = (email: string) => `${email} looks like the address of another user`;
+    await t.throwsAsync(enrol('--file -', list), {
+      message: `- line 2: ${words(wide)}; line 4: ${words('k\u0131m@example.com')}`,
+    });
+    await t.throwsAsync(enrol(`${wide} --create-user`), { message: words(wide) });
+    t.is(await database.models.User.count(), users);
+    await addUser(database, { email: wide });
+    await enrol('--file -', `${ANN}\n${wide}\n`);
+    t.is(await database.models.User.count(), users + 1, 'a pair of before stays');
+  });
+
   test(`${kind}: an unknown group or one too many is a fault, and nobody is made`, async (t) => {
     const { database, addGroup, enrol } = await openWorld(t, kind);
     await addGroup('staff');

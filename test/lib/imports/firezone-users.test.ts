@@ -95,3 +95,18 @@ test('an e-mail that a dump names twice is a fault: nobody knows which of them i
   t.deepEqual(faults, ['users[1].email has already been taken']);
   t.deepEqual(present, []);
 });
+
+for (const kind of databaseKinds())
+  test(`${kind}: an e-mail that looks like that of another user, or of the dump, is a fault`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'kim@b.example' });
+    const emails = ['\uff4bim@b.example', 'eve@b.example', '\uff45ve@b.example', 'KIM@b.example'];
+    const dumped = emails.map((email) => ({ id: newId(), email }));
+    const { faults } = await write(database, (transaction) =>
+      importUsers(database, dumped, transaction),
+    );
+    t.deepEqual(faults, [
+      'users[0].email looks like the address of another user',
+      'users[2].email looks like the address of another user',
+    ]);
+  });

@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { derivePublicKey } from '../../../dataplane/index.ts';
 import { ImportError } from '../../../lib/imports/run.ts';
-import { importWgQuick } from '../../../lib/imports/wg-quick.ts';
-import { type Database, readDevices, readUsers } from '../../../models/index.ts';
-import { addDevice, addUser } from '../../models/fixtures.ts';
+import { importWgQuick, makeOwner } from '../../../lib/imports/wg-quick.ts';
+import { type Database, newId, readDevices, readUsers } from '../../../models/index.ts';
+import { addDevice, addUser, write } from '../../models/fixtures.ts';
 import {
   databaseKinds,
   openDatabase,
@@ -228,4 +228,13 @@ test('a peer that no setting helps is not sent to settings', async (t) => {
   );
   t.regex(message, /line 16: \[Peer\] has no address inside .*; give it one, such as/);
   t.notRegex(message, /as said below/);
+});
+
+test('no owner is made whose e-mail looks like that of a user', async (t) => {
+  const { database } = await start(t, 'sqlite');
+  const make = (newEmail: string) =>
+    write(database, (transaction) => makeOwner(database, { id: newId(), newEmail }, transaction));
+  t.deepEqual(await make('\uff41nn@b.example'), ['--email looks like the address of another user']);
+  t.deepEqual(await make('eve@b.example'), []);
+  t.is(await database.models.User.count(), 2);
 });

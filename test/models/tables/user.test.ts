@@ -1,7 +1,7 @@
 // Users: one e-mail, one user, whatever its case and its form.
 
 import test from 'ava';
-import { emailKey, uniqueColumn } from '../../../models/index.ts';
+import { emailKey, emailLook, uniqueColumn } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 
@@ -12,6 +12,37 @@ test('an e-mail has one key for every case and every form of its letters', (t) =
   t.not(emailKey('a@x'), emailKey('a@x '));
   for (const email of ['\u0130@x', 'A\u030A@X', '\u1E9E@x', '\u{1d160}@x'])
     t.is(emailKey(emailKey(email)), emailKey(email), email);
+});
+
+test('addresses look alike whose letters a person takes for one another', (t) => {
+  const kim = emailLook('kim@example.com');
+  t.regex(kim, /^[0-9a-f]{64}$/);
+  for (const lookAlike of [
+    'KIM@Example.com',
+    '\u212aim@example.com',
+    'k\u0131m@example.com',
+    'K\u0130M@example.com',
+    'k\u0131\u0307m@example.com',
+    '\uff4b\uff49\uff4d@example.com',
+    '\uff2b\uff29\uff2d\uff20example\uff0ecom',
+    '\u{1d424}im@example.com',
+    'k\u2170m@example.com',
+    'ki\u00adm@example.com',
+    'kim@\u200bexample.com',
+    'kim\ufe0f@example.com',
+  ])
+    t.is(emailLook(lookAlike), kim, JSON.stringify(lookAlike));
+  for (const other of [
+    'kin@example.com',
+    'k\u00edm@example.com',
+    'kim@example.org',
+    'kim@example.com ',
+    'k.im@example.com',
+  ])
+    t.not(emailLook(other), kim, other);
+  t.is(emailLook('\u017fam@x'), emailLook('SAM@x'));
+  t.is(emailLook('\u00e5@x'), emailLook('\u212b@x'));
+  t.not(emailLook('e@x'), emailLook('\u00e9@x'));
 });
 
 for (const kind of databaseKinds()) {

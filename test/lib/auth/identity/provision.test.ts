@@ -135,6 +135,20 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.User.count(), pairs.length, 'nobody was made');
   });
 
+  test(`${kind}: a provider makes no user whose address looks like that of another`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'kim@example.com', role: 'admin' });
+    const lookAlikes = ['\uff4bim@example.com', 'k\u0131m@example.com', 'kim@exam\u00adple.com'];
+    for (const [i, email] of lookAlikes.entries()) {
+      const claim = { email, isEmailVerified: true, subject: `attacker ${i}` };
+      t.is(await refusal(t, provision(database, claim, open)), 'not_linked', email);
+    }
+    t.is(await database.models.User.count(), 1, 'nobody was made');
+    const other = { email: 'kin@example.com', isEmailVerified: true };
+    await provision(database, other, open);
+    t.is(await database.models.User.count(), 2);
+  });
+
   test(`${kind}: an administrator may declare a provider trusted, for the entry as it is now`, async (t) => {
     const database = await openDatabase(t, kind);
     const admin = await addUser(database, { email: 'person@example.com', role: 'admin' });
