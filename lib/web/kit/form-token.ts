@@ -101,13 +101,19 @@ function tokenOf(request: Request): string {
   return typeof header === 'string' ? header : textOf(request, TOKEN_FIELD);
 }
 
+/** Whether the browser says that another site, or a neighbour of this one, made the request. */
+export function isFromAfar({ headers }: Pick<Request, 'headers'>): boolean {
+  const site: unknown = headers['sec-fetch-site'];
+  return typeof site === 'string' && site !== 'same-origin' && site !== 'none';
+}
+
 /**
  * Whether the browser says that the request comes from this site. Older browsers say nothing; then
  * the token alone decides.
  */
-function isFromHere({ headers }: Request, own: string): boolean {
-  const site: unknown = headers['sec-fetch-site'];
-  if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false;
+function isFromHere(request: Request, own: string): boolean {
+  if (isFromAfar(request)) return false;
+  const { headers } = request;
   const origin: unknown = headers['origin'];
   if (typeof origin !== 'string') return true;
   // This host may have several names; the page must come from the name that was asked for.

@@ -33,6 +33,7 @@ import {
 } from '../../../models/index.ts';
 import { groupsHearer } from '../../policy/memberships.ts';
 import { PageError } from '../../http/page-error.ts';
+import { isFromAfar } from '../kit/form-token.ts';
 import type { Web } from '../kit/web.ts';
 
 /**
@@ -123,9 +124,11 @@ export class ProviderSignIn {
     const { return_to: wanted, [LINK_FIELD]: secret } = request.query as Record<string, unknown>;
     const { database } = this.#web.services;
     const linkId = typeof secret === 'string' ? (await openLink(database, secret)).link.id : null;
+    // A provider's denial may disable the user, so another site must not ask in their name.
+    const isTheirs = session?.state === 'open' && !(this.#kind === 'saml' && isFromAfar(request));
     return {
       browserSha256: this.binding.begin(request, h),
-      userId: session?.state === 'open' ? session.user_id : null,
+      userId: isTheirs ? session.user_id : null,
       source: sourceOf(request.app.address ?? ''),
       returnTo: localPath(wanted),
       linkId,

@@ -164,6 +164,24 @@ for (const kind of firstKind()) {
     }
   });
 
+  test(`${kind}: a denial of a question that another site began disables nobody`, async (t) => {
+    const flags = { signed_assertion_in_resp: false };
+    const server = await withProvider(t, kind, flags, { disable_vpn_on_oidc_error: true });
+    const visitor = new Visitor(server);
+    t.is((await signIn(server, visitor)).status, 303);
+    const denied = { said: { status: denial('AuthnFailed') } };
+    const own = visitor.headers;
+    const denyAsked = async (site: string): Promise<string | null> => {
+      visitor.headers = { ...own, 'sec-fetch-site': site };
+      t.is((await signIn(server, visitor, denied)).status, 403);
+      return (await personOf(server.database, EMAIL)).disabled_by;
+    };
+    for (const site of ['cross-site', 'same-site']) t.is(await denyAsked(site), null, site);
+    visitor.headers = own;
+    t.is((await visitor.get('/user_account')).status, 200);
+    t.is(await denyAsked('same-origin'), 'provider');
+  });
+
   test(`${kind}: a denial counts for nobody else`, async (t) => {
     const server = await withProvider(
       t,
