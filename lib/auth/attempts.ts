@@ -1,8 +1,8 @@
 // How often somebody may try to sign in: five failures within 15 minutes for an account, 50 for an
 // address, because an office or a proxy may be behind it. After that they must wait 15 minutes. An
 // attempt is counted before it is judged and taken back if it was good, so that many attempts at
-// the same moment cannot exceed the limit. The counts are rows, so all gateways share them. Names
-// that nobody has are counted like those that somebody has.
+// the same moment cannot exceed the limit. The counts are rows, so all gateways share them. Whoever
+// guesses codes knows the password already, so there each wait is twice as long as the one before.
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
@@ -28,6 +28,13 @@ export const ATTEMPTS_FROM_ADDRESS_MAX = 50;
 /** The time within which failures are counted, and how long the wait is. */
 export const ATTEMPTS_MS = 15 * 60_000;
 
+/** The longest wait after wrong codes. */
+export const CODE_WAIT_MAX_MS = 24 * 60 * 60_000;
+/** Waits in a row after wrong codes, of which the last is the longest; from then on all are. */
+const CODE_WAITS = 1 + Math.ceil(Math.log2(CODE_WAIT_MAX_MS / ATTEMPTS_MS));
+/** Counts at which somebody waits. Only codes go on counting over a wait, up to the last one. */
+const FULL_COUNTS = Array.from({ length: CODE_WAITS }, (_, i) => ATTEMPTS_MAX * (i + 1));
+
 /** For what an attempt is counted: an account (`emailKey`), an address, the codes of a user. */
 export interface Counted {
   readonly kind: AttemptKind;
@@ -50,7 +57,13 @@ export interface Taken {
   /** When a refused attempt may be repeated. */
   readonly waitsUntil: Date | null;
   /** The counts that begin a wait, unless this attempt is good. */
-  readonly locks: readonly AttemptKind[];
+  readonly locks: readonly Lock[];
+}
+
+/** A wait that begins. */
+interface Lock {
+  readonly by: AttemptKind;
+  readonly minutes: number;
 }
 
 /** Counts an attempt. If one of the counts is full, none is changed and the attempt is refused. */
@@ -101,14 +114,16 @@ export async function noteLocks(
   if (locks.length === 0) return;
   await writeTransaction(database, async (transaction) => {
     actAs(transaction, originOf(request));
-    for (const kind of locks) {
-      const changes = { by: { to: kind }, minutes: { to: ATTEMPTS_MS / 60_000 } };
+    for (const { by, minutes } of locks) {
+      const changes = { by: { to: by }, minutes: { to: minutes } };
       const recordId = userId ?? 'unknown';
       noteAction(transaction, { action: 'lock', kind: 'user', recordId, changes });
     }
   });
-  const fields = { request_id: request.app.id, by: locks.join(' '), user_id: userId };
-  log.warn(fields, 'too many sign-ins failed: a wait of 15 minutes began');
+  const by = locks.map((lock) => lock.by).join(' ');
+  const minutes = Math.max(...locks.map((lock) => lock.minutes));
+  const fields = { request_id: request.app.id, by, minutes, user_id: userId };
+  log.warn(fields, `too many sign-ins failed: a wait of ${minutes} minutes began`);
 }
 
 /** Lets an account try again at once, and with it every address. */
@@ -120,7 +135,7 @@ export async function forgetAttempts(
 ): Promise<void> {
   const { SignInAttempt } = database.models;
   const where = { sha256: counted.map(hashOf) };
-  const isLocked = { ...where, count: ATTEMPTS_MAX, expires_at: { [Op.gt]: new Date() } };
+  const isLocked = { ...where, count: FULL_COUNTS, expires_at: { [Op.gt]: new Date() } };
   if ((await SignInAttempt.count({ where: isLocked, transaction })) > 0) {
     noteAction(transaction, { action: 'unlock', kind: 'user', recordId: userId });
     transaction.afterCommit(() => {
@@ -146,7 +161,7 @@ export async function readWaits(
     users.flatMap((user) => countedOf(user).map((one) => [hashOf(one), user.id])),
   );
   const rows = await models.SignInAttempt.findAll({
-    where: { sha256: [...owners.keys()], count: ATTEMPTS_MAX, expires_at: { [Op.gt]: now } },
+    where: { sha256: [...owners.keys()], count: FULL_COUNTS, expires_at: { [Op.gt]: now } },
     order: [['expires_at', 'ASC']],
   });
   return new Map(rows.map(({ sha256, expires_at }) => [owners.get(sha256) ?? '', expires_at]));
@@ -164,8 +179,8 @@ async function take(
   for (const one of ordered(counted)) {
     const row = await SignInAttempt.findByPk(hashOf(one), { transaction, lock: true });
     const isRunning = row !== null && row.expires_at > now;
-    if (isRunning && row.count >= maxOf(one)) full.push({ kind: one.kind, until: row.expires_at });
-    found.push({ one, row, count: isRunning ? row.count + 1 : 1 });
+    if (isRunning && isFull(one, row.count)) full.push({ kind: one.kind, until: row.expires_at });
+    found.push({ one, row, count: 1 + (isRunning ? row.count : keptOf(one, row?.count ?? 0)) });
   }
   // The account comes first, because it says better why somebody must wait.
   const [refused] = full.toSorted((a) => (a.kind === 'address' ? 1 : -1));
@@ -173,10 +188,14 @@ async function take(
     const waitsUntil = new Date(Math.max(...full.map(({ until }) => until.getTime())));
     return { refusedBy: refused.kind, waitsUntil, locks: [] };
   }
-  const later = new Date(now.getTime() + ATTEMPTS_MS);
+  const locks: Lock[] = [];
   for (const { one, row, count } of found) {
-    // The last of them begins the wait.
-    const expires_at = count === 1 || count === maxOf(one) ? later : (row?.expires_at ?? later);
+    const begins = isFull(one, count);
+    const ms = begins ? waitOf(one, count) : ATTEMPTS_MS;
+    if (begins) locks.push({ by: one.kind, minutes: ms / 60_000 });
+    // The time is that of the first of them; the last of them begins the wait.
+    const isFirst = row === null || row.expires_at <= now;
+    const expires_at = isFirst || begins ? new Date(now.getTime() + ms) : row.expires_at;
     if (row !== null) await row.update({ count, expires_at }, { transaction });
     else
       await SignInAttempt.create(
@@ -184,12 +203,25 @@ async function take(
         { transaction },
       );
   }
-  const locks = found.filter(({ one, count }) => count === maxOf(one)).map(({ one }) => one.kind);
   return { refusedBy: null, waitsUntil: null, locks };
 }
 
-function maxOf({ kind }: Counted): number {
-  return kind === 'address' ? ATTEMPTS_FROM_ADDRESS_MAX : ATTEMPTS_MAX;
+/** Whether a count is one at which somebody waits. */
+function isFull({ kind }: Counted, count: number): boolean {
+  if (kind === 'code') return count % ATTEMPTS_MAX === 0;
+  return count >= (kind === 'address' ? ATTEMPTS_FROM_ADDRESS_MAX : ATTEMPTS_MAX);
+}
+
+/** What stays of a count whose time is over: of codes the waits in a row, which a good one ends. */
+function keptOf({ kind }: Counted, count: number): number {
+  const waits = kind === 'code' ? Math.floor(count / ATTEMPTS_MAX) : 0;
+  return ATTEMPTS_MAX * Math.min(waits, CODE_WAITS - 1);
+}
+
+/** How long the wait is that a full count begins. */
+function waitOf({ kind }: Counted, count: number): number {
+  const waits = kind === 'code' ? count / ATTEMPTS_MAX : 1;
+  return Math.min(ATTEMPTS_MS * 2 ** (waits - 1), CODE_WAIT_MAX_MS);
 }
 
 /** The order in which all transactions lock, so that none waits for another in a circle. */

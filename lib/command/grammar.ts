@@ -63,7 +63,8 @@ export const commands = {
   },
   'user unlock': {
     usage: '--email E',
-    sentence: 'Ends the wait of a user after wrong passwords or codes, which lasts 15 minutes.',
+    sentence:
+      'Ends the wait of a user after wrong passwords (15 minutes) or codes (up to 24 hours).',
     takes: ['email', 'json'],
     needs: ['email'],
   },

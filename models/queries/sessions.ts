@@ -22,6 +22,12 @@ export async function touchSession(
   );
 }
 
+/**
+ * How long wrong codes are remembered after their wait. It is far longer than the longest wait, so
+ * whoever waits for it guesses less often than whoever goes on.
+ */
+const CODES_KEPT_MS = 30 * 24 * 60 * 60_000;
+
 /** Forgets sessions and attempts that are over; returns how many rows went. */
 export async function pruneSignIns(
   database: Database,
@@ -30,7 +36,13 @@ export async function pruneSignIns(
   const { Session: sessions, SignInAttempt: attempts } = database.models;
   return (
     (await pruneWhere(database, sessions, 'id', { seen_at: { [Op.lt]: seenBefore } })) +
-    (await pruneWhere(database, attempts, 'sha256', { expires_at: { [Op.lt]: now } }))
+    (await pruneWhere(database, attempts, 'sha256', {
+      expires_at: { [Op.lt]: now },
+      [Op.or]: [
+        { kind: { [Op.ne]: 'code' } },
+        { expires_at: { [Op.lt]: new Date(now.getTime() - CODES_KEPT_MS) } },
+      ],
+    }))
   );
 }
 

@@ -19,7 +19,7 @@ import type { Web } from '../kit/web.ts';
 
 /** What is said of every code that is not taken. */
 export const BAD_CODE =
-  'This code is wrong, or it was used before. After 5 wrong codes you must wait 15 minutes.';
+  'This code is wrong, or it was used before. After 5 wrong codes you must wait 15 minutes, after 5 more twice as long, up to a day.';
 
 /** The routes of the second step. */
 export function secondFactorPages(web: Web): ServerRoute[] {

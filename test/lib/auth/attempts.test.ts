@@ -9,10 +9,11 @@ import {
   forgetAttempts,
   forgiveAttempt,
   fromAddress,
+  readWaits,
   takeAttempt,
 } from '../../../lib/auth/attempts.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
-import { writeTransaction } from '../../../models/index.ts';
+import { pruneSignIns, writeTransaction } from '../../../models/index.ts';
 import {
   databaseKinds,
   openAt,
@@ -36,6 +37,57 @@ for (const kind of databaseKinds()) {
       t.is((await takeAttempt(database, [account], after(ms))).refusedBy, 'account');
     t.is((await takeAttempt(database, [account], after(last + ATTEMPTS_MS))).refusedBy, null);
     t.is(await database.models.SignInAttempt.count(), 1);
+  });
+
+  test(`${kind}: wrong codes wait twice as long each time, to a day, until a good one`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const codes: Counted = { kind: 'code', subject: 'id' };
+    let now = START.getTime();
+    const fill = async (): Promise<number> => {
+      for (let n = 1; n < ATTEMPTS_MAX; n += 1)
+        t.deepEqual((await takeAttempt(database, [codes], new Date(now))).locks, []);
+      const { locks } = await takeAttempt(database, [codes], new Date(now));
+      const { refusedBy, waitsUntil } = await takeAttempt(database, [codes], new Date(now));
+      t.is(refusedBy, 'code');
+      const ms = (waitsUntil?.getTime() ?? 0) - now;
+      t.deepEqual(locks, [{ by: 'code', minutes: ms / 60_000 }]);
+      const user = { id: 'id', email: 'ann@example.com' };
+      const waits = await readWaits(database, [user], new Date(now));
+      t.is(waits.get('id')?.getTime(), now + ms);
+      const last = new Date(now + ms - 1);
+      t.is((await takeAttempt(database, [codes], last)).refusedBy, 'code');
+      now += ms;
+      return ms / 60_000;
+    };
+    for (const minutes of [15, 30, 60, 120, 240, 480, 960, 1_440, 1_440, 1_440]) {
+      // The chore runs each hour; what it forgets must not shorten the next wait.
+      const times = { seenBefore: new Date(now), now: new Date(now + 1) };
+      await pruneSignIns(database, times);
+      t.is(await fill(), minutes);
+    }
+    // Some wrong ones whose 15 minutes pass change nothing.
+    await takeAttempt(database, [codes], new Date(now));
+    now += ATTEMPTS_MS;
+    t.is(await fill(), 1_440);
+    await takeAttempt(database, [codes], new Date(now));
+    await writeTransaction(database, (transaction) =>
+      forgiveAttempt(database, [codes], transaction),
+    );
+    t.is(await fill(), 15, 'a good code ends the row of waits');
+    await writeTransaction(database, (transaction) =>
+      forgetAttempts(database, [codes], 'id', transaction),
+    );
+    t.is(await fill(), 15, 'so does an administrator');
+  });
+
+  test(`${kind}: waits after wrong passwords grow no longer`, async (t) => {
+    const database = await openDatabase(t, kind);
+    for (let round = 0; round < 3; round += 1) {
+      const now = after(round * ATTEMPTS_MS);
+      for (let n = 0; n < ATTEMPTS_MAX; n += 1) await takeAttempt(database, [account], now);
+      const { waitsUntil } = await takeAttempt(database, [account], now);
+      t.deepEqual(waitsUntil, after((round + 1) * ATTEMPTS_MS));
+    }
   });
 
   test(`${kind}: attempts that are 15 minutes old count no more`, async (t) => {

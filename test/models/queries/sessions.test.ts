@@ -60,8 +60,19 @@ for (const kind of databaseKinds()) {
         expires_at,
       });
     const now = new Date('2026-11-20T12:00:00Z');
-    t.is(await pruneSignIns(database, { seenBefore: now, now }), 1_201);
+    const long = new Date(now.getTime() - 30 * 24 * 3_600_000 - 1);
+    for (const [i, expires_at] of [old, long].entries())
+      await attempts.create({ sha256: `c${i}`.padEnd(64), kind: 'code', count: 5, expires_at });
+    t.is(await pruneSignIns(database, { seenBefore: now, now }), 1_202);
     t.is(await sessions.count(), 1);
-    t.is(await attempts.count(), 1);
+    const left = await attempts.findAll({ order: ['kind'] });
+    t.deepEqual(
+      left.map(({ kind: by, expires_at }) => [by, expires_at]),
+      [
+        ['account', fresh],
+        ['code', old],
+      ],
+      'codes are remembered for 30 days',
+    );
   });
 }
