@@ -27,12 +27,12 @@ export function claimsAsked({ email_claim, required_claim }: Asking): string[] {
   ];
 }
 
-/** The e-mail address of a person; the first of `sources` that has the claim is used. */
+/** The e-mail address of a person, of the source that tells the claim. */
 export function emailOf(
   { email_claim: name = EMAIL_CLAIMS[0] }: Asking,
   sources: readonly Claims[],
 ): { email: string | null; isEmailVerified: boolean | null } {
-  const source = sources.find((claims) => Object.hasOwn(claims, name)) ?? {};
+  const source = tellerOf(sources, name) ?? {};
   const value = source[name];
   return {
     email: typeof value === 'string' ? value : null,
@@ -48,9 +48,9 @@ export function judgeRequiredClaim(
 ): void {
   if (required === undefined) return;
   const { name, value } = required;
-  const source = sources.find((claims) => Object.hasOwn(claims, name));
+  const source = tellerOf(sources, name);
   if (source === undefined) throw new ProviderRefusal('claim_required', `no claim ${name}`);
-  const found: unknown = source[name];
+  const found = claimAt(source, name);
   const values: unknown[] = Array.isArray(found) ? found : [found];
   const isThere = values.some((one) => isPlain(one) && String(one) === value);
   if (!isThere) throw new ProviderRefusal('claim_required', `another ${name}`);
@@ -63,8 +63,7 @@ export function judgeRequiredClaim(
 export function judgeRequiredClaimIfSent(asking: Asking, sources: readonly Claims[]): void {
   const { required_claim: required } = asking;
   if (required === undefined) return;
-  if (sources.some((claims) => Object.hasOwn(claims, required.name)))
-    judgeRequiredClaim(asking, sources);
+  if (tellerOf(sources, required.name) !== undefined) judgeRequiredClaim(asking, sources);
 }
 
 /** True for claims that hold those of these names, and the one that names groups. */
@@ -73,12 +72,12 @@ export function holdsClaims(
   names: readonly string[],
   claims: Claims,
 ): boolean {
-  const isThere = (name: string): boolean => claims[name] !== undefined;
-  return names.every(isThere) && (path === undefined || claimAt(claims, path) !== undefined);
+  const asked = path === undefined ? names : [...names, path];
+  return asked.every((name) => isFilled(claimAt(claims, name)));
 }
 
 /**
- * What the first of `sources` that has it says of groups; no groups where none has it. Undefined
+ * What the source that tells the claim says of groups; no groups where none has it. Undefined
  * where the entry does not ask. Entra leaves the claim out of a token that it would make too long,
  * and names it in `_claim_names` instead.
  */
@@ -87,10 +86,25 @@ export function groupsOf(
   sources: readonly Claims[],
 ): GroupsSaid | undefined {
   if (path === undefined) return undefined;
-  const source = sources.find((claims) => claimAt(claims, path) !== undefined);
+  const source = tellerOf(sources, path);
   if (source !== undefined) return readNames(claimAt(source, path));
   const isElsewhere = sources.some((claims) => claimAt(claims['_claim_names'], path) !== undefined);
   return isElsewhere ? { problem: 'overage' } : { names: [] };
+}
+
+/**
+ * The source that tells a claim: the first in which it is filled, else the first that has it. A
+ * null or an empty text in the ID token does not hide what userinfo says; an empty list does.
+ */
+function tellerOf(sources: readonly Claims[], path: string): Claims | undefined {
+  return (
+    sources.find((claims) => isFilled(claimAt(claims, path))) ??
+    sources.find((claims) => claimAt(claims, path) !== undefined)
+  );
+}
+
+function isFilled(claim: unknown): boolean {
+  return claim !== undefined && claim !== null && claim !== '';
 }
 
 /** A claim by its name, which may have dots itself, else by the way that the dots lead. */

@@ -10,6 +10,7 @@ import {
   groupsOf,
   holdsClaims,
   judgeRequiredClaim,
+  judgeRequiredClaimIfSent,
 } from '../../../../lib/auth/oidc/claims.ts';
 import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
@@ -40,6 +41,43 @@ test('e-mail and email_verified come from one source, the ID token before userin
   t.deepEqual(emailOf({}, [token, userinfo]), { email: 'a@x', isEmailVerified: true });
   const said = emailOf({}, [{ email_verified: true }, userinfo]);
   t.deepEqual(said, { email: 'b@x', isEmailVerified: false });
+});
+
+test('null and an empty text in the token hide nothing of userinfo; an empty list does', (t) => {
+  const required_claim = { name: 'realm_access.roles', value: 'vpn' };
+  const asking: Asking = { required_claim, groups_claim: 'groups' };
+  const userinfo = {
+    email: 'b@x',
+    email_verified: true,
+    realm_access: { roles: ['vpn'] },
+    groups: ['staff'],
+  };
+  for (const empty of [null, '']) {
+    const token = { email: empty, realm_access: { roles: empty }, groups: empty };
+    t.false(holdsClaims(asking, [], token), 'userinfo is asked');
+    t.deepEqual(emailOf(asking, [token, userinfo]), { email: 'b@x', isEmailVerified: true });
+    t.notThrows(() => judgeRequiredClaim(asking, [token, userinfo]));
+    t.deepEqual(groupsOf(asking, [token, userinfo]), { names: ['staff'] });
+    // Where userinfo says nothing, the token's claim is the answer: it admits nobody.
+    t.is(refusalOf(t, asking, token), 'claim_required: another realm_access.roles');
+    t.throws(() => judgeRequiredClaimIfSent(asking, [token]), { instanceOf: ProviderRefusal });
+  }
+  const token = { realm_access: { roles: [] }, groups: [] };
+  t.true(holdsClaims(asking, [required_claim.name], token));
+  t.deepEqual(groupsOf(asking, [token, userinfo]), { names: [] });
+  t.is(refusalOf(t, asking, token, userinfo), 'claim_required: another realm_access.roles');
+});
+
+test('a required claim is found by its name, else by the way that dots lead', (t) => {
+  const asking = { required_claim: { name: 'realm_access.roles', value: 'vpn' } };
+  t.notThrows(() => judgeRequiredClaim(asking, [{ realm_access: { roles: ['a', 'vpn'] } }]));
+  t.notThrows(() => judgeRequiredClaim(asking, [{ 'realm_access.roles': 'vpn' }]));
+  const both = { 'realm_access.roles': 'a', realm_access: { roles: ['vpn'] } };
+  t.is(refusalOf(t, asking, both), 'claim_required: another realm_access.roles');
+  t.is(
+    refusalOf(t, asking, { realm_access: 'vpn' }),
+    'claim_required: no claim realm_access.roles',
+  );
 });
 
 test('email_verified does not count for another claim than the e-mail', (t) => {
