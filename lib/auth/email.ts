@@ -22,3 +22,12 @@ export function isEmail(text: string): boolean {
 export function isPossibleEmail(text: string): boolean {
   return text.length <= EMAIL_CHARACTERS_MAX && text.isWellFormed() && isEmail(text);
 }
+
+/** Whether two texts are one address: the same characters, but for the case of A to Z. */
+export function isSameAddress(one: string, other: string): boolean {
+  return foldAscii(one) === foldAscii(other);
+}
+
+function foldAscii(text: string): string {
+  return text.replaceAll(/[A-Z]/gu, (letter) => letter.toLowerCase());
+}

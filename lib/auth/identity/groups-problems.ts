@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<GroupsProblem, { what: string; fix: string }>> = {
     fix: 'In Entra, let the groups claim hold the groups that are assigned to the application, or use app roles.',
   },
   unreadable: {
-    what: 'what should name the groups is neither a text nor a list of texts',
+    what: 'what should name the groups is no text, no list of texts, and no object that has only objects in it',
     fix: 'Test sign-in, on the page of the provider, shows what it sends; name another claim, or change it at the provider.',
   },
   too_many_names: {

@@ -27,7 +27,7 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { type GroupsOfAnswer, type HearsGroups, takeGroups } from './groups.ts';
-import { EMAIL_CHARACTERS_MAX, isEmail } from '../email.ts';
+import { EMAIL_CHARACTERS_MAX, isEmail, isSameAddress } from '../email.ts';
 import { looksTaken } from '../named-user.ts';
 import { ProviderRefusal, type RefusalReason } from './refusal.ts';
 
@@ -117,6 +117,15 @@ async function provision(
   const authority = { kind, provider_id, authority: rules.authority };
   const whose = { userId, identity, authority, hearGroups: groups.hearGroups };
   return { userId, groupsProblem: await takeGroups(database, whose, groups, transaction) };
+}
+
+/** Whether the account is not linked, and its e-mail address is that of a user. */
+export async function isToBeLinked(database: Database, account: ProvenAccount): Promise<boolean> {
+  const { Identity: identities, User: users } = database.models;
+  const email = readEmail(account.email);
+  if (email === null) return false;
+  const bound = await identities.count({ where: { account_key: identityKey(account) } });
+  return bound === 0 && (await users.count({ where: { email_key: emailKey(email) } })) > 0;
 }
 
 function findIdentity(
@@ -228,15 +237,6 @@ function isEntryTrusted(
   transaction: Transaction,
 ): Promise<boolean> {
   return isTrusted(database, { kind, provider_id, authority }, transaction);
-}
-
-/** Whether two texts are one address: the same characters, but for the case of A to Z. */
-function isSameAddress(one: string, other: string): boolean {
-  return foldAscii(one) === foldAscii(other);
-}
-
-function foldAscii(text: string): string {
-  return text.replaceAll(/[A-Z]/gu, (letter) => letter.toLowerCase());
 }
 
 /** An e-mail address that the API would accept; null if the text is not one. */

@@ -99,8 +99,11 @@ function judgeClaims(
 ): Finding[] {
   const mentioned: unknown = said['claims_supported'];
   if (!Array.isArray(mentioned)) return [];
+  // A provider mentions the object into which dots lead, not what is inside.
+  const isMentioned = (name: string): boolean =>
+    mentioned.includes(name) || mentioned.includes(name.split('.')[0]);
   return claimsAsked(provider).map((name) =>
-    mentioned.includes(name)
+    isMentioned(name)
       ? good(`The provider mentions the claim ${name}.`)
       : doubtful(`The provider does not mention the claim ${name}; without it nobody can sign in.`),
   );

@@ -8,6 +8,7 @@ import {
   type OpenidConnectProvider,
   openidProviderFields,
 } from '../../../models/index.ts';
+import { isSameAddress } from '../email.ts';
 import { readNames } from '../identity/groups.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 
@@ -41,6 +42,15 @@ export function emailOf(
   };
 }
 
+/**
+ * Whether userinfo says that an e-mail address of the ID token is verified. Null where it says
+ * nothing, or speaks of another address.
+ */
+export function verdictOnEmail(email: string, userinfo: Claims): boolean | null {
+  const { email: other, email_verified: verified } = userinfo;
+  return typeof other === 'string' && isSameAddress(other, email) ? verdictOf(verified) : null;
+}
+
 /** Throws ProviderRefusal for a person without the claim that an entry requires. */
 export function judgeRequiredClaim(
   { required_claim: required }: Asking,
@@ -50,7 +60,7 @@ export function judgeRequiredClaim(
   const { name, value } = required;
   const source = tellerOf(sources, name);
   if (source === undefined) throw new ProviderRefusal('claim_required', `no claim ${name}`);
-  const found = claimAt(source, name);
+  const found = namesAt(source, name);
   const values: unknown[] = Array.isArray(found) ? found : [found];
   const isThere = values.some((one) => isPlain(one) && String(one) === value);
   if (!isThere) throw new ProviderRefusal('claim_required', `another ${name}`);
@@ -87,7 +97,7 @@ export function groupsOf(
 ): GroupsSaid | undefined {
   if (path === undefined) return undefined;
   const source = tellerOf(sources, path);
-  if (source !== undefined) return readNames(claimAt(source, path));
+  if (source !== undefined) return readNames(namesAt(source, path));
   const isElsewhere = sources.some((claims) => claimAt(claims['_claim_names'], path) !== undefined);
   return isElsewhere ? { problem: 'overage' } : { names: [] };
 }
@@ -110,10 +120,18 @@ function isFilled(claim: unknown): boolean {
 /** A claim by its name, which may have dots itself, else by the way that the dots lead. */
 function claimAt(claims: unknown, path: string): unknown {
   const member = (of: unknown, name: string): unknown =>
-    typeof of === 'object' && of !== null && !Array.isArray(of) && Object.hasOwn(of, name)
-      ? (of as Readonly<Record<string, unknown>>)[name]
-      : undefined;
+    isObject(of) && Object.hasOwn(of, name) ? of[name] : undefined;
   return member(claims, path) ?? path.split('.').reduce<unknown>(member, claims);
+}
+
+/** A claim that names something. Zitadel writes roles as an object whose keys are the names. */
+function namesAt(claims: Claims, path: string): unknown {
+  const found = claimAt(claims, path);
+  return isObject(found) && Object.values(found).every(isObject) ? Object.keys(found) : found;
+}
+
+function isObject(value: unknown): value is Claims {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isPlain(value: unknown): value is string | number | boolean {

@@ -24,7 +24,7 @@ import type {
   TestReport,
 } from '../../../models/index.ts';
 import { DocumentError } from '../documents.ts';
-import type { ProvenAccount } from '../identity/provision.ts';
+import { isToBeLinked, type ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
 import { provenSince } from '../identity/since.ts';
@@ -32,10 +32,12 @@ import { keepReport, type Tested } from '../identity/test-report.ts';
 import {
   type Claims,
   claimsAsked,
+  EMAIL_CLAIMS,
   emailOf,
   groupsOf,
   holdsClaims,
   judgeRequiredClaim,
+  verdictOnEmail,
 } from './claims.ts';
 import type { OidcClient, OidcClients } from './client.ts';
 import { oidcRefusalReport, oidcReport } from './test-findings.ts';
@@ -123,11 +125,14 @@ export async function finishOidc(
     browserSha256,
   });
   if (request.secrets.testBy !== undefined) return finishTest(context, query, request);
-  const { idClaims, sources, tokens } = await answerOf(context, query, request);
+  const answer = await answerOf(context, query, request);
+  const { idClaims, sources, tokens } = answer;
   judgeRequiredClaim(provider, sources);
+  const account = accountOf(provider, idClaims, sources);
+  const isAsking = await isToBeLinked(database, account);
   return {
     kind: 'proven',
-    account: accountOf(provider, idClaims, sources),
+    account: isAsking ? await withVerdict(provider, account, answer) : account,
     tokens: tokensOf(tokens.refresh_token, tokens.id_token),
     groups: groupsOf(provider, sources),
     since: provenSince(timeOf(idClaims.auth_time), request.user_id !== null),
@@ -144,11 +149,14 @@ async function finishTest(
 ): Promise<Tested> {
   const keep = (report: TestReport) => keepReport(context.database, request, report);
   try {
-    const { idClaims, sources, tokens, client } = await answerOf(context, query, request);
+    const given = await answerOf(context, query, request);
+    const { idClaims, sources, tokens, client } = given;
     // It judges the subject.
-    accountOf(context.provider, idClaims, sources);
+    const account = accountOf(context.provider, idClaims, sources);
+    const { isEmailVerified } = await withVerdict(context.provider, account, given);
     const answer = {
       sources,
+      isEmailVerified,
       idToken: tokens.id_token ?? '',
       hasRefreshToken: tokens.refresh_token !== undefined,
       hasEndSession: client.endSessionEndpoint !== null,
@@ -192,6 +200,31 @@ async function answerOf(
     throw refusalOf(error);
   } finally {
     clients.keep(client);
+  }
+}
+
+/** What a provider gave for a code. */
+type Given = Awaited<ReturnType<typeof answerOf>>;
+
+/**
+ * The account with what userinfo says of its e-mail address, where the ID token says nothing of it.
+ * If userinfo cannot be asked, the account stays as it is.
+ */
+async function withVerdict(
+  { email_claim: name = EMAIL_CLAIMS[0] }: OpenidConnectProvider,
+  account: ProvenAccount,
+  { client: { configuration }, idClaims, sources: [, asked], tokens }: Given,
+): Promise<ProvenAccount> {
+  const { email, isEmailVerified } = account;
+  const { userinfo_endpoint: userinfo } = configuration.serverMetadata();
+  const isOpen = email !== null && isEmailVerified === null && name === EMAIL_CLAIMS[0];
+  if (!isOpen || userinfo === undefined) return account;
+  try {
+    const said = asked ?? (await fetchUserInfo(configuration, tokens.access_token, idClaims.sub));
+    return { ...account, isEmailVerified: verdictOnEmail(email, said) };
+  } catch (error) {
+    if (refusalOf(error) instanceof ProviderRefusal) return account;
+    throw error;
   }
 }
 

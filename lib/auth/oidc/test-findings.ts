@@ -14,6 +14,8 @@ import { type Claims, EMAIL_CLAIMS, emailOf, groupsOf, judgeRequiredClaim } from
 export interface OidcAnswer {
   /** The claims; the ID token comes before userinfo. */
   readonly sources: readonly Claims[];
+  /** Of the e-mail address; userinfo was asked where the ID token does not say it. */
+  readonly isEmailVerified: boolean | null;
   readonly idToken: string;
   readonly hasRefreshToken: boolean;
   readonly hasEndSession: boolean;
@@ -68,9 +70,12 @@ function judgeClock({ sources: [claims = {}] }: OidcAnswer, nowMs: number): Find
   ];
 }
 
-function judgeEmail({ sources }: OidcAnswer, provider: OpenidConnectProvider): Finding[] {
+function judgeEmail(
+  { sources, isEmailVerified }: OidcAnswer,
+  provider: OpenidConnectProvider,
+): Finding[] {
   const { email_claim: claim = EMAIL_CLAIMS[0] } = provider;
-  const { email, isEmailVerified } = emailOf(provider, sources);
+  const { email } = emailOf(provider, sources);
   if (email === null)
     return [bad(`There is no claim ${claim}, which the entry takes for the e-mail address.`)];
   if (readEmail(email) === null) return [bad(`The claim ${claim} is not an e-mail address.`)];

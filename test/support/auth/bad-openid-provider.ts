@@ -26,8 +26,8 @@ export interface Bent {
   answer: ((response: ServerResponse, request: IncomingMessage) => void) | null;
   /** Added to the discovery document. */
   document: Record<string, unknown>;
-  /** Answers of the userinfo endpoint. */
-  userinfo: Record<string, unknown>;
+  /** Answers of the userinfo endpoint; null: it is away. */
+  userinfo: Record<string, unknown> | null;
 }
 
 /** A provider under a test's control. */
@@ -37,6 +37,8 @@ export interface BadProvider {
   bent: Bent;
   /** Bodies that the token endpoint got, with the Authorization header. */
   asked: (Record<string, string> & { authorization?: string })[];
+  /** Paths that were asked for. */
+  paths: string[];
   /** Plays the person at the provider: returns the query with which the browser comes back. */
   authorize: (address: string) => URLSearchParams;
   /** A token as the provider would sign it. */
@@ -55,12 +57,15 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
     userinfo: {},
   };
   const asked: BadProvider['asked'] = [];
+  const paths: string[] = [];
   let nonce = '';
   const { origin } = await openProvider(t, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x');
+    paths.push(pathname);
     if (pathname === '/.well-known/openid-configuration') json(response, document());
     else if (pathname === '/keys') json(response, { keys: [publicKey()] });
-    else if (pathname === '/userinfo') json(response, bent.userinfo);
+    else if (pathname === '/userinfo' && bent.userinfo !== null) json(response, bent.userinfo);
+    else if (pathname === '/userinfo') response.writeHead(503).end();
     else if (pathname === '/end') response.writeHead(302, { location: '/' }).end();
     else if (pathname === '/token') void answerTokens(request, response);
     else response.writeHead(404).end();
@@ -110,7 +115,7 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
     return new URLSearchParams({ code: 'the-code', state: searchParams.get('state') ?? '' });
   };
   const discoveryUri = `${origin}/.well-known/openid-configuration`;
-  return { origin, discoveryUri, bent, asked, authorize, sign };
+  return { origin, discoveryUri, bent, asked, paths, authorize, sign };
 }
 
 function json(response: ServerResponse, value: unknown): void {

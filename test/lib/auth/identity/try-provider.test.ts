@@ -131,6 +131,15 @@ for (const [says, bend, finding] of faults)
     );
   });
 
+test('a claim that dots lead to is mentioned by the object that holds it', async (t) => {
+  const idp = await openBadProvider(t);
+  idp.bent.document = { claims_supported: ['sub', 'email', 'realm_access'] };
+  const required_claim = { name: 'realm_access.roles', value: 'vpn' };
+  const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri, required_claim });
+  const found = lines(await tryOidcProvider(entry, EXTERNAL_URL));
+  t.true(found.includes('good: The provider mentions the claim realm_access.roles.'));
+});
+
 test('a provider that cannot be reached is named, and our address is shown', async (t) => {
   const found = lines(await tryOidcProvider(oidcEntry(), EXTERNAL_URL));
   t.regex(found[0] ?? '', /^bad: The identity provider cannot be reached/);

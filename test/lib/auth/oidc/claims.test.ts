@@ -80,6 +80,25 @@ test('a required claim is found by its name, else by the way that dots lead', (t
   );
 });
 
+test('an object whose members are all objects names by their keys, as Zitadel writes roles', (t) => {
+  const path = 'urn:zitadel:iam:org:project:roles';
+  const zitadel = { [path]: { vpn: { '28': 'acme.example' }, staff: { '28': 'acme.example' } } };
+  t.deepEqual(groupsOf({ groups_claim: path }, [zitadel]), { names: ['vpn', 'staff'] });
+  const asking = { required_claim: { name: path, value: 'vpn' } };
+  t.notThrows(() => judgeRequiredClaim(asking, [zitadel]));
+  const nested = { required_claim: { name: 'project.roles', value: 'vpn' } };
+  t.notThrows(() => judgeRequiredClaim(nested, [{ project: { roles: { vpn: {} } } }]));
+  t.is(refusalOf(t, asking, { [path]: { staff: {} } }), `claim_required: another ${path}`);
+  t.deepEqual(groupsOf({ groups_claim: path }, [{ [path]: {} }]), { names: [] });
+  for (const other of ['text', 7, true, null, ['vpn']]) {
+    const mixed = { [path]: { vpn: {}, staff: other } };
+    t.deepEqual(groupsOf({ groups_claim: path }, [mixed]), { problem: 'unreadable' });
+    t.is(refusalOf(t, asking, mixed), `claim_required: another ${path}`);
+  }
+  const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`g${i}`, {}]));
+  t.deepEqual(groupsOf({ groups_claim: 'g' }, [{ g: many }]), { problem: 'too_many_names' });
+});
+
 test('email_verified does not count for another claim than the e-mail', (t) => {
   const claims = { email: 'a@x', email_verified: true, preferred_username: 'admin@x' };
   const said = emailOf({ email_claim: 'preferred_username' }, [claims]);

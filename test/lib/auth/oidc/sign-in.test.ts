@@ -25,6 +25,8 @@ import {
   otherKey,
 } from '../../../support/auth/bad-openid-provider.ts';
 import { proofOf } from '../../../support/auth/openid-provider.ts';
+import { identityKey } from '../../../../models/index.ts';
+import { addUser, write } from '../../../models/fixtures.ts';
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devices' };
@@ -128,8 +130,69 @@ test('an e-mail that the ID token lacks comes from userinfo, for the same subjec
   const { account } = await signIn();
   t.is(account.email, 'asked@example.com');
   t.is(account.isEmailVerified, true);
-  idp.bent.userinfo['sub'] = 'subject-2';
+  idp.bent.userinfo = { ...idp.bent.userinfo, sub: 'subject-2' };
   t.regex(await refusal(t, signIn()), /^answer_invalid/);
+});
+
+test('userinfo is asked whether an e-mail is verified, where it would link an account', async (t) => {
+  const { idp, signIn, context } = await open(t);
+  const askedIs = async (times: number, verdict: boolean | null, says: string) => {
+    idp.paths.length = 0;
+    const { account } = await signIn();
+    t.is(account.isEmailVerified, verdict, says);
+    t.is(account.email, 'Person@example.com', says);
+    t.is(idp.paths.filter((path) => path === '/userinfo').length, times, says);
+  };
+  const said = { sub: 'subject-1', email: 'person@example.com', email_verified: true };
+  idp.bent.claims = { email: 'Person@example.com', email_verified: undefined };
+  idp.bent.userinfo = said;
+  await askedIs(0, null, 'nobody has the address');
+  const user = await addUser(context.database, { email: 'person@example.com' });
+  await askedIs(1, true, 'somebody has it');
+  idp.bent.userinfo = { ...said, email_verified: false };
+  await askedIs(1, false, 'not verified');
+  idp.bent.userinfo = { ...said, email_verified: undefined };
+  await askedIs(1, null, 'userinfo says nothing of it either');
+  for (const email of ['other@example.com', 'pers\u014Dn@example.com', undefined]) {
+    idp.bent.userinfo = { ...said, email };
+    await askedIs(1, null, `userinfo speaks of ${email}`);
+  }
+  for (const userinfo of [null, { ...said, sub: 'subject-2' }, { email_verified: true }]) {
+    idp.bent.userinfo = userinfo;
+    await askedIs(1, null, 'it cannot be asked');
+  }
+  idp.bent.userinfo = said;
+  idp.bent.document = { userinfo_endpoint: undefined };
+  const clients = new OidcClients(limits);
+  const query = idp.authorize(await beginOidc({ ...context, clients }, beginner));
+  const { account } = await proofOf(finishOidc({ ...context, clients }, query, 'b'.repeat(64)));
+  t.is(account.isEmailVerified, null, 'there is no userinfo');
+  idp.bent.claims = { email: 'Person@example.com', email_verified: false };
+  await askedIs(0, false, 'the token says it');
+  idp.bent.claims = { email: 'Person@example.com', email_verified: undefined };
+  const linked = {
+    kind: 'oidc' as const,
+    provider_id: 'okta',
+    issuer: idp.origin,
+    subject: 'subject-1',
+  };
+  await write(context.database, (transaction) =>
+    context.database.models.Identity.create(
+      { ...linked, user_id: user.id, account_key: identityKey(linked) },
+      { transaction },
+    ),
+  );
+  await askedIs(0, null, 'the account is linked');
+});
+
+test('userinfo that was asked for another claim also says whether the e-mail is verified', async (t) => {
+  const { idp, signIn, context } = await open(t);
+  Object.assign(context.provider, { groups_claim: 'groups' });
+  await addUser(context.database, { email: 'person@example.com' });
+  idp.bent.claims = { email_verified: undefined };
+  idp.bent.userinfo = { sub: 'subject-1', email: 'person@example.com', email_verified: true };
+  t.true((await signIn()).account.isEmailVerified);
+  t.is(idp.paths.filter((path) => path === '/userinfo').length, 1);
 });
 
 const verdicts: [claim: unknown, verdict: boolean | null][] = [

@@ -6,6 +6,7 @@ import {
   oidcRefusalReport,
   oidcReport,
 } from '../../../../lib/auth/oidc/test-findings.ts';
+import { emailOf } from '../../../../lib/auth/oidc/claims.ts';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
 import type { OpenidConnectProvider } from '../../../../models/index.ts';
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
@@ -14,7 +15,10 @@ const idToken = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.claims.
 const claims = { sub: 's', email: 'ann@example.com', email_verified: true };
 
 function report(answer: Partial<OidcAnswer>, changes: Partial<OpenidConnectProvider> = {}) {
-  const all = { sources: [claims], idToken, hasRefreshToken: true, hasEndSession: true, ...answer };
+  const { sources = [claims] } = answer;
+  const { isEmailVerified } = emailOf(changes, sources);
+  const has = { hasRefreshToken: true, hasEndSession: true };
+  const all = { sources, isEmailVerified, idToken, ...has, ...answer };
   const { findings, claims: shown } = oidcReport(all, oidcEntry(changes));
   return { shown, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
 }
