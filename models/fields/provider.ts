@@ -110,6 +110,15 @@ export const openidProviderFields = fieldsOf({
       default: null,
     },
   },
+  token_endpoint_auth_method: {
+    api: {
+      kind: 'choice',
+      description:
+        'How our client shows its secret to the token endpoint: in a header, or in the body. Without it the way that the provider takes is found out.',
+      words: ['client_secret_basic', 'client_secret_post'],
+      keptUnsent: true,
+    },
+  },
   email_claim: {
     api: {
       kind: 'choice',

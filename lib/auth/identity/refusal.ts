@@ -1,6 +1,7 @@
 // Why a sign-in through a provider came to nothing: a word for counters and log, and a sentence for
-// the person in front of the browser. What a provider sent is never quoted: it may hold codes,
-// tokens and what strangers wrote. docs/api.md#sign-in.
+// the person in front of the browser. What a provider sent is not quoted, for it may hold codes,
+// tokens and what strangers wrote; only administrators read what its token endpoint says of an
+// error. docs/api.md#sign-in.
 
 /** Whom a page blames: nobody (404), the sign-in (403), the provider (502) or us (503). */
 type Fault = 'nobody' | 'person' | 'provider' | 'gateway';
@@ -88,8 +89,16 @@ export class ProviderRefusal extends Error {
   /** For the log: a word or two, of ours or of a library, never of the provider. */
   readonly detail: string | null;
 
-  constructor(reason: RefusalReason, detail: string | null = null, options?: ErrorOptions) {
+  /** For log and test: how the provider's token endpoint describes the error, without secrets. */
+  readonly said: string | null;
+
+  constructor(
+    reason: RefusalReason,
+    detail: string | null = null,
+    { said = null, ...options }: ErrorOptions & { readonly said?: string | null } = {},
+  ) {
     super(detail === null ? reason : `${reason}: ${detail}`, options);
+    this.said = said;
     this.reason = reason;
     [this.fault, this.text] = refusals[reason];
     this.detail = detail;

@@ -1,13 +1,19 @@
 // Tries an identity provider's entry without signing anybody in, for the administrator who just
 // typed it. It fetches the provider's documents, checks everything that a sign-in needs, and says
 // in sentences what is good, doubtful or bad. It changes nothing. Of what the provider sends, only
-// the addresses of its own documents are quoted.
+// the addresses of its own documents are quoted, and what its token endpoint says of an error.
 
 import { X509Certificate } from 'node:crypto';
 import { genericGrantRequest, ResponseBodyError } from 'openid-client';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import { DOCUMENT_LIMITS, type DocumentLimits, readText } from '../documents.ts';
 import { claimsAsked } from '../oidc/claims.ts';
+import {
+  AUTH_METHODS,
+  type AuthMethod,
+  offeredMethods,
+  otherMethod,
+} from '../oidc/client-authentication.ts';
 import { type OidcClient, OidcClients } from '../oidc/client.ts';
 import { redirectUriOf, refusalOf } from '../oidc/sign-in.ts';
 import { fetchMetadata, MetadataFetchError } from '../saml/fetch-metadata.ts';
@@ -34,14 +40,15 @@ export async function tryOidcProvider(
   const redirectUri = redirectUriOf(provider, externalUrl);
   const ours = good(`The provider must allow this redirect address: ${redirectUri}`);
   try {
-    const client = await new OidcClients(limits).of(provider);
+    const clients = new OidcClients(limits);
+    const client = await clients.of(provider);
     const said = client.configuration.serverMetadata();
     return [
       good('The discovery document is there and complete.'),
       ...judgeAbilities(said),
       ...judgeOffline(provider, said),
       await judgeKeys(said.jwks_uri ?? '', limits),
-      await judgeClient(client, redirectUri),
+      await judgeClient(provider, clients, redirectUri),
       ...judgeClaims(provider, said),
       await judgeSignOut(client, provider.client_id, externalUrl, limits),
       ours,
@@ -155,9 +162,41 @@ function isSigningKey(key: unknown): boolean {
 
 /** The provider must refuse the code; the question is whether it refuses the client first. */
 async function judgeClient(
-  { configuration }: Awaited<ReturnType<OidcClients['of']>>,
+  provider: OpenidConnectProvider,
+  clients: OidcClients,
   redirectUri: string,
 ): Promise<Finding> {
+  const client = await clients.of(provider);
+  const outcome = await askAsClient(client, redirectUri);
+  if (outcome === 'code_taken') return bad('The provider accepts a code that it never gave.');
+  const said = client.configuration.serverMetadata();
+  if (outcome === 'known') return good(knownBy(client.askedBy(), said));
+  const { code, detail, says } = outcome;
+  if (code !== 'invalid_client')
+    return doubtful(`It is not known whether the provider knows the client: ${detail}.${says}`);
+  const { token_endpoint_auth_method: named } = provider;
+  if (named !== undefined) {
+    const other = otherMethod(named);
+    const otherwise = await clients.of({ ...provider, token_endpoint_auth_method: other });
+    if ((await askAsClient(otherwise, redirectUri)) === 'known')
+      return bad(
+        `The provider knows the client by ${other}, not by ${named}: name ${other} in token_endpoint_auth_method, or leave it out.${says}`,
+      );
+  }
+  if (offeredMethods(said).length === 0)
+    return bad(
+      `The provider does not take the client, and offers neither ${AUTH_METHODS.join(' nor ')}: let it take the secret by one of them.${says}`,
+    );
+  return bad(`The provider does not know the client: look at client_id and client_secret.${says}`);
+}
+
+/** What came of a code that was never given. */
+type Outcome =
+  | 'known'
+  | 'code_taken'
+  | { readonly code: string; readonly detail: string | null; readonly says: string };
+
+async function askAsClient({ configuration }: OidcClient, redirectUri: string): Promise<Outcome> {
   const parameters = {
     code: 'a-code-that-was-never-given',
     redirect_uri: redirectUri,
@@ -165,17 +204,22 @@ async function judgeClient(
   };
   try {
     await genericGrantRequest(configuration, 'authorization_code', parameters);
+    return 'code_taken';
   } catch (error) {
-    if (error instanceof ResponseBodyError && error.error === 'invalid_grant')
-      return good('The provider knows the client.');
+    const code = error instanceof ResponseBodyError ? error.error : '';
+    if (code === 'invalid_grant') return 'known';
     const refusal = refusalOf(error);
-    if (refusal instanceof ProviderRefusal && refusal.detail === 'invalid_client')
-      return bad('The provider does not know the client: look at client_id and client_secret.');
-    if (refusal instanceof ProviderRefusal)
-      return doubtful(`It is not known whether the provider knows the client: ${refusal.detail}.`);
-    throw error;
+    if (!(refusal instanceof ProviderRefusal)) throw error;
+    const { detail, said } = refusal;
+    return { code, detail, says: said === null ? '' : ` It says: “${said}”` };
   }
-  return bad('The provider accepts a code that it never gave.');
+}
+
+/** The provider need not offer by its document what it takes of this client. */
+function knownBy(method: AuthMethod | null, said: Readonly<Record<string, unknown>>): string {
+  const known = 'The provider knows the client.';
+  if (method === null || offeredMethods(said).includes(method)) return known;
+  return `${known} It takes the secret by ${method}, which its document does not offer.`;
 }
 
 /** Tries a SAML provider's entry: its metadata, fetched anew, certificates and addresses. */

@@ -5,12 +5,11 @@
 
 import {
   allowInsecureRequests,
-  ClientSecretBasic,
-  ClientSecretPost,
+  type ClientMetadata,
   clockTolerance,
   Configuration,
-  type CustomFetch,
   customFetch,
+  type CustomFetchOptions,
   enableNonRepudiationChecks,
   getJwksCache,
   type ServerMetadata,
@@ -20,6 +19,17 @@ import type { OpenidConnectProvider } from '../../../models/index.ts';
 import { type DiscoveryDocument, fetchDiscoveryDocument } from '../discovery.ts';
 import { DOCUMENT_LIMITS, DocumentError, type DocumentLimits, readText } from '../documents.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
+import {
+  type Answered,
+  type AuthMethod,
+  authentications,
+  descriptionOf,
+  errorOf,
+  isClientRefused,
+  KnownMethods,
+  otherMethod,
+  type TokenAnswer,
+} from './client-authentication.ts';
 
 /** How long a discovery document serves before it is fetched again. */
 const DOCUMENT_MS = 10 * 60_000;
@@ -42,6 +52,8 @@ export interface OidcClient {
   readonly issuer: string;
   /** Null where the provider has none. */
   readonly endSessionEndpoint: string | null;
+  /** By which method the token endpoint was asked last; null: not yet. */
+  readonly askedBy: () => AuthMethod | null;
 }
 
 /** What a client is made of beside the provider's entry. */
@@ -60,19 +72,25 @@ export class OidcClients {
   /** Keys of providers, which openid-client refetches when it meets an unknown one. */
   readonly #keys = new Map<string, Parameters<typeof setJwksCache>[1]>();
 
-  constructor(limits: DocumentLimits = DOCUMENT_LIMITS) {
+  readonly #methods = new KnownMethods();
+  readonly #nowMs: () => number;
+
+  constructor(limits: DocumentLimits = DOCUMENT_LIMITS, nowMs = () => performance.now()) {
     this.#limits = limits;
+    this.#nowMs = nowMs;
   }
 
   /** Throws ProviderRefusal when the provider cannot be reached or describes itself badly. */
   async of(provider: OpenidConnectProvider, options: OidcClientOptions = {}): Promise<OidcClient> {
     const document = await this.#documentOf(provider.discovery_document_uri);
-    const endpoint = document['token_endpoint'];
+    const endpoint = new URL(document.token_endpoint).href;
+    const { client_id, client_secret } = provider;
     const configuration = new Configuration(
       serverMetadata(document),
-      provider.client_id,
-      { client_secret: provider.client_secret, [clockTolerance]: CLOCK_TOLERANCE_S },
-      clientAuthentication(document, provider.client_secret),
+      client_id,
+      { client_secret, [clockTolerance]: CLOCK_TOLERANCE_S },
+      // The fetch shows the secret: it knows by which method.
+      () => undefined,
     );
     // http is allowed: providers live on private networks (docs/api.md#provider-entries).
     // oxlint-disable-next-line typescript/no-deprecated
@@ -80,9 +98,38 @@ export class OidcClients {
     // Always, because of http: without it openid-client relies on TLS in place of the signature.
     enableNonRepudiationChecks(configuration);
     configuration.timeout = this.#limits.timeoutMs / 1_000;
-    configuration[customFetch] = boundedFetch(this.#limits, (url, answer) => {
-      if (url === endpoint) options.onTokens?.(answer);
-    });
+    let askedBy: AuthMethod | null = null;
+    const askTokens = async (url: string, request: CustomFetchOptions): Promise<Response> => {
+      const sent = [client_secret, encodeURIComponent(client_secret)];
+      let isFirst = true;
+      const attempt = async (method: AuthMethod): Promise<Bounded> => {
+        // Each attempt has the whole time, and nothing of another one.
+        const signal = isFirst ? request.signal : AbortSignal.timeout(this.#limits.timeoutMs);
+        isFirst = false;
+        const body = new URLSearchParams(request.body as URLSearchParams);
+        const headers = new Headers(request.headers);
+        const { [method]: authenticationBy } = authentications;
+        authenticationBy(client_secret)(
+          configuration.serverMetadata(),
+          configuration.clientMetadata() as ClientMetadata,
+          body,
+          headers,
+        );
+        sent.push(...SECRETS.map((name) => body.get(name) ?? ''));
+        sent.push(headers.get('authorization')?.split(' ')[1] ?? '');
+        const answer = await boundedFetch(url, { ...request, body, headers, signal }, this.#limits);
+        options.onTokens?.(answer.json);
+        return answer;
+      };
+      const nowMs = this.#nowMs();
+      const answered = await this.#methods.ask({ provider, document, nowMs, attempt });
+      askedBy = answered.method;
+      return answerFor(answered, sent);
+    };
+    configuration[customFetch] = async (url, request) =>
+      url === endpoint
+        ? askTokens(url, request)
+        : responseOf(await boundedFetch(url, request, this.#limits));
     const keys = this.#keys.get(document.jwks_uri);
     if (keys !== undefined) setJwksCache(configuration, keys);
     const endSession = document['end_session_endpoint'];
@@ -93,6 +140,7 @@ export class OidcClients {
         typeof endSession === 'string' && /^https?:/i.test(endSession) && URL.canParse(endSession)
           ? endSession
           : null,
+      askedBy: () => askedBy,
     };
   }
 
@@ -141,28 +189,53 @@ function serverMetadata(document: DiscoveryDocument): ServerMetadata {
   } as ServerMetadata;
 }
 
-/** The secret goes in the body where the provider takes it there, else in the header. */
-function clientAuthentication(document: DiscoveryDocument, secret: string) {
-  const named: unknown = document['token_endpoint_auth_methods_supported'];
-  // Where nothing is said it is the header (OpenID Connect Discovery, section 3).
-  const isInBody = Array.isArray(named) && named.includes('client_secret_post');
-  return isInBody ? ClientSecretPost(secret) : ClientSecretBasic(secret);
+/** What we send to the token endpoint that nobody else must read. */
+const SECRETS = ['code', 'code_verifier', 'refresh_token', 'client_assertion'];
+
+/** An answer that was read as a whole. */
+interface Bounded extends TokenAnswer {
+  readonly response: Response;
+  readonly text: string;
 }
 
 /** Fetches with a bound on the body; redirects are not followed, secrets go along. */
-function boundedFetch(
+async function boundedFetch(
+  url: string,
+  request: object,
   { bytesMax }: DocumentLimits,
-  onJson: (url: string, answer: unknown) => void,
-): CustomFetch {
-  return async (url, options) => {
-    const response = await fetch(url, { ...options, redirect: 'manual' } as RequestInit);
-    const text = await readText(response, bytesMax);
-    onJson(url, parsed(text));
-    const { status, statusText, headers } = response;
-    const isBodiless = [101, 204, 205, 304].includes(status);
-    const bounded = new Response(isBodiless ? null : text, { status, statusText, headers });
-    return bounded;
-  };
+): Promise<Bounded> {
+  const response = await fetch(url, { ...request, redirect: 'manual' } as RequestInit);
+  const text = await readText(response, bytesMax);
+  return { response, status: response.status, text, json: parsed(text) };
+}
+
+function responseOf({ response: { status, statusText, headers }, text }: Bounded): Response {
+  const isBodiless = [101, 204, 205, 304].includes(status);
+  return new Response(isBodiless ? null : text, { status, statusText, headers });
+}
+
+/**
+ * The answer of the token endpoint as the library gets it. At a challenge the library reads no body
+ * and at another type no error, so an error is written anew, with what the provider says of it.
+ */
+function answerFor(
+  { method, answer, other }: Answered<Bounded>,
+  sent: readonly string[],
+): Response {
+  const code = errorOf(answer) ?? (isClientRefused(answer) ? 'invalid_client' : null);
+  const { status } = answer;
+  if (status < 400 || status >= 500 || code === null) return responseOf(answer);
+  const said = descriptionOf(answer, sent);
+  const saidToOther = other === null ? null : descriptionOf(other, sent);
+  const by = otherMethod(method);
+  const description =
+    saidToOther === null || saidToOther === said
+      ? said
+      : [said === null ? null : `${method}: ${said}`, `${by}: ${saidToOther}`]
+          .filter((text) => text !== null)
+          .join('; ');
+  const body = { error: code, ...(description === null ? {} : { error_description: description }) };
+  return Response.json(body, { status });
 }
 
 function parsed(text: string): unknown {

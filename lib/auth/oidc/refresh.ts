@@ -196,8 +196,10 @@ export class Refresher {
         : await this.#ask(provider, identity, refreshToken);
     counters.add('refreshes', outcome.kind === 'good' ? 'good' : outcome.error);
     if (outcome.kind !== 'good') {
-      const { error: reason, detail = null } = outcome;
-      const fields = { identity: identity.id, provider: identity.provider_id, reason, detail };
+      const { error: reason, detail = null, said = null } = outcome;
+      const about = { identity: identity.id, provider: identity.provider_id };
+      const description = said === null ? {} : { error_description: said };
+      const fields = { ...about, reason, detail, ...description };
       if (outcome.kind === 'refused') log.info(fields, 'a provider refused an account');
       else log.warn(fields, 'an account at a provider was not refreshed');
     }
@@ -231,9 +233,9 @@ export class Refresher {
       if (isRefusal(error)) return { kind: 'refused', error: error.error, tokens };
       const refusal = refusalOf(error);
       if (!(refusal instanceof ProviderRefusal)) throw error;
-      const { reason, detail } = refusal;
+      const { reason, detail, said } = refusal;
       const kind = reason === 'claim_required' ? 'refused' : 'fault';
-      return { kind, error: reason, detail, tokens };
+      return { kind, error: reason, detail, said, tokens };
     }
   }
 
@@ -305,6 +307,8 @@ type Outcome =
       readonly error: string;
       /** For the log: which check failed. */
       readonly detail?: string | null;
+      /** For the log: how the provider describes the error. */
+      readonly said?: string | null;
       readonly tokens: ProviderTokens;
     };
 

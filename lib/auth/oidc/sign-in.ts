@@ -288,18 +288,29 @@ const MISCONFIGURED = new Set([
 export function refusalOf(error: unknown): unknown {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const { error: code } = error;
+    const said = { said: saidOf(error) };
     if (error instanceof ResponseBodyError && error.status >= 500)
-      return new ProviderRefusal('provider_failing', `status ${error.status} ${wordOf(code)}`);
+      return new ProviderRefusal(
+        'provider_failing',
+        `status ${error.status} ${wordOf(code)}`,
+        said,
+      );
     if (code === 'temporarily_unavailable' || code === 'server_error')
-      return new ProviderRefusal('provider_failing', wordOf(code));
+      return new ProviderRefusal('provider_failing', wordOf(code), said);
     const reason = MISCONFIGURED.has(code) ? 'provider_misconfigured' : 'provider_refused';
-    return new ProviderRefusal(reason, wordOf(code));
+    // What is said of a person stays with the provider.
+    return new ProviderRefusal(reason, wordOf(code), MISCONFIGURED.has(code) ? said : {});
   }
   if (error instanceof WWWAuthenticateChallengeError)
     return new ProviderRefusal('provider_misconfigured', `status ${error.status}`);
   if (error instanceof ClientError) return clientRefusal(error);
   if (isNetworkFault(error)) return new ProviderRefusal('provider_unreachable', 'network');
   return error;
+}
+
+/** What the token endpoint says of an error. What a browser brings may be anybody's words. */
+function saidOf(error: AuthorizationResponseError | ResponseBodyError): string | null {
+  return error instanceof ResponseBodyError ? (error.error_description ?? null) : null;
 }
 
 function clientRefusal(error: ClientError): ProviderRefusal {

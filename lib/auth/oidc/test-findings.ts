@@ -53,9 +53,11 @@ export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider):
 }
 
 /** Reports an answer that was refused; the detail is a word of ours, as in the log. */
-export function oidcRefusalReport({ reason, detail, text }: ProviderRefusal): TestReport {
+export function oidcRefusalReport({ reason, detail, text, said }: ProviderRefusal): TestReport {
   const why = detail === null ? reason : `${reason} ${detail}`;
-  return makeReport([bad(`The answer is refused: ${why}. People read: “${text}”`)], []);
+  const description = said === null ? '' : ` The provider says: “${said}”`;
+  const finding = bad(`The answer is refused: ${why}. People read: “${text}”${description}`);
+  return makeReport([finding], []);
 }
 
 /** A sign-in takes such a token; one whose validity begins so late would be refused. */

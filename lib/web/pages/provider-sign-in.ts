@@ -208,12 +208,14 @@ export class ProviderSignIn {
   }
 
   /** Counts and logs a refusal. */
-  note(request: Request, { reason, detail, fault }: ProviderRefusal): void {
+  note(request: Request, { reason, detail, said, fault }: ProviderRefusal): void {
     const { log, counters } = this.#web.services;
     counters.add('sign_ins', `${this.#kind}_${reason}`);
     // The id of an entry was set by an administrator; an unknown id could be any text.
     const provider: unknown = fault === 'nobody' ? null : request.params['id'];
-    const fields = { request_id: request.app.id, kind: this.#kind, provider, reason, detail };
+    const description = said === null ? {} : { error_description: said };
+    const about = { request_id: request.app.id, kind: this.#kind, provider };
+    const fields = { ...about, reason, detail, ...description };
     log[fault === 'provider' ? 'warn' : 'info'](fields, 'a sign-in through a provider was refused');
   }
 }

@@ -119,6 +119,18 @@ const requiredClaim: Section['fields'][number] = {
   help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group. It is looked for in the ID token, then in userinfo, at each sign-in; and every ten minutes where the provider gives a refresh token. Empty: everybody whom the provider admits.',
 };
 
+const authMethod: Section['fields'][number] = {
+  name: 'token_endpoint_auth_method',
+  label: 'The client shows its secret',
+  kind: 'choice',
+  choices: [
+    ['', 'by the way that the provider takes'],
+    ['client_secret_basic', 'in a header (client_secret_basic)'],
+    ['client_secret_post', 'in the body (client_secret_post)'],
+  ],
+  help: 'Discovery says what the provider can do, not for which of it this client is registered. Without a choice the other way is tried once where the first is refused.',
+};
+
 const emailClaim: Section['fields'][number] = {
   name: 'email_claim',
   label: 'The e-mail address is in the claim',
@@ -173,6 +185,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             autocomplete: 'new-password',
             help: 'Kept encrypted and not shown here. Empty: it stays as it is.',
           },
+          authMethod,
           {
             name: 'scope',
             label: 'Scope',

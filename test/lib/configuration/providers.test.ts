@@ -123,6 +123,7 @@ for (const kind of surfaces()) {
     };
     const shown = { ...openid, ...openidDefaults };
     const asked = {
+      token_endpoint_auth_method: 'client_secret_post',
       email_claim: 'preferred_username',
       required_claim: { name: 'hd', value: 'example.com' },
     };
@@ -140,13 +141,23 @@ for (const kind of surfaces()) {
       { ...shown, id: 'other' },
     ]);
     await put(asked);
-    const nothing = { email_claim: null, required_claim: null };
+    const nothing = {
+      token_endpoint_auth_method: null,
+      email_claim: null,
+      required_claim: null,
+    };
     t.deepEqual((await put(nothing)).body.data.openid_connect_providers, [shown]);
     t.deepEqual((await put({})).body.data.openid_connect_providers, [shown]);
     const bad: [entry: object, errors: object][] = [
       [
         { email_claim: 'sub' },
         { email_claim: ['should be one of email, preferred_username, upn'] },
+      ],
+      [
+        { token_endpoint_auth_method: 'private_key_jwt' },
+        {
+          token_endpoint_auth_method: ['should be one of client_secret_basic, client_secret_post'],
+        },
       ],
       [{ required_claim: 'hd=x' }, { required_claim: invalid }],
       [{ required_claim: { name: 'hd', value: 'x', other: 1 } }, { required_claim: invalid }],

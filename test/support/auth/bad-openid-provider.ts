@@ -22,6 +22,10 @@ export interface Bent {
   signingKey: KeyObject;
   /** Turns the good token response into another, or into the promise of one. */
   tokens: (good: Record<string, unknown>) => unknown;
+  /** The only method by which the token endpoint takes the client; null: any. */
+  takes: 'client_secret_basic' | 'client_secret_post' | null;
+  /** Whether it challenges a client that it does not take (RFC 6749, section 5.2). */
+  challenges: boolean;
   /** Answers the token endpoint in place of everything else. */
   answer: ((response: ServerResponse, request: IncomingMessage) => void) | null;
   /** Added to the discovery document. */
@@ -52,6 +56,8 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
     header: {},
     signingKey: key.privateKey,
     tokens: (good) => good,
+    takes: null,
+    challenges: true,
     answer: null,
     document: {},
     userinfo: {},
@@ -89,6 +95,9 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
     const { authorization } = request.headers;
     asked.push({ ...body, ...(authorization === undefined ? {} : { authorization }) });
     if (bent.answer !== null) return bent.answer(response, request);
+    const way = authorization === undefined ? 'client_secret_post' : 'client_secret_basic';
+    if (bent.takes !== null && (way !== bent.takes || !isSecretGood(body, authorization)))
+      return refuseClient(response, way);
     const seconds = Math.floor(Date.now() / 1_000);
     const claims = {
       iss: origin,
@@ -109,6 +118,12 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
     };
     json(response, await bent.tokens(good));
   };
+  const refuseClient = (response: ServerResponse, way: string): void => {
+    const challenge = bent.challenges ? { 'www-authenticate': 'Basic realm="token"' } : {};
+    response.writeHead(401, { 'content-type': 'application/json', ...challenge });
+    const error_description = way === bent.takes ? 'secret mismatch' : `${way} is not allowed`;
+    response.end(JSON.stringify({ error: 'invalid_client', error_description }));
+  };
   const authorize = (address: string): URLSearchParams => {
     const { searchParams } = new URL(address);
     nonce = searchParams.get('nonce') ?? '';
@@ -120,6 +135,12 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
 
 function json(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+function isSecretGood(body: Record<string, string>, authorization = ''): boolean {
+  const basic = Buffer.from(authorization.split(' ')[1] ?? '', 'base64').toString();
+  const secret = decodeURIComponent(basic.split(':')[1] ?? '') || body['client_secret'];
+  return secret === CLIENT.secret;
 }
 
 function publicKey(): object {

@@ -131,6 +131,43 @@ for (const [says, bend, finding] of faults)
     );
   });
 
+test('a test finds the method that the provider takes, and blames what is wrong alone', async (t) => {
+  const idp = await openBadProvider(t);
+  idp.bent.takes = 'client_secret_post';
+  idp.bent.tokens = () => ({});
+  const found = async (changes: object = {}) => {
+    const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri, ...changes });
+    return lines(await tryOidcProvider(entry, EXTERNAL_URL)).join('\n');
+  };
+  const wrong = await found({ client_secret: 'wrong' });
+  t.regex(
+    wrong,
+    /^bad: The provider does not know the client: look at client_id and client_secret\. It says: “.*client_secret_post: secret mismatch”$/m,
+  );
+  idp.bent.answer = (response, request) => {
+    const isInBody = request.headers.authorization === undefined;
+    const error = isInBody ? 'invalid_grant' : 'invalid_client';
+    response.writeHead(isInBody ? 400 : 401, { ...JSON_TYPE, 'www-authenticate': 'Basic' });
+    response.end(JSON.stringify({ error, error_description: 'use the body' }));
+  };
+  t.regex(await found(), /^good: The provider knows the client\.$/m);
+  idp.bent.document = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
+  t.regex(
+    await found(),
+    /^good: The provider knows the client\. It takes the secret by client_secret_post, which/m,
+  );
+  t.regex(
+    await found({ token_endpoint_auth_method: 'client_secret_basic' }),
+    /^bad: The provider knows the client by client_secret_post, not by client_secret_basic: name client_secret_post in token_endpoint_auth_method, or leave it out\. It says: “use the body”$/m,
+  );
+  answerWith(idp, 401, 'invalid_client');
+  idp.bent.document = { token_endpoint_auth_methods_supported: ['private_key_jwt'] };
+  t.regex(
+    await found(),
+    /^bad: The provider does not take the client, and offers neither client_secret_basic nor client_secret_post/m,
+  );
+});
+
 test('a claim that dots lead to is mentioned by the object that holds it', async (t) => {
   const idp = await openBadProvider(t);
   idp.bent.document = { claims_supported: ['sub', 'email', 'realm_access'] };

@@ -85,6 +85,16 @@ test('a refresh token that was rotated serves, the one before it does not', asyn
   await t.throwsAsync(refreshTokenGrant(configuration, tokens.refreshToken ?? ''));
 });
 
+for (const token_endpoint_auth_method of ['client_secret_basic', 'client_secret_post'] as const)
+  test(`an entry that names ${token_endpoint_auth_method} signs in and refreshes`, async (t) => {
+    const { context } = await open(t);
+    const provider = { ...context.provider, token_endpoint_auth_method };
+    const { tokens } = await signIn({ ...context, provider });
+    const { configuration, askedBy } = await context.clients.of(provider);
+    await refreshTokenGrant(configuration, tokens.refreshToken ?? '');
+    t.is(askedBy(), token_endpoint_auth_method);
+  });
+
 test('our client with another secret is refused', async (t) => {
   const { context } = await open(t);
   const provider = { ...context.provider, client_secret: 'wrong' };

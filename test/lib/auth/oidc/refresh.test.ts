@@ -115,6 +115,30 @@ function refuse(idp: BadProvider, status = 400, error = 'invalid_grant'): void {
 const ABANDONED = ['other_issuer', 'provider_gone'];
 const TURN_MS = REFRESH_EVERY_MS * 1.2;
 
+test('a refresh finds the method that the provider takes, and logs what it says', async (t) => {
+  const { context, idp, pass, tokens, user, log, settings } = await open(t, 'sqlite');
+  const refresher = new Refresher(context);
+  idp.bent.takes = 'client_secret_post';
+  pass(TURN_MS);
+  await refresher.look();
+  t.is(idp.asked.length, 2);
+  t.is((await tokens()).error, null);
+  t.is((await tokens()).tokens.refreshToken, 'refresh-2');
+  pass(TURN_MS);
+  await refresher.look();
+  t.is(idp.asked.length, 3, 'it is remembered');
+  const [entry] = settings.openid_connect_providers;
+  settings.openid_connect_providers = [oidcEntry({ ...entry, client_secret: 'wrong' })];
+  pass(TURN_MS);
+  await refresher.look();
+  t.is(idp.asked.length, 5);
+  t.is((await user()).disabled_at, null, 'our client is wrong, not the account');
+  const said = log.map(
+    ({ fields }) => (fields as { error_description?: string }).error_description,
+  );
+  t.true(said.some((text) => text?.includes('client_secret_post: secret mismatch')));
+});
+
 test('turns are about ten minutes apart', (t) => {
   const now = new Date();
   const turns = Array.from({ length: 200 }, () => nextRefresh(now).getTime() - now.getTime());

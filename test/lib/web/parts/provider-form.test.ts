@@ -85,3 +85,13 @@ test('messages of other entries are none of this form', (t) => {
 test('the form of SAML is that of its list', (t) => {
   t.is(saml.list, 'saml_identity_providers');
 });
+
+test('the way by which the client shows its secret is chosen, and left out where nothing is', (t) => {
+  for (const method of ['client_secret_basic', 'client_secret_post'] as const) {
+    const typed = typedEntry(oidc, oidcEntry({ token_endpoint_auth_method: method }));
+    t.is(typed['token_endpoint_auth_method'], method);
+    t.is(entryOf(oidc, typed, null)['token_endpoint_auth_method'], method);
+  }
+  const typed = typedEntry(oidc, oidcEntry());
+  t.is(entryOf(oidc, typed, oidcEntry())['token_endpoint_auth_method'], '');
+});
