@@ -11,6 +11,7 @@ import { forgetLinks } from './auth/one-time-links.ts';
 import { forgetRequests } from './auth/identity/request.ts';
 import { forgetGroups } from './auth/identity/standing-providers.ts';
 import { startRefreshing } from './auth/oidc/refresh.ts';
+import { logMetadataDoubts } from './auth/saml/metadata-problems.ts';
 import { refreshDueMetadata } from './auth/saml/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { checkupOf } from './doctor/checkup.ts';
@@ -156,9 +157,14 @@ function startChores(
   const hearGroups = groupsHearer({ services: { config, database, log }, fixed });
   const refreshing = startRefreshing({ ...context, settings, hearGroups });
   const entries = forgetEntries(database, config.auditRetentionDays, log);
+  const doubted = new Map<string, string>();
   const metadata = {
     failure: 'metadata of SAML providers were not fetched',
-    run: async () => refreshDueMetadata(context, (await settings()).saml_identity_providers),
+    run: async () => {
+      const { saml_identity_providers: saml } = await settings();
+      await refreshDueMetadata(context, saml);
+      await logMetadataDoubts(database, log, saml, doubted);
+    },
   };
   const history = forgetHistory(database, config.historyRetention, log);
   const chores = [

@@ -11,6 +11,9 @@ import { childrenOf, isNamed, parseXml, XmlError } from './saml/xml.ts';
 export const METADATA_CHARACTERS_MAX = 1_048_576;
 const LIMITS = { characters: METADATA_CHARACTERS_MAX, tags: 10_000, attributes: 20_000 };
 
+/** Providers that a message names. */
+const NAMED_MAX = 20;
+
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata';
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
@@ -35,6 +38,10 @@ export interface SamlMetadata {
   readonly wantsSignedRequests: boolean;
   /** Until when it may be used, in ms; null: it has no end; NaN: its end cannot be read. */
   readonly validUntil: number | null;
+  /** All providers that the metadata describe, the first one before the others; only of several. */
+  readonly entityIds?: readonly string[];
+  /** Certificates that sign and cannot be read, by their place; only if there are any. */
+  readonly unreadable?: readonly string[];
 }
 
 /** Why metadata cannot be used; the message is for people. */
@@ -43,9 +50,9 @@ export class SamlMetadataError extends Error {
 }
 
 /** Says what is wrong with metadata; null if nothing is wrong. */
-export function samlMetadataFault(text: string): string | null {
+export function samlMetadataFault(text: string, wanted?: string): string | null {
   try {
-    parseSamlMetadata(text);
+    parseSamlMetadata(text, wanted);
     return null;
   } catch (error) {
     if (error instanceof SamlMetadataError) return error.message;
@@ -53,28 +60,55 @@ export function samlMetadataFault(text: string): string | null {
   }
 }
 
-/** Reads metadata; throws SamlMetadataError if sign-in could not use it. */
-export function parseSamlMetadata(text: string): SamlMetadata {
-  const root = readXml(text);
-  const entity = entityOf(root);
-  const provider = childrenOf(entity, METADATA, 'IDPSSODescriptor').find((one) =>
-    (one.getAttribute('protocolSupportEnumeration') ?? '').split(/\s+/).includes(PROTOCOL),
-  );
-  if (provider === undefined) refuse('it does not describe an identity provider of SAML 2.0');
-  const entityId = (entity.getAttribute('entityID') ?? '').trim();
+/**
+ * Reads metadata; throws SamlMetadataError if sign-in could not use it. Of several providers it
+ * takes the one that is wanted; without a wish the first.
+ */
+export function parseSamlMetadata(text: string, wanted?: string): SamlMetadata {
+  const found = providersIn(readXml(text));
+  const [first] = found;
+  if (first === undefined) refuse('it does not describe an identity provider of SAML 2.0');
+  const ids = idsOf(found);
+  const { entityId, entity, provider, around } =
+    wanted === undefined
+      ? first
+      : (found.find((one) => one.entityId === wanted) ?? refuse(notDescribed(wanted, ids)));
   if (entityId === '') refuse('its entityID is missing');
   const signOnUrls = urlsOf(provider, 'SingleSignOnService');
   if (Object.keys(signOnUrls).length === 0)
     refuse('it has no SSO address (http or https) for HTTP-Redirect or HTTP-POST');
   const wants = provider.getAttribute('WantAuthnRequestsSigned') ?? '';
+  const { certificates, unreadable } = certificatesOf(provider);
   return {
     entityId,
     signOnUrls,
     logoutUrls: urlsOf(provider, 'SingleLogoutService'),
-    signingCertificates: certificatesOf(provider),
+    signingCertificates: certificates,
     wantsSignedRequests: wants === 'true' || wants === '1',
-    validUntil: endOf([root, entity, provider]),
+    validUntil: endOf([...around, entity, provider]),
+    ...(ids.length > 1 ? { entityIds: ids } : {}),
+    ...(unreadable.length > 0 ? { unreadable } : {}),
   };
+}
+
+/** The entityIDs of all identity providers in metadata; none where it cannot be read. */
+export function entityIdsIn(text: string): string[] {
+  try {
+    return idsOf(providersIn(readXml(text)));
+  } catch (error) {
+    if (error instanceof SamlMetadataError) return [];
+    throw error;
+  }
+}
+
+/** Names some of the providers, for people. */
+export function namedEntities(ids: readonly string[]): string {
+  const left = ids.length - NAMED_MAX;
+  return `${ids.slice(0, NAMED_MAX).join(', ')}${left > 0 ? `, and ${left} more` : ''}`;
+}
+
+function notDescribed(wanted: string, ids: readonly string[]): string {
+  return `it does not describe ${wanted}, which entity_id names, but ${namedEntities(ids)}`;
 }
 
 /** The earliest `validUntil` of some elements. */
@@ -99,14 +133,48 @@ function readXml(text: string): Element {
   }
 }
 
-/** The description itself, or the first identity provider of a federation. */
-function entityOf(root: Element): Element {
-  if (isNamed(root, METADATA, 'EntityDescriptor')) return root;
-  const entities = isNamed(root, METADATA, 'EntitiesDescriptor')
-    ? childrenOf(root, METADATA, 'EntityDescriptor')
-    : [];
-  const found = entities.find((one) => childrenOf(one, METADATA, 'IDPSSODescriptor').length > 0);
-  return found ?? refuse('it does not describe an identity provider of SAML 2.0');
+/** An identity provider of SAML 2.0 in metadata. */
+interface Described {
+  readonly entityId: string;
+  readonly entity: Element;
+  readonly provider: Element;
+  /** The groups of entities around it; each may say until when all of it may be used. */
+  readonly around: readonly Element[];
+}
+
+/**
+ * The identity providers of the description itself, or of a federation, whose groups may hold
+ * groups: what is less deep comes first, as the first one may serve.
+ */
+function providersIn(root: Element): Described[] {
+  if (isNamed(root, METADATA, 'EntityDescriptor')) return describedBy(root, []);
+  const found: Described[] = [];
+  let groups: Element[][] = isNamed(root, METADATA, 'EntitiesDescriptor') ? [[root]] : [];
+  while (groups.length > 0) {
+    for (const path of groups)
+      for (const entity of childrenOf(path.at(-1) as Element, METADATA, 'EntityDescriptor'))
+        found.push(...describedBy(entity, path));
+    groups = groups.flatMap((path) =>
+      childrenOf(path.at(-1) as Element, METADATA, 'EntitiesDescriptor').map((one) => [
+        ...path,
+        one,
+      ]),
+    );
+  }
+  return found;
+}
+
+/** None where an entity is no identity provider of SAML 2.0; it may be one of SAML 1.1 too. */
+function describedBy(entity: Element, around: readonly Element[]): Described[] {
+  const provider = childrenOf(entity, METADATA, 'IDPSSODescriptor').find((one) =>
+    (one.getAttribute('protocolSupportEnumeration') ?? '').split(/\s+/).includes(PROTOCOL),
+  );
+  const entityId = (entity.getAttribute('entityID') ?? '').trim();
+  return provider === undefined ? [] : [{ entityId, entity, provider, around }];
+}
+
+function idsOf(found: readonly Described[]): string[] {
+  return [...new Set(found.map(({ entityId }) => entityId).filter((id) => id !== ''))];
 }
 
 function urlsOf(provider: Element, name: string): Partial<Record<SamlBinding, string>> {
@@ -121,16 +189,21 @@ function urlsOf(provider: Element, name: string): Partial<Record<SamlBinding, st
 }
 
 /** The certificates of keys for signing, and of keys without a stated use. */
-function certificatesOf(provider: Element): readonly string[] {
+function certificatesOf(provider: Element): { certificates: string[]; unreadable: string[] } {
   const texts = childrenOf(provider, METADATA, 'KeyDescriptor')
     .filter((key) => ['', 'signing'].includes(key.getAttribute('use') ?? ''))
     .flatMap((key) => childrenOf(key, SIGNATURE, 'KeyInfo'))
     .flatMap((info) => childrenOf(info, SIGNATURE, 'X509Data'))
     .flatMap((data) => childrenOf(data, SIGNATURE, 'X509Certificate'))
-    .map((certificate) => (certificate.textContent ?? '').replaceAll(/\s+/g, ''));
+    // Some paste the lines of a PEM file.
+    .map((one) => (one.textContent ?? '').replaceAll(/-----(BEGIN|END)[\w ]*-----|\s+/g, ''));
   if (texts.length === 0) refuse('it has no signing certificate');
-  if (!texts.every(isCertificate)) refuse('its signing certificate cannot be read');
-  return texts;
+  const certificates = texts.filter(isCertificate);
+  if (certificates.length === 0) refuse('its signing certificate cannot be read');
+  const unreadable = [...texts.entries()]
+    .filter(([, text]) => !certificates.includes(text))
+    .map(([place]) => `signing certificate ${place + 1} of ${texts.length}`);
+  return { certificates, unreadable };
 }
 
 function isCertificate(base64: string): boolean {

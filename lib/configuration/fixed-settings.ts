@@ -57,7 +57,7 @@ function readOne(
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
     const isJudged = faults[field] === undefined && provider.metadata !== '';
     // Metadata with an address are fetched later, so that no provider delays a start.
-    const fault = isJudged ? samlMetadataFault(provider.metadata) : null;
+    const fault = isJudged ? samlMetadataFault(provider.metadata, provider.entity_id) : null;
     if (fault !== null)
       return { complaints: [`entry ${index + 1}: metadata ${metadataFault(fault)}`] };
   }

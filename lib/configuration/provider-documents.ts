@@ -10,7 +10,12 @@ import { DocumentError, type DocumentLimits } from '../auth/documents.ts';
 import { addFault, type FieldFaults, type Faults } from '../judge/judge.ts';
 import { discoveryFault, messages, metadataFault } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
-import { type FieldFault, judgeMetadata, type MetadataContext } from './provider-metadata.ts';
+import {
+  entityOf,
+  type FieldFault,
+  judgeMetadata,
+  type MetadataContext,
+} from './provider-metadata.ts';
 import { untrustedPlaces } from './provider-trust.ts';
 import type { ProviderValues, SamlValues } from './providers.ts';
 
@@ -36,7 +41,9 @@ export async function judgeDocuments(
   const details = await parseAll(saml, context, faults);
   judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
     const detail = details.get(index);
-    if (detail !== undefined) addFault(entryFaults, detail.field, metadataFault(detail.fault));
+    if (detail === undefined) return;
+    const { field, fault } = detail;
+    addFault(entryFaults, field, field === 'entity_id' ? fault : metadataFault(fault));
   });
   judgeNaming('openid_connect_providers', 'groups_claim', openid, present, faults);
   judgeNaming('saml_identity_providers', 'groups_attribute', saml, present, faults);
@@ -79,10 +86,21 @@ async function judgeTrust(
   faults: Faults,
 ): Promise<void> {
   const judged = entriesToJudge(list, entries, present[list], faults);
-  const untrusted = await untrustedPlaces(database, judged);
+  const named = judged.map(([place, entry]): [number, typeof entry] => {
+    const before = present[list].find(({ id }) => id === entry.id);
+    return [place, 'metadata' in entry ? withEntity(entry, before as SamlIdentityProvider) : entry];
+  });
+  const untrusted = await untrustedPlaces(database, named);
   judgeEntries(list, entries.length, faults, (index, entryFaults) => {
     if (untrusted.has(index)) addFault(entryFaults, 'admin_group', messages.notTrusted);
   });
+}
+
+/** The entry with the provider that it will name: who it leads to depends on it. */
+function withEntity(entry: SamlValues, before: SamlIdentityProvider | undefined): SamlValues {
+  const { entity_id: _sent, ...rest } = entry;
+  const wanted = entityOf(entry, before);
+  return wanted === undefined ? rest : { ...rest, entity_id: wanted };
 }
 
 /** Runs `judge` over the faults of each entry, and keeps the list only if there are any. */
@@ -123,7 +141,7 @@ function entriesToJudge<Entry extends object>(
 /** The fields of an entry that are about a document. */
 const documentFields = {
   openid_connect_providers: ['discovery_document_uri'],
-  saml_identity_providers: ['metadata', 'metadata_url'],
+  saml_identity_providers: ['metadata', 'metadata_url', 'entity_id'],
 } as const;
 
 /** Judges the metadata of new or changed entries; returns their faults by place. */

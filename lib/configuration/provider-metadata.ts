@@ -10,7 +10,8 @@ import {
 } from '../../models/index.ts';
 import type { DocumentLimits } from '../auth/documents.ts';
 import { fetchMetadata, MetadataFetchError } from '../auth/saml/fetch-metadata.ts';
-import { metadataFaultOf, parseMetadata } from '../auth/saml/provider-metadata.ts';
+import { metadataFaultOf, parseMetadata, readEntityIds } from '../auth/saml/provider-metadata.ts';
+import { namedEntities } from '../auth/saml-metadata.ts';
 import type { SamlValues } from './providers.ts';
 
 /** What judging needs. */
@@ -21,7 +22,7 @@ export interface MetadataContext {
 
 /** What is wrong with metadata, and which field is to blame. */
 export interface FieldFault {
-  readonly field: 'metadata' | 'metadata_url';
+  readonly field: 'metadata' | 'metadata_url' | 'entity_id';
   readonly fault: string;
 }
 
@@ -32,20 +33,29 @@ export async function judgeMetadata(
   { database, limits, untilMs }: MetadataContext & { readonly untilMs: number },
 ): Promise<FieldFault | null> {
   const url = addressOf(entry, standing);
-  if (standing !== undefined) await takeOver(entry, url, standing, database);
+  const wanted = entityOf(entry, standing);
+  if (standing !== undefined) await takeOver(entry, url, wanted, standing, database);
+  const isAsBefore =
+    url === standing?.metadata_url &&
+    entry.metadata === standing?.metadata &&
+    wanted === standing?.entity_id;
   if (entry.metadata !== '') {
-    const fault = await metadataFaultOf(entry.metadata);
+    const entityFault = isAsBefore ? null : await entityFaultOf(entry.metadata, wanted);
+    if (entityFault !== null) return { field: 'entity_id', fault: entityFault };
+    const fault = await metadataFaultOf(entry.metadata, wanted);
     if (fault !== null) return { field: 'metadata', fault };
   }
-  const isAsBefore = url === standing?.metadata_url && entry.metadata === standing?.metadata;
   if (url === undefined || isAsBefore) return null;
   if (performance.now() >= untilMs) {
     const fault = 'no time was left to fetch it beside the others';
     return entry.metadata === '' ? { field: 'metadata_url', fault } : null;
   }
   try {
-    const expected = entry.metadata === '' ? null : (await parseMetadata(entry.metadata)).entityId;
-    const { text } = await fetchMetadata(url, expected, limits);
+    const present = entry.metadata === '' ? null : await parseMetadata(entry.metadata, wanted);
+    const expected = present?.entityId ?? null;
+    const { text, metadata } = await fetchMetadata(url, expected, limits, new Date(), wanted);
+    if (wanted === undefined && metadata.entityIds !== undefined)
+      return { field: 'entity_id', fault: mustName(metadata.entityIds) };
     if (entry.metadata === '') entry.metadata = text;
     return null;
   } catch (error) {
@@ -54,6 +64,29 @@ export async function judgeMetadata(
     if (isAway && entry.metadata !== '') return null;
     return { field: 'metadata_url', fault: error.message };
   }
+}
+
+/** What is wrong with the provider that an entry names, or does not name; null if nothing is. */
+async function entityFaultOf(text: string, wanted: string | undefined): Promise<string | null> {
+  const ids = await readEntityIds(text);
+  const isNamed = wanted === undefined ? ids.length <= 1 : ids.includes(wanted);
+  // Where there is none, the metadata are to blame.
+  return isNamed || ids.length === 0 ? null : mustName(ids);
+}
+
+function mustName(ids: readonly string[]): string {
+  return ids.length === 1
+    ? `must name the identity provider that the metadata describe: ${ids.join()}`
+    : `must name one of the ${ids.length} identity providers that the metadata describe: ${namedEntities(ids)}`;
+}
+
+/** The provider that an entry will name: one that is not sent stays, null takes it away. */
+export function entityOf(
+  entry: SamlValues,
+  standing: SamlIdentityProvider | undefined,
+): string | undefined {
+  const sent = entry.entity_id as string | null | undefined;
+  return sent === undefined ? standing?.entity_id : (sent ?? undefined);
 }
 
 /** The address that an entry will have: one that is not sent stays, null takes it away. */
@@ -69,15 +102,17 @@ function addressOf(
 async function takeOver(
   entry: SamlValues,
   url: string | undefined,
+  wanted: string | undefined,
   standing: SamlIdentityProvider,
   database: Database,
 ): Promise<void> {
   const { metadata } = entry;
   if (url !== undefined && url === standing.metadata_url && metadata === '')
     entry.metadata = standing.metadata;
-  // Without its address an entry keeps what was fetched last.
-  if (url === undefined && metadata === standing.metadata) {
+  // Without its address, or for another provider in it, an entry keeps what was fetched last.
+  const isTurned = url === undefined || wanted !== standing.entity_id;
+  if (isTurned && entry.metadata === standing.metadata) {
     const row = await readFetchedMetadata(database, standing);
-    entry.metadata = row?.document ?? metadata;
+    entry.metadata = row?.document ?? standing.metadata;
   }
 }

@@ -23,6 +23,8 @@ const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Words that sign-in addresses need for themselves. */
 const RESERVED_IDS: ReadonlySet<unknown> = new Set(['identity', 'saml', 'magic_link']);
 const CLAIM_CHARACTERS_MAX = 255;
+/** SAML 2.0 Core, section 8.3.6. */
+const ENTITY_ID_CHARACTERS_MAX = 1_024;
 const LOGO_BYTES_MAX = 1_048_576;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,126}$/i;
 
@@ -42,6 +44,8 @@ export const openidProviderSchema = schemaOf(openidProviderFields, {
 export const samlProviderSchema = schemaOf(samlProviderFields, {
   'provider id': providerId,
   'metadata address': metadataUrl,
+  'entity id': ({ description }) =>
+    joi.string().atMost(ENTITY_ID_CHARACTERS_MAX).min(1).trim().description(description),
   'short text': shortText,
   pair: requiredPair,
   'group names': groupNames,

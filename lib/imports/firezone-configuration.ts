@@ -17,7 +17,8 @@ import {
   storedValues,
 } from '../configuration/configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
-import { samlMetadataFault } from '../auth/saml-metadata.ts';
+import { metadataDoubts } from '../auth/saml/metadata-problems.ts';
+import { parseSamlMetadata, samlMetadataFault } from '../auth/saml-metadata.ts';
 import type { DumpRecord } from './firezone-dump.ts';
 import { faultLines } from './run.ts';
 
@@ -41,7 +42,7 @@ export async function importConfiguration(
     delete faults[name];
     notes.push(`configuration.${name} is fixed by the environment and was left as it is`);
   }
-  judgeMetadata(values, faults);
+  judgeMetadata(values, faults, notes);
   if (!isFaultless(faults)) return { faults: faultLines('configuration', faults), notes };
   const present = await lockConfiguration(database, transaction);
   const stored = storedValues(config, values, present);
@@ -93,12 +94,16 @@ function readable(dumped: DumpRecord, notes: string[]): DumpRecord {
 function judgeMetadata(
   { saml_identity_providers: saml = [] }: ConfigurationValues,
   faults: Faults,
+  notes: string[],
 ) {
   if (faults['saml_identity_providers'] !== undefined) return;
-  const found = saml.map(({ metadata }) => {
+  const found = saml.map(({ id, metadata, entity_id: wanted }) => {
     const entry: Record<string, string[]> = {};
-    const fault = samlMetadataFault(metadata);
+    const fault = samlMetadataFault(metadata, wanted);
     if (fault !== null) addFault(entry, 'metadata', metadataFault(fault));
+    else
+      for (const { text, fix } of metadataDoubts(parseSamlMetadata(metadata, wanted), wanted))
+        notes.push(`saml_identity_providers: ${id}: ${text} ${fix}`);
     return entry;
   });
   if (found.some((entry) => !isFaultless(entry))) faults['saml_identity_providers'] = found;

@@ -105,6 +105,7 @@ export interface ApiValues {
   scopes: string;
   'metadata address': string;
   'short text': string;
+  'entity id': string;
   pair: { name: string; value: string };
   /** Names of groups at a provider, each with the name of a group here. */
   'group names': Record<string, string>;

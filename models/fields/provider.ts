@@ -163,6 +163,14 @@ export const samlProviderFields = fieldsOf({
       keptUnsent: true,
     },
   },
+  entity_id: {
+    api: {
+      kind: 'entity id',
+      description:
+        'The entityID of the provider, where the metadata describe several; also of what is fetched from `metadata_url`. Without it the metadata must describe one.',
+      keptUnsent: true,
+    },
+  },
   base_url: {
     api: {
       kind: 'url',

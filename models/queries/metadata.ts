@@ -9,7 +9,10 @@ import { rerunOnConflict } from '../storage/rerun.ts';
 import type { FetchedMetadata } from '../tables/fetched-metadata.ts';
 
 /** What of an entry a row is about. */
-export type MetadataEntry = Pick<SamlIdentityProvider, 'id' | 'metadata' | 'metadata_url'>;
+export type MetadataEntry = Pick<
+  SamlIdentityProvider,
+  'id' | 'metadata' | 'metadata_url' | 'entity_id'
+>;
 
 /** Reads the row of an entry as it is now; null where nothing was asked for since it is so. */
 export async function readFetchedMetadata(
@@ -99,8 +102,8 @@ export async function forgetMetadata(
   await rerunOnConflict(database, () => table.destroy({ where }));
 }
 
-function basisOf({ metadata_url: url = '', metadata }: MetadataEntry): string {
-  return createHash('sha256')
-    .update(JSON.stringify([url, metadata]))
-    .digest('hex');
+function basisOf({ metadata_url: url = '', metadata, entity_id }: MetadataEntry): string {
+  // Certificates of another provider in the same document are not those of this one.
+  const basis = entity_id === undefined ? [url, metadata] : [url, metadata, entity_id];
+  return createHash('sha256').update(JSON.stringify(basis)).digest('hex');
 }

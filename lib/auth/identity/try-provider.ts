@@ -17,6 +17,7 @@ import {
 import { type OidcClient, OidcClients } from '../oidc/client.ts';
 import { redirectUriOf, refusalOf } from '../oidc/sign-in.ts';
 import { fetchMetadata, MetadataFetchError } from '../saml/fetch-metadata.ts';
+import { metadataDoubts } from '../saml/metadata-problems.ts';
 import { parseMetadata } from '../saml/provider-metadata.ts';
 import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { addressesOf, bindingOf } from '../saml/service-provider.ts';
@@ -237,6 +238,9 @@ export async function trySamlProvider(
   return [
     ...findings,
     good(`The metadata are those of ${metadata.entityId}; sign-in begins by ${binding}.`),
+    ...metadataDoubts(metadata, provider.entity_id).map(({ text, fix }) =>
+      doubtful(`${text} ${fix}`),
+    ),
     ...metadata.signingCertificates.map((certificate) => judgeCertificate(certificate, now)),
     ...(isAsked
       ? [
@@ -252,16 +256,16 @@ export async function trySamlProvider(
 
 /** The metadata that would be used: those of the address, else those of the entry. */
 async function readMetadata(
-  { metadata: text, metadata_url: address }: SamlIdentityProvider,
+  { metadata: text, metadata_url: address, entity_id: wanted }: SamlIdentityProvider,
   limits: DocumentLimits | undefined,
   now: Date,
 ): Promise<{ metadata: SamlMetadata | null; findings: Finding[] }> {
   try {
-    const present = text === '' ? null : await parseMetadata(text);
+    const present = text === '' ? null : await parseMetadata(text, wanted);
     if (address === undefined) return { metadata: present, findings: [] };
     try {
       const expected = present?.entityId ?? null;
-      const { metadata } = await fetchMetadata(address, expected, limits, now);
+      const { metadata } = await fetchMetadata(address, expected, limits, now, wanted);
       return { metadata, findings: [good('The metadata were fetched from their address.')] };
     } catch (error) {
       if (!(error instanceof MetadataFetchError)) throw error;

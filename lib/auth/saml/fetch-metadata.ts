@@ -35,30 +35,37 @@ export function isMetadataAddress({ protocol, hostname }: URL): boolean {
 
 /**
  * Fetches metadata; throws MetadataFetchError where they are of no use, or are not those of the
- * entity that is expected.
+ * entity that is expected. Of several providers in them the one that is wanted serves.
  */
 export async function fetchMetadata(
   address: string,
   expected: string | null,
   limits?: DocumentLimits,
   now = new Date(),
+  wanted?: string,
 ): Promise<Fetched> {
-  const fetched = await fetchAndParse(address, limits);
-  const { entityId, validUntil } = fetched.metadata;
+  const fetched = await fetchAndParse(address, limits, wanted);
+  const { entityId, validUntil, entityIds = [] } = fetched.metadata;
   if (expected !== null && entityId !== expected)
     throw new MetadataFetchError(
       'other_entity',
-      `it is about another provider: its entityID is not ${expected}`,
+      entityIds.includes(expected)
+        ? `it describes several providers, of which ${expected} is not the first: name it in entity_id`
+        : `it is about another provider: its entityID is not ${expected}`,
     );
   if (validUntil !== null && !(validUntil > now.getTime()))
     throw new MetadataFetchError('expired', 'its validUntil has passed, or is no time');
   return fetched;
 }
 
-async function fetchAndParse(address: string, limits?: DocumentLimits): Promise<Fetched> {
+async function fetchAndParse(
+  address: string,
+  limits: DocumentLimits | undefined,
+  wanted: string | undefined,
+): Promise<Fetched> {
   try {
     const text = await fetchDocument(address, WANTED, limits);
-    return { text, metadata: await parseMetadata(text) };
+    return { text, metadata: await parseMetadata(text, wanted) };
   } catch (cause) {
     if (cause instanceof DocumentError)
       throw new MetadataFetchError('unreachable', cause.message, { cause });

@@ -1,7 +1,11 @@
-// Metadata that could not be fetched, in words for administrators: on the dashboard and for the
-// doctor. It reads one row for each entry with an address, and parses nothing.
+// Metadata of SAML providers that could not be fetched, or are not clear, in words for
+// administrators: in the log, on the dashboard, for the doctor and in the test of a provider.
 
 import { type Database, type MetadataEntry, readFetchedMetadata } from '../../../models/index.ts';
+import type { Log } from '../../process/log.ts';
+import { ProviderRefusal } from '../identity/refusal.ts';
+import { namedEntities, type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
+import { parseMetadata } from './provider-metadata.ts';
 
 /** One such thing. */
 export interface MetadataProblem {
@@ -9,7 +13,7 @@ export interface MetadataProblem {
   readonly fix: string;
 }
 
-/** What is wrong with the metadata of the entries that have an address. */
+/** What is wrong with the metadata of the entries. */
 export async function metadataProblems(
   database: Database,
   entries: readonly MetadataEntry[],
@@ -17,15 +21,74 @@ export async function metadataProblems(
   const problems = [];
   for (const entry of entries) {
     const row = await readFetchedMetadata(database, entry);
+    const served = row?.document ?? entry.metadata;
+    problems.push(...(await doubtsOf(entry, served)));
     if (row === null || row.problem === null) continue;
-    const isServing = (row.document ?? entry.metadata) !== '';
-    const serves = isServing
-      ? 'The last good ones serve.'
-      : 'Nobody can sign in through it until they can be fetched.';
+    const serves =
+      served === ''
+        ? 'Nobody can sign in through it until they can be fetched.'
+        : 'The last good ones serve.';
     problems.push({
       text: `The metadata of the SAML provider ${entry.id} were not taken from ${entry.metadata_url}: ${row.problem}. ${serves}`,
       fix: 'They are fetched again within the hour. See to it that the gateway reaches the address; or change the entry under Settings, Identity providers.',
     });
   }
   return problems;
+}
+
+/** What is not clear in metadata that serve. */
+export function metadataDoubts(
+  { entityId, entityIds, unreadable = [] }: SamlMetadata,
+  wanted: string | undefined,
+): MetadataProblem[] {
+  const isUnnamed = wanted === undefined && entityIds !== undefined;
+  return [
+    ...(isUnnamed
+      ? [
+          {
+            text: `The metadata describe ${entityIds.length} identity providers, and the entry does not say which is meant; the first one, ${entityId}, serves: ${namedEntities(entityIds)}.`,
+            fix: 'Name the one of your people in entity_id.',
+          },
+        ]
+      : []),
+    ...unreadable.map((which) => ({
+      text: `In the metadata of ${entityId}, ${which} cannot be read and is left out; the others serve.`,
+      fix: 'Ask the provider for metadata in which each certificate is whole.',
+    })),
+  ];
+}
+
+/** Logs what is not clear, once for each document; `known` remembers them by entry. */
+export async function logMetadataDoubts(
+  database: Database,
+  log: Log,
+  entries: readonly MetadataEntry[],
+  known: Map<string, string>,
+): Promise<void> {
+  for (const entry of entries) {
+    const row = await readFetchedMetadata(database, entry);
+    const served = row?.document ?? entry.metadata;
+    const state = JSON.stringify([entry.entity_id, served]);
+    if (known.get(entry.id) === state) continue;
+    known.set(entry.id, state);
+    for (const { text, fix } of await doubtsOf(entry, served))
+      log.warn({ provider: entry.id, fix }, text);
+  }
+  const ids = new Set(entries.map(({ id }) => id));
+  for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+}
+
+async function doubtsOf(
+  { id, entity_id: wanted }: MetadataEntry,
+  text: string,
+): Promise<MetadataProblem[]> {
+  if (text === '') return [];
+  try {
+    const doubts = metadataDoubts(await parseMetadata(text, wanted), wanted);
+    return doubts.map((doubt) => ({ ...doubt, text: `SAML provider ${id}: ${doubt.text}` }));
+  } catch (error) {
+    // What cannot be read is said where it is asked for.
+    if (error instanceof ProviderRefusal || error instanceof SamlMetadataError) return [];
+    throw error;
+  }
 }

@@ -38,7 +38,7 @@ export async function metadataOf(
   }
   const { former_certificates: former = [], awaited_certificates: awaited = [] } = row ?? {};
   try {
-    const metadata = await parseMetadata(text);
+    const metadata = await parseMetadata(text, entry.entity_id);
     return {
       ...metadata,
       signingCertificates: [...metadata.signingCertificates, ...former],
@@ -51,9 +51,9 @@ export async function metadataOf(
 }
 
 /** Says what is wrong with metadata; null when nothing is. */
-export async function metadataFaultOf(text: string): Promise<string | null> {
+export async function metadataFaultOf(text: string, wanted?: string): Promise<string | null> {
   try {
-    await parseMetadata(text);
+    await parseMetadata(text, wanted);
     return null;
   } catch (error) {
     if (error instanceof SamlMetadataError) return error.message;
@@ -63,14 +63,29 @@ export async function metadataFaultOf(text: string): Promise<string | null> {
   }
 }
 
-/** Reads metadata in the verifier's thread; rejects as it does. */
-export function parseMetadata(text: string): Promise<SamlMetadata> {
-  const parsing = remembered.get(text) ?? verifier.verify('metadata', text);
-  remembered.delete(text);
-  remembered.set(text, parsing);
+/**
+ * Reads metadata in the verifier's thread, of the provider that is wanted, else of the first;
+ * rejects as it does.
+ */
+export function parseMetadata(text: string, wanted?: string): Promise<SamlMetadata> {
+  const key = wanted === undefined ? text : `${wanted}\n${text}`;
+  const parsing = remembered.get(key) ?? verifier.verify('metadata', text, wanted);
+  remembered.delete(key);
+  remembered.set(key, parsing);
   // What failed is tried again: the thread may have been busy.
-  parsing.catch(() => remembered.delete(text));
+  parsing.catch(() => remembered.delete(key));
   const [oldest] = remembered.keys();
   if (remembered.size > REMEMBERED_MAX && oldest !== undefined) remembered.delete(oldest);
   return parsing;
+}
+
+/** The identity providers that metadata describe; none where they cannot be read. */
+export async function readEntityIds(text: string): Promise<readonly string[]> {
+  try {
+    return await verifier.verify('entityIds', text);
+  } catch (error) {
+    if (!(error instanceof ProviderRefusal)) throw error;
+    if (error.reason === 'too_busy') throw new ApiError('service_unavailable', { cause: error });
+    return [];
+  }
 }

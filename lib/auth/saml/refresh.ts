@@ -101,9 +101,10 @@ async function refresh(
   if (row === null) return null;
   try {
     const present = row.document ?? entry.metadata;
-    const before = await presentMetadata(present);
+    const before = await presentMetadata(present, entry.entity_id);
     const address = entry.metadata_url ?? '';
-    const fetched = await fetchMetadata(address, before?.entityId ?? null, context.limits, now);
+    const expected = before?.entityId ?? null;
+    const fetched = await fetchMetadata(address, expected, context.limits, now, entry.entity_id);
     const isChanged = fetched.text !== present;
     const isSaved = await save(database, row, before, fetched, now);
     counters?.add('metadata_refreshes', isSaved ? (isChanged ? 'changed' : 'same') : 'overtaken');
@@ -125,9 +126,9 @@ async function refresh(
 }
 
 /** The metadata in force; null if they cannot be read: then any others may replace them. */
-async function presentMetadata(text: string): Promise<SamlMetadata | null> {
+async function presentMetadata(text: string, wanted?: string): Promise<SamlMetadata | null> {
   try {
-    return text === '' ? null : await parseMetadata(text);
+    return text === '' ? null : await parseMetadata(text, wanted);
   } catch (error) {
     if (error instanceof SamlMetadataError) return null;
     throw new MetadataFetchError('too_busy', 'the present metadata could not be read in time');

@@ -1,7 +1,7 @@
 // What the verifier's thread does with XML of others, by name. Everything here may be slow, so the
 // main thread never calls it: it asks verifier.ts.
 
-import { parseSamlMetadata, type SamlMetadata } from '../saml-metadata.ts';
+import { entityIdsIn, parseSamlMetadata, type SamlMetadata } from '../saml-metadata.ts';
 import { examineResponse } from './examine.ts';
 import { judgeAddressedLogout, judgePostedLogout } from './logout.ts';
 import { judgeResponse } from './response.ts';
@@ -12,7 +12,9 @@ export const verifications = {
   testResponse: examineResponse,
   postedLogout: judgePostedLogout,
   addressedLogout: judgeAddressedLogout,
-  metadata: async (text: string): Promise<SamlMetadata> => parseSamlMetadata(text),
+  metadata: async (text: string, wanted?: string): Promise<SamlMetadata> =>
+    parseSamlMetadata(text, wanted),
+  entityIds: async (text: string): Promise<string[]> => entityIdsIn(text),
 };
 
 /** The verifications by name. */

@@ -233,6 +233,12 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             help: 'The XML that the provider gives out. With an address it may stay empty; what is pasted here is then used until the next fetch.',
           },
           {
+            name: 'entity_id',
+            label: 'Entity id of the provider',
+            placeholder: 'https://idp.example.com/metadata',
+            help: 'Only where the metadata describe several identity providers: the entityID of yours. Empty: the metadata describe one.',
+          },
+          {
             name: 'base_url',
             label: 'Base address',
             help: 'Prefix of our addresses. Empty: the one under EXTERNAL_URL.',

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import {
+  entityIdsIn,
   METADATA_CHARACTERS_MAX,
   parseSamlMetadata,
   samlMetadataFault,
@@ -58,6 +59,79 @@ const good: [says: string, text: string][] = [
   ],
 ];
 for (const [says, text] of good) test(`taken: ${says}`, (t) => t.is(samlMetadataFault(text), null));
+
+const group = (...members: string[]): string =>
+  `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${members.map(entity).join('')}</EntitiesDescriptor>`;
+const named = (entityId: string, parts: object = {}): string =>
+  samlMetadata({ entityId, ...parts });
+
+test('of several providers the wanted one is read, wherever it is; else the first', (t) => {
+  const inner = group(named('urn:c'), group(named('urn:d'), named('urn:e')));
+  const text = group(
+    samlMetadata({ root: 'SPSSODescriptor' }),
+    inner,
+    named('urn:a'),
+    named('urn:b'),
+  );
+  const ids = ['urn:a', 'urn:b', 'urn:c', 'urn:d', 'urn:e'];
+  t.is(parseSamlMetadata(text).entityId, 'urn:a', 'as before groups in groups were read');
+  t.deepEqual(parseSamlMetadata(text).entityIds, ids);
+  t.deepEqual(entityIdsIn(text), ids);
+  for (const id of ids) t.is(parseSamlMetadata(text, id).entityId, id);
+  t.is(
+    samlMetadataFault(text, 'urn:x'),
+    'it does not describe urn:x, which entity_id names, but urn:a, urn:b, urn:c, urn:d, urn:e',
+  );
+  t.is(
+    samlMetadataFault(named('urn:a'), 'urn:x'),
+    'it does not describe urn:x, which entity_id names, but urn:a',
+  );
+  t.is(parseSamlMetadata(named('urn:a'), 'urn:a').entityIds, undefined, 'there is one alone');
+  t.is(parseSamlMetadata(group(named('urn:a'), named('urn:a'))).entityIds, undefined);
+  t.deepEqual(entityIdsIn('no XML'), []);
+  const many = group(...Array.from({ length: 25 }, (_, i) => named(`urn:${i}`)));
+  t.regex(samlMetadataFault(many, 'urn:x') ?? '', /urn:19, and 5 more$/);
+});
+
+test('a wanted provider is read though others are of no use', (t) => {
+  const text = group(named('urn:a', { certificate: '' }), named('urn:b'));
+  t.is(samlMetadataFault(text), noCertificate);
+  t.is(parseSamlMetadata(text, 'urn:b').entityId, 'urn:b');
+});
+
+test('a provider of SAML 1.1 alone hides none of SAML 2.0', (t) => {
+  const old = named('urn:old', { protocol: 'urn:oasis:names:tc:SAML:1.1:protocol' });
+  t.is(parseSamlMetadata(group(old, named('urn:a'))).entityId, 'urn:a');
+  t.is(parseSamlMetadata(group(old, named('urn:a'))).entityIds, undefined);
+  const both = named('urn:a').replace(
+    '<IDPSSODescriptor',
+    '<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol"/><IDPSSODescriptor',
+  );
+  t.is(parseSamlMetadata(both).entityId, 'urn:a');
+});
+
+test('the end of a group counts for all in it, in groups inside it too', (t) => {
+  const text = group(group(named('urn:a')), named('urn:b')).replace(
+    '<EntitiesDescriptor',
+    '<EntitiesDescriptor validUntil="2030-01-01T00:00:00Z"',
+  );
+  for (const id of ['urn:a', 'urn:b'])
+    t.is(parseSamlMetadata(text, id).validUntil, Date.parse('2030-01-01T00:00:00Z'));
+});
+
+test('a certificate may be the lines of a PEM file', (t) => {
+  const pem = `-----BEGIN CERTIFICATE-----\n${CERTIFICATE}\n-----END CERTIFICATE-----\n`;
+  const certificate = `<d:X509Certificate>${pem}</d:X509Certificate>`;
+  t.deepEqual(parseSamlMetadata(samlMetadata({ certificate })).signingCertificates, [CERTIFICATE]);
+});
+
+test('a certificate that cannot be read is named and left out beside a good one', (t) => {
+  const x509 = (text: string): string => `<d:X509Certificate>${text}</d:X509Certificate>`;
+  const certificate = x509('bm8=') + x509(CERTIFICATE) + x509('');
+  const read = parseSamlMetadata(samlMetadata({ certificate }));
+  t.deepEqual(read.signingCertificates, [CERTIFICATE]);
+  t.deepEqual(read.unreadable, ['signing certificate 1 of 3', 'signing certificate 3 of 3']);
+});
 
 const bomb = `<!DOCTYPE x [<!ENTITY a "aaaa">${Array.from(
   { length: 30 },

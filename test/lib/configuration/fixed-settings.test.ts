@@ -5,7 +5,7 @@ import test from 'ava';
 import { configurationVariables } from '../../../config/index.ts';
 import { configurationSchema } from '../../../lib/configuration/configuration.ts';
 import { fixedSettingsOf, readFixedSettings } from '../../../lib/configuration/fixed-settings.ts';
-import { samlMetadata } from '../../support/auth/identity-provider.ts';
+import { federation, samlMetadata } from '../../support/auth/identity-provider.ts';
 import { configOf } from '../../support/api/server.ts';
 
 const settings = { externalUrl: 'https://vpn.example.com/' };
@@ -132,6 +132,20 @@ for (const [name, text, faults] of bad)
     const read = readFixedSettings(settings, { [name]: text });
     t.deepEqual({ ...read, faults: read.faults.toSorted() }, { fixed: {}, faults });
   });
+
+test('of several providers the first one serves, or the one that is named', (t) => {
+  const metadata = federation('urn:a', 'urn:b');
+  const read = (changes: object) =>
+    readFixedSettings(
+      { externalUrl: 'http://127.0.0.1:13000/' },
+      { SAML_IDENTITY_PROVIDERS: JSON.stringify([{ ...saml, metadata, ...changes }]) },
+    );
+  t.deepEqual(read({}).faults, []);
+  const { fixed, faults } = read({ entity_id: 'urn:b' });
+  t.deepEqual(faults, []);
+  t.is(fixed.saml_identity_providers?.[0]?.entity_id, 'urn:b');
+  t.regex(read({ entity_id: 'urn:x' }).faults[0] ?? '', /does not describe urn:x, which entity_id/);
+});
 
 test('unusable metadata are refused, and long texts are shortened', (t) => {
   const text = JSON.stringify([{ ...saml, metadata: `<x>${'y'.repeat(1000)}</x>` }]);

@@ -3,8 +3,14 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/auth/bad-saml-provider.ts';
-import { databaseKinds, type TestDatabaseKind } from '../../support/database/databases.ts';
-import { signOnService } from '../../support/auth/identity-provider.ts';
+import {
+  databaseKinds,
+  firstKind,
+  type TestDatabaseKind,
+} from '../../support/database/databases.ts';
+import { write } from '../../models/fixtures.ts';
+import { samlEntry } from '../../support/auth/provider-entries.ts';
+import { federation, samlMetadata, signOnService } from '../../support/auth/identity-provider.ts';
 import { openMetadataAddress, status } from '../../support/auth/metadata-address.ts';
 import { openServer } from '../../support/api/server.ts';
 
@@ -14,7 +20,7 @@ const stranger = idpMetadata(signOnService(), { entityId: 'urn:stranger' });
 const common = { id: 'adfs', label: 'A', auto_create_users: false };
 
 async function open(t: ExecutionContext, kind: TestDatabaseKind) {
-  const { send } = await openServer(
+  const { send, database } = await openServer(
     t,
     kind,
     {},
@@ -34,7 +40,7 @@ async function open(t: ExecutionContext, kind: TestDatabaseKind) {
   };
   const refresh = () =>
     send('PUT', '/v0/saml_metadata/adfs', { body: { saml_metadata: { refresh: true } } });
-  return { address, put, refresh };
+  return { address, put, refresh, database };
 }
 
 for (const kind of databaseKinds()) {
@@ -117,3 +123,54 @@ for (const kind of databaseKinds()) {
     t.is((await put({ metadata: first })).metadata, first, 'from then on it is as it was sent');
   });
 }
+
+for (const kind of databaseKinds())
+  test(`${kind}: of several providers one must be named`, async (t) => {
+    const { address, put } = await open(t, kind);
+    const metadata = federation('urn:a', 'urn:b');
+    const must = (...ids: string[]) => ({
+      entity_id: [
+        `must name one of the ${ids.length} identity providers that the metadata describe: ${ids.join(', ')}`,
+      ],
+    });
+    t.deepEqual(await put({ metadata }), must('urn:a', 'urn:b'));
+    t.deepEqual(await put({ metadata, entity_id: 'urn:x' }), must('urn:a', 'urn:b'));
+    t.deepEqual(await put({ metadata: samlMetadata({ entityId: 'urn:a' }), entity_id: 'urn:x' }), {
+      entity_id: ['must name the identity provider that the metadata describe: urn:a'],
+    });
+    t.deepEqual(await put({ metadata, entity_id: 'x'.repeat(1_025) }), {
+      entity_id: ['should be at most 1024 character(s)'],
+    });
+    const saved = await put({ metadata, entity_id: ' urn:b ' });
+    t.is(saved.entity_id, 'urn:b');
+    t.is((await put({ metadata, label: 'B' })).entity_id, 'urn:b', 'it stays where it is not sent');
+    t.deepEqual(await put({ metadata, entity_id: null }), must('urn:a', 'urn:b'));
+    // What is fetched has several too.
+    address.serve(metadata);
+    t.deepEqual(await put({ id: 'b', metadata_url: address.url }), must('urn:a', 'urn:b'));
+    const fetched = await put({ id: 'b', metadata_url: address.url, entity_id: 'urn:b' });
+    t.is(fetched.metadata, metadata);
+    const turned = await put({ id: 'b', metadata_url: address.url, entity_id: 'urn:a' });
+    t.is(turned.entity_id, 'urn:a');
+    t.regex(
+      String((await put({ id: 'c', metadata_url: address.url, entity_id: 'urn:x' })).metadata_url),
+      /does not describe urn:x, which entity_id names, but urn:a, urn:b/,
+    );
+  });
+
+for (const kind of firstKind())
+  test(`${kind}: an entry that was saved with several keeps the first one`, async (t) => {
+    const { put, database } = await open(t, kind);
+    await put({ metadata: first });
+    const metadata = federation('urn:a', 'urn:b');
+    // As a version saved it that did not ask.
+    const configuration = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    const [entry] = configuration.saml_identity_providers;
+    const saml_identity_providers = [{ ...samlEntry(entry), metadata }];
+    await write(database, (transaction) =>
+      configuration.update({ saml_identity_providers }, { transaction }),
+    );
+    t.is((await put({ metadata, label: 'B' })).label, 'B');
+    t.is((await put({ metadata, entity_id: 'urn:b' })).entity_id, 'urn:b');
+    t.truthy((await put({ metadata, entity_id: null })).entity_id, 'it is asked for from then on');
+  });

@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { importConfiguration } from '../../../lib/imports/firezone-configuration.ts';
 import { type Database, readOrCreateConfiguration } from '../../../models/index.ts';
 import { write } from '../../models/fixtures.ts';
+import { federation } from '../../support/auth/identity-provider.ts';
 import { openDatabase } from '../../support/database/databases.ts';
 import { configOf } from '../../support/api/server.ts';
 
@@ -65,4 +66,17 @@ test('metadata that is none is a fault with its place, and nothing is saved', as
   );
   const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
   t.is(row.vpn_session_duration, 0);
+});
+
+test('metadata of several providers are taken as they were, and the note asks for entity_id', async (t) => {
+  const { database, run } = await start(t);
+  const metadata = federation('urn:a', 'urn:b');
+  const saml = { id: 's', label: 's', metadata, auto_create_users: true };
+  const { faults, notes } = await run({ saml_identity_providers: [saml] });
+  t.deepEqual(faults, []);
+  t.regex(notes.join(), /saml_identity_providers: s: .* urn:a, serves.* in entity_id\./);
+  const named = { ...saml, entity_id: 'urn:b' };
+  t.deepEqual(await run({ saml_identity_providers: [named] }), { faults: [], notes: [] });
+  const stored = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+  t.is(stored.saml_identity_providers[0]?.entity_id, 'urn:b');
 });

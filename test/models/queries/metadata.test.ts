@@ -97,3 +97,13 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.FetchedMetadata.count(), 0);
   });
 }
+
+for (const kind of databaseKinds())
+  test(`${kind}: what was fetched for one provider of a document is not that of another`, async (t) => {
+    const database = await openDatabase(t, kind);
+    t.truthy(await claimMetadata(database, entry, now, () => true));
+    const named = { ...entry, entity_id: 'urn:b' };
+    t.is(await readFetchedMetadata(database, named), null);
+    t.truthy(await claimMetadata(database, named, now, () => true));
+    t.is(await readFetchedMetadata(database, entry), null);
+  });

@@ -93,3 +93,9 @@ export function samlMetadata(parts: MetadataParts = {}): string {
   </${root}>
 </EntityDescriptor>`;
 }
+
+/** Metadata of several identity providers. */
+export function federation(...entityIds: string[]): string {
+  const members = entityIds.map((entityId) => samlMetadata({ entityId }).replace(/<\?.*\?>/, ''));
+  return `<EntitiesDescriptor xmlns="${METADATA}">${members.join('')}</EntitiesDescriptor>`;
+}

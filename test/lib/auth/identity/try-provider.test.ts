@@ -7,7 +7,11 @@ import { tryOidcProvider, trySamlProvider } from '../../../../lib/auth/identity/
 import { makeCertificate } from '../../../../lib/auth/saml/certificate.ts';
 import { type BadProvider, openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
 import { idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
-import { samlMetadata, signOnService } from '../../../support/auth/identity-provider.ts';
+import {
+  federation,
+  samlMetadata,
+  signOnService,
+} from '../../../support/auth/identity-provider.ts';
 import { openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
@@ -192,6 +196,20 @@ test('a good SAML provider passes', async (t) => {
     found.join('\n'),
   );
   t.true(found.some((line) => line.includes('/auth/saml/sp/consume/saml-idp')));
+});
+
+test('of several providers the report asks for entity_id', async (t) => {
+  const metadata = federation('urn:a', 'urn:b');
+  const found = lines(await trySamlProvider(samlEntry({ metadata }))).join('\n');
+  t.regex(found, /^good: The metadata are those of urn:a;/m);
+  t.regex(
+    found,
+    /^doubtful: The metadata describe 2 .* Name the one of your people in entity_id\.$/m,
+  );
+  const named = samlEntry({ metadata, entity_id: 'urn:b' });
+  const clear = lines(await trySamlProvider(named)).join('\n');
+  t.regex(clear, /^good: The metadata are those of urn:b;/m);
+  t.notRegex(clear, /entity_id/);
 });
 
 test('the report says what must be signed, and doubts it where many providers sign less', async (t) => {

@@ -14,7 +14,7 @@ import {
   MetadataFetchError,
 } from '../../../../lib/auth/saml/fetch-metadata.ts';
 import { ENTITY_ID, idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
-import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { federation, signOnService } from '../../../support/auth/identity-provider.ts';
 import {
   openMetadataAddress,
   type Served,
@@ -148,4 +148,12 @@ test.serial('over https, to a certificate that is known, and never on to http', 
   location = plain.url;
   await t.throwsAsync(fetchMetadata(url, null, limits), { message: /that is not https$/ });
   t.is(plain.count(), 0);
+});
+
+test('of several providers the wanted one is taken, and one that is not the first is asked for', async (t) => {
+  const { url } = await openMetadataAddress(t, federation('urn:a', 'urn:b'));
+  const wanted = await fetchMetadata(url, 'urn:b', limits, new Date(), 'urn:b');
+  t.is(wanted.metadata.entityId, 'urn:b');
+  t.is((await fetchMetadata(url, 'urn:a', limits)).metadata.entityId, 'urn:a', 'as before');
+  await t.throwsAsync(fetchMetadata(url, 'urn:b', limits), { message: /name it in entity_id$/ });
 });
