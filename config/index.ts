@@ -13,6 +13,7 @@ import { mailFaults } from './mail.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
 import { unknownNames } from './misspelt.ts';
 import { networkFaults } from './networks.ts';
+import { prefixAdvice } from './own-paths.ts';
 import { parseRootless, type Rootless, rootlessVariables } from './rootless.ts';
 import { fieldOf, type Setting, settings } from './schema.ts';
 import { parseSupervisor, type Supervisor } from './supervisor.ts';
@@ -23,6 +24,7 @@ export { type FlowCollector, flowCollectorOf } from './flow-log.ts';
 export { meantSetting } from './misspelt.ts';
 export { nearestName } from './nearest-name.ts';
 export { type OpenSettings, openSettings, withOpenSettings } from './open-settings.ts';
+export { outsidePathOf, prefixOf } from './own-paths.ts';
 export type { Supervisor } from './supervisor.ts';
 
 /** What came of reading the settings; a Config only when there is no fault. */
@@ -297,6 +299,8 @@ export function settingsAdvice(config: Config): Advice[] {
       about: 'other',
       text: `EXTERNAL_URL is ${externalUrl}, and the gateway listens at ${httpHost}:${httpPort}: if a proxy is between, set TRUSTED_PROXIES to the proxy’s address (127.0.0.1 where it runs on this host); without it all people seem to come from one address, and the wrong passwords of strangers make everybody wait`,
     });
+  const ofPath = prefixAdvice(config);
+  if (ofPath !== null) advice.push({ about: 'other', text: ofPath });
   return [
     ...advice,
     ...databaseTlsAdvice(config).map((text) => ({ about: 'other' as const, text })),

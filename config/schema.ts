@@ -56,7 +56,7 @@ export const settings = [
       new URL(`${httpTlsCert === null ? 'http' : 'https'}://127.0.0.1:${httpPort || 13000}/`).href,
     example: 'https://vpn.example.com/',
     sentence:
-      'Public address of the API and the web pages; a path must end in `/`. Its host is the endpoint of devices, its default has the port of `HTTP_PORT`.',
+      'Public address of the API and the web pages; a path must end in `/`, and need not be taken off by the proxy. Its host is the endpoint of devices, its default has the port of `HTTP_PORT`.',
   },
   {
     name: 'HTTP_HOST',

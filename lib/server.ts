@@ -5,6 +5,7 @@
 // (web/kit/form-token.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
+import { prefixOf } from '../config/index.ts';
 import { Captures } from './capture/captures.ts';
 import { undeclaredLengths } from './api/body.ts';
 import { bodyBudget } from './http/body-budget.ts';
@@ -87,7 +88,7 @@ export function createApiServer(services: Services): ApiServer {
     options: { config, log, counters, answerPerson: personAnswers(pages, services.readiness) },
   });
   answerClientErrors(listener, counters);
-  void server.register({ plugin: conventions });
+  void server.register({ plugin: conventions, options: { prefix: prefixOf(config) } });
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);

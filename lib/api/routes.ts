@@ -3,6 +3,7 @@
 // docs/api.md#operations.
 
 import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
+import { outsidePathOf } from '../../config/index.ts';
 import type { Captures } from '../capture/captures.ts';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
@@ -49,7 +50,7 @@ export function collectionRoutes<Values>(
 
 /** The path of EXTERNAL_URL, without its last slash. */
 export function outsidePath({ config }: Pick<Services, 'config'>): string {
-  return new URL(config.externalUrl).pathname.replace(/\/$/, '');
+  return outsidePathOf(config);
 }
 
 /** One route; the options are those of its body. */

@@ -11,15 +11,19 @@ declare module '@hapi/hapi' {
   }
 }
 
-/** Gives each request its id, reads unusual spellings of paths, forbids caches to keep answers. */
-export const conventions: Plugin<void> = {
+/**
+ * Gives each request its id, takes the path of EXTERNAL_URL off, reads unusual spellings of paths,
+ * forbids caches to keep answers.
+ */
+export const conventions: Plugin<{ readonly prefix: string }> = {
   name: 'conventions',
-  register(server) {
+  register(server, { prefix }) {
+    const outside = normalized(prefix);
     server.ext('onRequest', (request, h) => {
       request.app.id = randomUUID();
       // Set on the raw response, so that no answer, however it comes about, is without it.
       request.raw.res.setHeader('x-request-id', request.app.id);
-      repairPath(request);
+      repairPath(request, outside);
       return h.continue;
     });
     server.ext('onPreResponse', (request, h) => {
@@ -32,15 +36,33 @@ export const conventions: Plugin<void> = {
 };
 
 /**
- * E-mails are ids, percent-encoded or not: bytes beyond ASCII that came as they are, and percent
- * signs that encode nothing, are encoded here, so that the router decodes them.
+ * The path without that of EXTERNAL_URL, which not every proxy takes off. E-mails are ids,
+ * percent-encoded or not: bytes beyond ASCII that came as they are, and percent signs that encode
+ * nothing, are encoded here, so that the router decodes them.
  */
-function repairPath(request: Request): void {
-  const { path } = request;
-  if (!/[\x80-\xff]|%(?![0-9a-f]{2})/i.test(path)) return;
-  const encoded = path
+function repairPath(request: Request, prefix: string): void {
+  const inside = withoutPrefix(request.path, prefix);
+  const encoded = inside
     .replace(/%(?![0-9a-f]{2})/gi, '%25')
     .replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
-  const [, query = ''] = /(\?.*)$/s.exec(request.raw.req.url ?? '') ?? [];
-  request.setUrl(encoded + query, true);
+  if (encoded === request.path) return;
+  request.setUrl(encoded + queryOf(request), true);
+}
+
+function withoutPrefix(path: string, prefix: string): string {
+  if (prefix === '' || (path !== prefix && !path.startsWith(`${prefix}/`))) return path;
+  return path.slice(prefix.length) || '/';
+}
+
+function queryOf({ raw }: Request): string {
+  const [, query = ''] = /(\?.*)$/s.exec(raw.req.url ?? '') ?? [];
+  return query;
+}
+
+/** A path as the router compares it: signs that need no percent have none, digits are capital. */
+function normalized(path: string): string {
+  return path.replaceAll(/%[0-9a-f]{2}/gi, (encoded) => {
+    const sign = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[\w.~!$&'()*+,;=:@-]/.test(sign) ? sign : encoded.toUpperCase();
+  });
 }
