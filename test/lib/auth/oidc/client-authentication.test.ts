@@ -1,7 +1,22 @@
 // By which method the token endpoint is shown the secret: the one that the entry names, else the one
 // that works, and after two failures only one for a while. What the provider says is cut.
 
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
+import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
+import {
+  beginOidc,
+  finishOidc,
+  type OidcContext,
+  redirectUriOf,
+} from '../../../../lib/auth/oidc/sign-in.ts';
+import {
+  type BadProvider,
+  CLIENT,
+  openBadProvider,
+} from '../../../support/auth/bad-openid-provider.ts';
+import { proofOf } from '../../../support/auth/openid-provider.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
 import {
   type AuthMethod,
   descriptionOf,
@@ -16,6 +31,21 @@ import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 const document = discoveryDocument('http://x.example') as never;
 const BOTH = ['client_secret_basic', 'client_secret_post'] as const;
 const MINUTE_MS = 60_000;
+const beginner = { browserSha256: 'b'.repeat(64), userId: null };
+const limits = { timeoutMs: 20_000, bytesMax: 50_000 };
+
+async function open(t: ExecutionContext): Promise<{ idp: BadProvider; context: OidcContext }> {
+  const idp = await openBadProvider(t);
+  const database = await openDatabase(t, 'sqlite');
+  const provider = oidcEntry({ discovery_document_uri: idp.discoveryUri });
+  const redirectUri = redirectUriOf(provider, 'http://127.0.0.1:13000/');
+  return { idp, context: { database, clients: new OidcClients(limits), provider, redirectUri } };
+}
+
+async function signIn(idp: BadProvider, context: OidcContext) {
+  const query = idp.authorize(await beginOidc(context, beginner));
+  return finishOidc(context, query, beginner.browserSha256);
+}
 
 const GOOD: TokenAnswer = { status: 200, json: {} };
 const REFUSED: TokenAnswer = { status: 400, json: { error: 'invalid_client' } };
@@ -146,4 +176,100 @@ test('what a provider offers is both where it does not say', (t) => {
   t.deepEqual(offeredMethods({}), [...BOTH]);
   t.deepEqual(offeredMethods(listed('private_key_jwt')), []);
   t.deepEqual(offeredMethods(listed('client_secret_post', 'none')), ['client_secret_post']);
+});
+
+for (const takes of BOTH)
+  test(`a client that is registered for ${takes} signs in, whatever is offered`, async (t) => {
+    const { idp, context } = await open(t);
+    for (const offered of [undefined, [...BOTH], [takes], []])
+      for (const challenges of [true, false]) {
+        const says = `${offered?.join(' ')} ${challenges}`;
+        const document = { token_endpoint_auth_methods_supported: offered };
+        Object.assign(idp.bent, { takes, challenges, document });
+        const fresh = { ...context, clients: new OidcClients(limits) };
+        t.is((await proofOf(signIn(idp, fresh))).account.email, 'person@example.com', says);
+        const { length } = idp.asked;
+        await signIn(idp, fresh);
+        t.is(idp.asked.length, length + 1, `${says}: what worked is remembered`);
+        const last = idp.asked.at(-1);
+        t.is(last?.authorization === undefined, takes === 'client_secret_post', says);
+        t.is(last?.['client_secret'] === undefined, takes === 'client_secret_basic', says);
+        // The entry names one: nothing is guessed.
+        const provider = { ...context.provider, token_endpoint_auth_method: takes };
+        await signIn(idp, { ...context, provider, clients: new OidcClients(limits) });
+        t.is(idp.asked.length, length + 2, says);
+      }
+  });
+
+test('of a wrong secret the provider’s words are kept, and one method is tried alone', async (t) => {
+  const { idp, context } = await open(t);
+  idp.bent.takes = 'client_secret_post';
+  let nowMs = 0;
+  const clients = new OidcClients(limits, () => nowMs);
+  const provider = { ...context.provider, client_secret: 'wrong' };
+  const wrong = { ...context, clients, provider };
+  const tryIt = async (): Promise<ProviderRefusal> => {
+    const query = idp.authorize(await beginOidc(wrong, beginner));
+    const error = await t.throwsAsync(finishOidc(wrong, query, beginner.browserSha256), {
+      instanceOf: ProviderRefusal,
+    });
+    return error as ProviderRefusal;
+  };
+  const first = await tryIt();
+  t.is(first.message, 'provider_misconfigured: invalid_client');
+  t.is(
+    first.said,
+    'client_secret_basic: client_secret_basic is not allowed; client_secret_post: secret mismatch',
+  );
+  t.is(idp.asked.length, 2);
+  nowMs = 10 * 60_000 - 1;
+  t.is((await tryIt()).said, 'client_secret_basic is not allowed');
+  t.is(idp.asked.length, 3, 'one try alone');
+  nowMs += 1;
+  await tryIt();
+  t.is(idp.asked.length, 5);
+  const named = {
+    ...wrong,
+    provider: { ...provider, token_endpoint_auth_method: 'client_secret_post' as const },
+  };
+  const query = idp.authorize(await beginOidc(named, beginner));
+  const { said } = (await t.throwsAsync(
+    finishOidc(named, query, beginner.browserSha256),
+  )) as ProviderRefusal;
+  t.is(said, 'secret mismatch');
+});
+
+test('what the token endpoint says of a person is not kept', async (t) => {
+  const { idp, context } = await open(t);
+  const body = { error: 'invalid_grant', error_description: 'Ann is on leave' };
+  idp.bent.answer = (response) => void response.writeHead(400).end(JSON.stringify(body));
+  const error = await t.throwsAsync(signIn(idp, context));
+  t.is((error as ProviderRefusal).said, null);
+});
+
+test('what the token endpoint says of an error holds nothing that we sent', async (t) => {
+  const { idp, context } = await open(t);
+  idp.bent.answer = (response, request) => {
+    const { code_verifier: verifier, authorization } = idp.asked.at(-1) ?? {};
+    const error_description = `the-code ${verifier} ${authorization} ${CLIENT.secret} ${request.method}`;
+    response.writeHead(400, { 'content-type': 'text/plain' });
+    response.end(JSON.stringify({ error: 'invalid_scope', error_description }));
+  };
+  const error = await t.throwsAsync(signIn(idp, context));
+  t.is((error as ProviderRefusal).said, '… … Basic … … POST');
+});
+
+test('a 401 without a body is a client that is not taken', async (t) => {
+  const { idp, context } = await open(t);
+  idp.bent.answer = (response) =>
+    void response.writeHead(401, { 'www-authenticate': 'Basic' }).end();
+  await t.throwsAsync(signIn(idp, context), { message: 'provider_misconfigured: invalid_client' });
+  t.is(idp.asked.length, 2);
+});
+
+test('a token endpoint that is written in another form is the same', async (t) => {
+  const { idp, context } = await open(t);
+  idp.bent.document = { token_endpoint: `${idp.origin.replace('http:', 'HTTP:')}/./token` };
+  await signIn(idp, context);
+  t.truthy(idp.asked[0]?.authorization);
 });

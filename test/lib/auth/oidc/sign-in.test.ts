@@ -123,104 +123,6 @@ test('the client secret is sent in the way that the provider accepts', async (t)
   t.is(idp.asked[1]?.authorization, undefined);
 });
 
-for (const takes of ['client_secret_basic', 'client_secret_post'] as const)
-  for (const offered of [undefined, ['client_secret_basic', 'client_secret_post'], [takes]])
-    for (const challenges of [true, false])
-      test(`a client that is registered for ${takes} gets in; offered: ${offered?.join(' ')}, challenges: ${challenges}`, async (t) => {
-        const { idp, signIn, context } = await open(t);
-        const document = { token_endpoint_auth_methods_supported: offered };
-        Object.assign(idp.bent, { takes, challenges, document });
-        t.is((await signIn()).account.email, 'person@example.com');
-        const { length } = idp.asked;
-        await signIn();
-        t.is(idp.asked.length, length + 1, 'what worked is remembered');
-        const last = idp.asked.at(-1);
-        t.is(last?.authorization === undefined, takes === 'client_secret_post');
-        t.is(last?.['client_secret'] === undefined, takes === 'client_secret_basic');
-        // The entry names one: nothing is guessed.
-        const fixed = { ...context.provider, token_endpoint_auth_method: takes };
-        const clients = new OidcClients(limits);
-        const again = { ...context, provider: fixed, clients };
-        const query = idp.authorize(await beginOidc(again, beginner));
-        await proofOf(finishOidc(again, query, beginner.browserSha256));
-        t.is(idp.asked.length, length + 2);
-      });
-
-test('of a wrong secret the provider’s words are kept, and one method is tried alone', async (t) => {
-  const { idp, context } = await open(t);
-  idp.bent.takes = 'client_secret_post';
-  let nowMs = 0;
-  const clients = new OidcClients(limits, () => nowMs);
-  const provider = { ...context.provider, client_secret: 'wrong' };
-  const wrong = { ...context, clients, provider };
-  const tryIt = async (): Promise<ProviderRefusal> => {
-    const query = idp.authorize(await beginOidc(wrong, beginner));
-    const error = await t.throwsAsync(finishOidc(wrong, query, beginner.browserSha256), {
-      instanceOf: ProviderRefusal,
-    });
-    return error as ProviderRefusal;
-  };
-  const first = await tryIt();
-  t.is(first.message, 'provider_misconfigured: invalid_client');
-  t.is(
-    first.said,
-    'client_secret_basic: client_secret_basic is not allowed; client_secret_post: secret mismatch',
-  );
-  t.is(idp.asked.length, 2);
-  nowMs = 10 * 60_000 - 1;
-  t.is((await tryIt()).said, 'client_secret_basic is not allowed');
-  t.is(idp.asked.length, 3, 'one try alone');
-  nowMs += 1;
-  await tryIt();
-  t.is(idp.asked.length, 5);
-  const named = {
-    ...wrong,
-    provider: { ...provider, token_endpoint_auth_method: 'client_secret_post' as const },
-  };
-  const query = idp.authorize(await beginOidc(named, beginner));
-  const { said } = (await t.throwsAsync(
-    finishOidc(named, query, beginner.browserSha256),
-  )) as ProviderRefusal;
-  t.is(said, 'secret mismatch');
-});
-
-test('what the token endpoint says of a person is not kept', async (t) => {
-  const { idp, context } = await open(t);
-  const body = { error: 'invalid_grant', error_description: 'Ann is on leave' };
-  idp.bent.answer = (response) => void response.writeHead(400).end(JSON.stringify(body));
-  const query = idp.authorize(await beginOidc(context, beginner));
-  const error = await t.throwsAsync(finishOidc(context, query, beginner.browserSha256));
-  t.is((error as ProviderRefusal).said, null);
-});
-
-test('what the token endpoint says of an error holds nothing that we sent', async (t) => {
-  const { idp, context } = await open(t);
-  idp.bent.answer = (response, request) => {
-    const { code_verifier: verifier, authorization } = idp.asked.at(-1) ?? {};
-    const error_description = `the-code ${verifier} ${authorization} ${CLIENT.secret} ${request.method}`;
-    response.writeHead(400, { 'content-type': 'text/plain' });
-    response.end(JSON.stringify({ error: 'invalid_scope', error_description }));
-  };
-  const query = idp.authorize(await beginOidc(context, beginner));
-  const error = await t.throwsAsync(finishOidc(context, query, beginner.browserSha256));
-  t.is((error as ProviderRefusal).said, '… … Basic … … POST');
-});
-
-test('a 401 without a body is a client that is not taken', async (t) => {
-  const { idp, signIn } = await open(t);
-  idp.bent.answer = (response) =>
-    void response.writeHead(401, { 'www-authenticate': 'Basic' }).end();
-  t.is(await refusal(t, signIn()), 'provider_misconfigured: invalid_client');
-  t.is(idp.asked.length, 2);
-});
-
-test('a token endpoint that is written in another form is the same', async (t) => {
-  const { idp, signIn } = await open(t);
-  idp.bent.document = { token_endpoint: `${idp.origin.replace('http:', 'HTTP:')}/./token` };
-  await signIn();
-  t.truthy(idp.asked[0]?.authorization);
-});
-
 test('an e-mail that the ID token lacks comes from userinfo, for the same subject only', async (t) => {
   const { idp, signIn } = await open(t);
   idp.bent.claims = { email: undefined, email_verified: undefined };
@@ -439,7 +341,7 @@ test('clocks may differ by a minute at most', async (t) => {
 
 test('a request to a slow provider ends after a time limit', async (t) => {
   const { idp, context } = await open(t);
-  const slow = { ...context, clients: new OidcClients({ ...limits, timeoutMs: 300 }) };
+  const slow = { ...context, clients: new OidcClients({ ...limits, timeoutMs: 1_500 }) };
   const query = idp.authorize(await beginOidc(slow, beginner));
   idp.bent.answer = () => undefined;
   const beganMs = performance.now();
