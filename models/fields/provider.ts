@@ -24,11 +24,11 @@ const autoCreateUsers = {
 } as const;
 
 /** Admits only who has something; `what` is the provider's word for it. */
-function requiredPair<What extends string>(what: What) {
+function requiredPair<What extends string>(what: What, more = '') {
   return {
     api: {
       kind: 'pair',
-      description: `Admits only who has this ${what} with this value, or with a list that holds it; everybody where there is none.`,
+      description: `Admits only who has this ${what} with this value, or with a list that holds it; everybody where there is none.${more}`,
       keptUnsent: true,
     },
   } as const;
@@ -128,12 +128,12 @@ export const openidProviderFields = fieldsOf({
       keptUnsent: true,
     },
   },
-  required_claim: requiredPair('claim'),
+  required_claim: requiredPair('claim', ' Dots in `name` lead into objects, as in `groups_claim`.'),
   groups_claim: {
     api: {
       kind: 'short text',
       description:
-        'The claim that names the groups of a person, such as `groups`; dots lead into objects, as in `realm_access.roles`. Without it the provider says nothing of groups.',
+        'The claim that names the groups of a person, such as `groups`; dots lead into objects, as in `realm_access.roles`. The keys of an object that has only objects in it are names too. Without it the provider says nothing of groups.',
       keptUnsent: true,
     },
   },

@@ -66,7 +66,7 @@ const groupsClaim: Section['fields'][number] = {
   name: 'groups_claim',
   label: 'Groups are in the claim',
   placeholder: 'groups',
-  help: 'A list of names, in the ID token or in userinfo; dots lead into it: realm_access.roles. Read at each sign-in, and every ten minutes where the provider gives a refresh token. Empty: the provider says nothing of groups.',
+  help: 'A list of names, or an object whose keys are the names (Zitadel), in the ID token or in userinfo; dots lead into it: realm_access.roles. Read at each sign-in, and every ten minutes where the provider gives a refresh token. Empty: the provider says nothing of groups.',
 };
 
 const groupsAttribute: Section['fields'][number] = {
@@ -116,7 +116,7 @@ const requiredClaim: Section['fields'][number] = {
   name: 'required_claim',
   label: 'Only people with this claim',
   placeholder: 'hd=example.com',
-  help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group. It is looked for in the ID token, then in userinfo, at each sign-in; and every ten minutes where the provider gives a refresh token. Empty: everybody whom the provider admits.',
+  help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group, realm_access.roles=vpn where dots lead into the claim. It is looked for in the ID token, then in userinfo, at each sign-in; and every ten minutes where the provider gives a refresh token. Empty: everybody whom the provider admits.',
 };
 
 const authMethod: Section['fields'][number] = {
