@@ -164,6 +164,7 @@ export {
   freeLinks,
   type Links,
   type LinksWanted,
+  freeUntil,
   readLinks,
   RELINK_DAYS,
   removeLinks,
@@ -289,6 +290,7 @@ export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encrypti
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { type FileLock, lockFile } from './storage/file-lock.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';
+export { countsFrom, isToCome, isWithin, toCome, within } from './storage/stored-time.ts';
 export type { DatabaseKind } from './storage/time.ts';
 export {
   type Change,
@@ -313,6 +315,7 @@ export {
   findLinkOf,
   findLiveLink,
   isLive,
+  isTakable,
   noteMails,
   type NewLink,
   pruneLinks,

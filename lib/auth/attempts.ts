@@ -6,13 +6,15 @@
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
+import { Op, type WhereOptions } from 'sequelize';
 import {
   actAs,
   type AttemptKind,
   type Database,
   emailKey,
+  isToCome,
   noteAction,
-  Op,
+  toCome,
   type Transaction,
   UniqueConstraintError,
   writeTransaction,
@@ -135,7 +137,7 @@ export async function forgetAttempts(
 ): Promise<void> {
   const { SignInAttempt } = database.models;
   const where = { sha256: counted.map(hashOf) };
-  const isLocked = { ...where, count: FULL_COUNTS, expires_at: { [Op.gt]: new Date() } };
+  const isLocked = { ...where, count: FULL_COUNTS, ...stillWaits(new Date()) };
   if ((await SignInAttempt.count({ where: isLocked, transaction })) > 0) {
     noteAction(transaction, { action: 'unlock', kind: 'user', recordId: userId });
     transaction.afterCommit(() => {
@@ -161,7 +163,7 @@ export async function readWaits(
     users.flatMap((user) => countedOf(user).map((one) => [hashOf(one), user.id])),
   );
   const rows = await models.SignInAttempt.findAll({
-    where: { sha256: [...owners.keys()], count: FULL_COUNTS, expires_at: { [Op.gt]: now } },
+    where: { sha256: [...owners.keys()], count: FULL_COUNTS, ...stillWaits(now) },
     order: [['expires_at', 'ASC']],
   });
   return new Map(rows.map(({ sha256, expires_at }) => [owners.get(sha256) ?? '', expires_at]));
@@ -178,9 +180,14 @@ async function take(
   const full: { kind: AttemptKind; until: Date }[] = [];
   for (const one of ordered(counted)) {
     const row = await SignInAttempt.findByPk(hashOf(one), { transaction, lock: true });
-    const isRunning = row !== null && row.expires_at > now;
+    const isRunning = row !== null && isToCome(row.expires_at, lastsMs(one, row.count), now);
     if (isRunning && isFull(one, row.count)) full.push({ kind: one.kind, until: row.expires_at });
-    found.push({ one, row, count: 1 + (isRunning ? row.count : keptOf(one, row?.count ?? 0)) });
+    found.push({
+      one,
+      row,
+      isRunning,
+      count: 1 + (isRunning ? row.count : keptOf(one, row?.count ?? 0)),
+    });
   }
   // The account comes first, because it says better why somebody must wait.
   const [refused] = full.toSorted((a) => (a.kind === 'address' ? 1 : -1));
@@ -189,13 +196,13 @@ async function take(
     return { refusedBy: refused.kind, waitsUntil, locks: [] };
   }
   const locks: Lock[] = [];
-  for (const { one, row, count } of found) {
+  for (const { one, row, isRunning, count } of found) {
     const begins = isFull(one, count);
-    const ms = begins ? waitOf(one, count) : ATTEMPTS_MS;
+    const ms = lastsMs(one, count);
     if (begins) locks.push({ by: one.kind, minutes: ms / 60_000 });
     // The time is that of the first of them; the last of them begins the wait.
-    const isFirst = row === null || row.expires_at <= now;
-    const expires_at = isFirst || begins ? new Date(now.getTime() + ms) : row.expires_at;
+    const expires_at =
+      row === null || !isRunning || begins ? new Date(now.getTime() + ms) : row.expires_at;
     if (row !== null) await row.update({ count, expires_at }, { transaction });
     else
       await SignInAttempt.create(
@@ -218,10 +225,20 @@ function keptOf({ kind }: Counted, count: number): number {
   return ATTEMPTS_MAX * Math.min(waits, CODE_WAITS - 1);
 }
 
-/** How long the wait is that a full count begins. */
-function waitOf({ kind }: Counted, count: number): number {
-  const waits = kind === 'code' ? count / ATTEMPTS_MAX : 1;
+/** How long a count lasts: the time within which failures are counted, or the wait that is full. */
+function lastsMs(one: Counted, count: number): number {
+  const waits = one.kind === 'code' && isFull(one, count) ? count / ATTEMPTS_MAX : 1;
   return Math.min(ATTEMPTS_MS * 2 ** (waits - 1), CODE_WAIT_MAX_MS);
+}
+
+/** The condition on full counts whose waits are not over. */
+function stillWaits(now: Date): WhereOptions {
+  return {
+    [Op.or]: [
+      { kind: 'code', expires_at: toCome(CODE_WAIT_MAX_MS, now) },
+      { kind: { [Op.ne]: 'code' }, expires_at: toCome(ATTEMPTS_MS, now) },
+    ],
+  };
 }
 
 /** The order in which all transactions lock, so that none waits for another in a circle. */

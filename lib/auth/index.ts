@@ -5,7 +5,7 @@
 // asks at a socket of its own and needs no token; it can only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
-import { type Role, touchToken } from '../../models/index.ts';
+import { isWithin, type Role, touchToken } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isLocal } from '../http/local-socket.ts';
 import type { Recall } from '../records/recall.ts';
@@ -158,7 +158,7 @@ class UseNotes {
   /** Never fails and is not waited for: a missing note is no reason to hold up a request. */
   add(tokenId: string): void {
     const nowMs = Date.now();
-    if (nowMs - (this.#lastMs.get(tokenId) ?? 0) < TOUCH_EVERY_MS) return;
+    if (isWithin(this.#lastMs.get(tokenId) ?? 0, TOUCH_EVERY_MS, nowMs)) return;
     if (this.#lastMs.size >= NOTED_MAX) this.#lastMs.clear();
     this.#lastMs.set(tokenId, nowMs);
     const { database, log } = this.#services;

@@ -5,6 +5,7 @@
 import {
   findLiveLink,
   type Database,
+  isTakable,
   type LinkPurpose,
   noteAction,
   type OneTimeLink,
@@ -105,8 +106,7 @@ export async function openLink(
 /** The link with an id, if it can still be taken; else throws LinkRefusal. */
 export async function findOpenLink({ models }: Database, id: string): Promise<OneTimeLink> {
   const link = await models.OneTimeLink.findByPk(id);
-  if (link === null || link.used_at !== null || link.expires_at <= new Date())
-    throw new LinkRefusal();
+  if (link === null || !isTakable(link, new Date())) throw new LinkRefusal();
   return link;
 }
 

@@ -6,8 +6,10 @@ import { createHash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import {
   CiphertextError,
+  countsFrom,
   type Database,
   EncryptionKeyError,
+  isToCome,
   noteAction,
   type SecondFactor,
   type Transaction,
@@ -68,14 +70,19 @@ export function openEnrolment(
   try {
     const text = database.keyring.open(sealed, enrolmentOf(sessionId));
     const { secret, until } = JSON.parse(text) as { secret: string; until: number };
-    return now.getTime() < until ? { secret, sealed, address: addressOf(secret, email) } : null;
+    return isToCome(until, ENROLMENT_MS, now)
+      ? { secret, sealed, address: addressOf(secret, email) }
+      : null;
   } catch (error) {
     if (isUnreadable(error)) return null;
     throw error;
   }
 }
 
-/** The step of a code of this secret, if it is later than `lastStep`; null otherwise. */
+/**
+ * The step of a code of this secret, if it is later than `lastStep`; null otherwise. A last step
+ * that lies too far ahead was that of a wrong clock.
+ */
 export function stepOf(
   secret: string,
   code: string,
@@ -88,7 +95,8 @@ export function stepOf(
   const delta = totpOf(secret, '').validate({ token, timestamp, window: STEPS_ASIDE });
   if (delta === null) return null;
   const step = Math.floor(timestamp / STEP_MS) + delta;
-  return step > lastStep ? step : null;
+  const isFarAhead = countsFrom((lastStep - STEPS_ASIDE) * STEP_MS) > timestamp;
+  return step > lastStep || isFarAhead ? step : null;
 }
 
 /**

@@ -4,6 +4,7 @@
 
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import {
+  countsFrom,
   type Database,
   Op,
   pruneSignIns,
@@ -196,17 +197,21 @@ export class Sessions {
     transaction: Transaction,
   ): Promise<void> {
     const { Session: sessions } = this.#database.models;
-    const kept = await sessions.findAll({
-      attributes: ['id'],
+    const found = await sessions.findAll({
+      attributes: ['id', 'seen_at'],
       where,
       order: [
         ['seen_at', 'DESC'],
         ['id', 'DESC'],
       ],
-      limit: (where.state === 'open' ? SESSIONS_MAX : WAITING_MAX) - 1,
       transaction,
     });
-    const ids = kept.map(({ id }) => id);
+    const now = Date.now();
+    // Those of a clock that was far ahead are over: they keep nobody's place.
+    const isOver = (session: Session): boolean => countsFrom(session.seen_at, IDLE_MS) > now;
+    const inOrder = found.toSorted((one, other) => Number(isOver(one)) - Number(isOver(other)));
+    const max = where.state === 'open' ? SESSIONS_MAX : WAITING_MAX;
+    const ids = inOrder.slice(0, max - 1).map(({ id }) => id);
     await sessions.destroy({ where: { ...where, id: { [Op.notIn]: ids } }, transaction });
   }
 

@@ -287,7 +287,6 @@ export async function ensureBootstrapToken(
   now: Date = new Date(),
 ): Promise<void> {
   const sha256 = token === null ? null : hashToken(token);
-  const seenSince = new Date(now.getTime() - CLAIM_MS);
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     // Only bootstrap tokens do not expire: `createToken` always sets a date. They are read before
@@ -295,7 +294,7 @@ export async function ensureBootstrapToken(
     // is read here has made its claim before, so the claim is read too.
     const where = { expires_at: null };
     const present = await database.models.ApiToken.findAll({ where, transaction });
-    const claim = { sha256, seenSince };
+    const claim = { sha256, forMs: CLAIM_MS, now };
     const claimed = await claimBootstrapToken(database, gatewayId, claim, transaction);
     const owner = sha256 === null ? null : await firstAdministrator(database, transaction);
     await replaceBootstrapToken(database, present, { sha256, owner, claimed }, transaction);

@@ -25,7 +25,7 @@ export async function untilObeyed<T>(
   if (revision === before) return { outcome, isObeyed: true };
   const untilMs = performance.now() + limitMs;
   for (;;) {
-    const running = await readGateways(database, new Date(Date.now() - ALIVE_MS));
+    const running = await readGateways(database, ALIVE_MS);
     if (running.every(({ applied_revision: applied }) => applied >= revision))
       return { outcome, isObeyed: true };
     if (performance.now() >= untilMs) return { outcome, isObeyed: false };

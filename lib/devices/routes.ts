@@ -219,8 +219,7 @@ async function neededHosts({
       othersOf(host === null ? [] : await addressesOf(host), what),
     ),
   );
-  const since = new Date(Date.now() - SESSION_MS);
-  const endpoints = await readEndpoints(database, since, transaction);
+  const endpoints = await readEndpoints(database, SESSION_MS, new Date(), transaction);
   return [
     ...othersOf(getServers().map(withoutPort), 'a DNS server'),
     ...othersOf(CLOUD_METADATA, 'the credentials of its cloud'),

@@ -5,11 +5,14 @@
 import type { Config } from '../../config/index.ts';
 import type { UserRow } from '../../models/index.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
-import { FOREVER_SECONDS, vpnSessionEnd } from '../reconcile/translate.ts';
+import { FOREVER_SECONDS, isIn, vpnSessionTime } from '../reconcile/translate.ts';
 
 /** The state of a VPN session. */
 export interface VpnSession {
-  /** When it ends or ended; null where it never does, or never began. */
+  /**
+   * When it ends or ended; null where it never does, where it never began, and where the clock was
+   * far ahead at the sign-in.
+   */
   readonly endsAt: Date | null;
   readonly hasEnded: boolean;
 }
@@ -34,9 +37,7 @@ export function vpnSessionOf(
   config: SessionRules['config'],
   nowMs: number = Date.now(),
 ): VpnSession {
-  const endMs = vpnSessionEnd(user, seconds, config.vpnSessionRequireSignIn);
-  return {
-    endsAt: Number.isFinite(endMs) ? new Date(endMs) : null,
-    hasEnded: endMs <= nowMs,
-  };
+  const time = vpnSessionTime(user, seconds, config.vpnSessionRequireSignIn);
+  const isKnown = Number.isFinite(time.untilMs) && time.fromMs <= nowMs;
+  return { endsAt: isKnown ? new Date(time.untilMs) : null, hasEnded: !isIn(time, nowMs) };
 }

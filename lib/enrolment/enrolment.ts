@@ -5,6 +5,7 @@ import type { Request } from '@hapi/hapi';
 import {
   type Database,
   findLinkOf,
+  isTakable,
   noteAction,
   type OneTimeLink,
   revokeLink,
@@ -173,7 +174,7 @@ function showLink(user: Pick<User, 'id' | 'email'>, link: OneTimeLink): Shown {
   };
 }
 
-function stateOf({ used_at: usedAt, expires_at: end }: OneTimeLink): (typeof STATES)[number] {
-  if (usedAt !== null) return 'used';
-  return end > new Date() ? 'open' : 'expired';
+function stateOf(link: OneTimeLink): (typeof STATES)[number] {
+  if (link.used_at !== null) return 'used';
+  return isTakable(link, new Date()) ? 'open' : 'expired';
 }

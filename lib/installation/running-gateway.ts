@@ -21,7 +21,7 @@ export interface RunningGateway {
  * none runs or if it wrote no settings.
  */
 export async function runningGateway(database: Database): Promise<RunningGateway | null> {
-  const rows = await readGateways(database, new Date(Date.now() - GATEWAY_ALIVE_MS));
+  const rows = await readGateways(database, GATEWAY_ALIVE_MS);
   const row = rows.find(({ name }) => name === hostname()) ?? rows[0];
   if (row === undefined || row.settings === null || row.public_key === null) return null;
   const settings = JSON.parse(row.settings) as OpenSettings;

@@ -3,7 +3,13 @@
 // docs/state.md#several-gateways.
 
 import type { Trace } from '../../dataplane/index.ts';
-import { type Database, type Gateway, GATEWAY_ALIVE_MS, readGateways } from '../../models/index.ts';
+import {
+  type Database,
+  type Gateway,
+  GATEWAY_ALIVE_MS,
+  isWithin,
+  readGateways,
+} from '../../models/index.ts';
 import { ONLINE_MS } from './presence.ts';
 
 /** Where a device was seen last, as the rows say. */
@@ -48,7 +54,7 @@ export function elsewhereOf({ nowMs, gatewayId, trace, seen }: Traced): Elsewher
   // Nobody is connected to a gateway that was killed, however late its last handshake was.
   if (other?.isRunning === false) return null;
   const atMs = Math.max(trace.elsewhereAtMs ?? 0, other?.handshakeMs ?? 0);
-  if (nowMs - atMs >= ONLINE_MS || atMs <= (trace.latestHandshakeMs ?? 0)) return null;
+  if (!isWithin(atMs, ONLINE_MS, nowMs) || atMs <= (trace.latestHandshakeMs ?? 0)) return null;
   return other === null
     ? { gatewayId: null, gatewayName: null, sinceMs: atMs }
     : { gatewayId: other.gatewayId, gatewayName: other.gatewayName, sinceMs: other.sinceMs };
@@ -68,7 +74,7 @@ export async function readLastSeen(
   return {
     gatewayId: status.gateway_id,
     gatewayName: gateway?.name ?? null,
-    isRunning: gateway === null || nowMs - gateway.seen_at.getTime() < GATEWAY_ALIVE_MS,
+    isRunning: gateway === null || isWithin(gateway.seen_at, GATEWAY_ALIVE_MS, nowMs),
     handshakeMs,
     sinceMs: status.arrived_at?.getTime() ?? handshakeMs,
     address: status.remote_ip,
@@ -81,7 +87,7 @@ export async function readOthersRunning(
   gatewayId: string,
   nowMs: number = Date.now(),
 ): Promise<RunningGateway[]> {
-  const running = await readGateways(database, new Date(nowMs - GATEWAY_ALIVE_MS));
+  const running = await readGateways(database, GATEWAY_ALIVE_MS, nowMs);
   return running.filter(({ id }) => id !== gatewayId);
 }
 
@@ -103,7 +109,7 @@ export async function readConnectedTo(
   const connected = new Map<string, RunningGateway>();
   for (const { device_id: id, gateway_id, latest_handshake: at } of rows) {
     const gateway = byId.get(gateway_id);
-    if (gateway !== undefined && at !== null && nowMs - at.getTime() < ONLINE_MS)
+    if (gateway !== undefined && at !== null && isWithin(at, ONLINE_MS, nowMs))
       connected.set(id, gateway);
   }
   return connected;

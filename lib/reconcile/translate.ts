@@ -12,6 +12,7 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import {
+  countsFrom,
   limit,
   type ObeyedDevice,
   type ObeyedRule,
@@ -47,17 +48,40 @@ const MTU_MAX = 1_500;
 
 // ---- users ---------------------------------------------------------------------------------
 
-/** Until when a user's devices are served (Unix ms); the past for one who is disabled. */
-export function vpnSessionEnd(
+/** When a user's devices are served: Unix ms, `fromMs` included, `untilMs` not. */
+export interface VpnSessionTime {
+  /** A sign-in that lies too far ahead begins to count here. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Of somebody who is not served. */
+export const NEVER: VpnSessionTime = {
+  fromMs: Number.NEGATIVE_INFINITY,
+  untilMs: Number.NEGATIVE_INFINITY,
+};
+const ALWAYS: VpnSessionTime = { ...NEVER, untilMs: Number.POSITIVE_INFINITY };
+
+/** True while devices are served. */
+export function isIn({ fromMs, untilMs }: VpnSessionTime, nowMs: number): boolean {
+  return fromMs <= nowMs && nowMs < untilMs;
+}
+
+/** When a user's devices are served; never for one who is disabled. */
+export function vpnSessionTime(
   user: Pick<ObeyedUser, 'disabled_at' | 'last_signed_in_at'>,
   durationSeconds: number,
   requireSignIn: boolean,
-): number {
-  if (user.disabled_at !== null) return Number.NEGATIVE_INFINITY;
-  if (durationSeconds === 0 || durationSeconds === FOREVER_SECONDS) return Number.POSITIVE_INFINITY;
-  if (user.last_signed_in_at === null)
-    return requireSignIn ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-  return user.last_signed_in_at.getTime() + durationSeconds * 1_000;
+): VpnSessionTime {
+  const { disabled_at: disabledAt, last_signed_in_at: signedInAt } = user;
+  if (disabledAt !== null) return NEVER;
+  if (durationSeconds === 0 || durationSeconds === FOREVER_SECONDS) return ALWAYS;
+  if (signedInAt === null) return requireSignIn ? NEVER : ALWAYS;
+  const durationMs = durationSeconds * 1_000;
+  return {
+    fromMs: countsFrom(signedInAt, durationMs),
+    untilMs: signedInAt.getTime() + durationMs,
+  };
 }
 
 // ---- devices -------------------------------------------------------------------------------

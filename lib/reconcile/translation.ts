@@ -19,11 +19,14 @@ import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
   deviceEnd,
+  isIn,
+  NEVER,
   peerLimits,
   resumeOf,
-  vpnSessionEnd,
   translateDevice,
   type TranslateSettings,
+  type VpnSessionTime,
+  vpnSessionTime,
 } from './translate.ts';
 
 /** The most replaced keys that are kept; their last bytes may still be counted for the device. */
@@ -202,7 +205,7 @@ export class Translation {
       if (publicKey !== undefined && !peers.has(publicKey)) peers.set(publicKey, null);
     }
     for (const [id, owner] of this.#owners)
-      if (owner.isServed && !changes.users.has(id) && after.#endOf(owner.row) <= nowMs)
+      if (owner.isServed && !changes.users.has(id) && !isIn(after.#timeOf(owner.row), nowMs))
         for (const { publicKey } of owner.devices) peers.set(publicKey, null);
     if (settings !== null) this.#tryDefaultQuota(after.#quotas, changes.users, used, peers);
     const rules = new Map([...triedRules].map(([scope, ofScope]) => [scope, new Map(ofScope)]));
@@ -417,9 +420,10 @@ export class Translation {
 
   /** Decides whether an owner's devices are served, and when to decide it again. */
   #judge(owner: Owner, nowMs: number): void {
-    const end = this.#endOf(owner.row);
-    const isServed = end > nowMs;
-    if (isServed) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, end);
+    const time = this.#timeOf(owner.row);
+    const isServed = isIn(time, nowMs);
+    const nextMs = nowMs < time.fromMs ? time.fromMs : time.untilMs;
+    if (nowMs < nextMs) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, nextMs);
     if (isServed === owner.isServed) return;
     owner.isServed = isServed;
     for (const { publicKey } of owner.devices) {
@@ -428,13 +432,11 @@ export class Translation {
     }
   }
 
-  /** Until when a user's devices are served, in Unix ms; null: there is no such user. */
-  #endOf(user: ObeyedUser | null): number {
+  /** When a user's devices are served; null: there is no such user. */
+  #timeOf(user: ObeyedUser | null): VpnSessionTime {
     const { requireSignIn, vpnSessionDuration = this.#rowSettings.vpnSessionDuration } =
       this.#settings;
-    return user === null
-      ? Number.NEGATIVE_INFINITY
-      : vpnSessionEnd(user, vpnSessionDuration, requireSignIn);
+    return user === null ? NEVER : vpnSessionTime(user, vpnSessionDuration, requireSignIn);
   }
 
   /** Decides whether a device itself is on, and when to decide it again. */

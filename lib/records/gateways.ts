@@ -1,6 +1,6 @@
 // A gateway of the database, as programs and people get it.
 
-import { type Gateway, GATEWAY_ALIVE_MS } from '../../models/index.ts';
+import { type Gateway, GATEWAY_ALIVE_MS, isWithin } from '../../models/index.ts';
 import { showTime, type Shown } from './shown.ts';
 
 /** The gateway of this process: what others only read of its last heartbeat, it knows. */
@@ -39,7 +39,7 @@ export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSee
     public_key,
     started_at: showTime(started_at),
     seen_at: showTime(seen_at),
-    running: nowMs - seen_at.getTime() < GATEWAY_ALIVE_MS,
+    running: isWithin(seen_at, GATEWAY_ALIVE_MS, nowMs),
     up_to_date: (row.id === here?.id ? here.appliedRevision : Number(applied_revision)) >= revision,
     settings: settings === null ? null : (JSON.parse(settings) as object),
   };

@@ -95,7 +95,7 @@ export class Recall {
    */
   async read<T>(key: string, load: () => Promise<Memory<T> | null>): Promise<T | null> {
     const kept = this.#kept.get(key);
-    if (kept !== undefined && Date.now() < kept.untilMs) return kept.value as T;
+    if (kept !== undefined && performance.now() < kept.untilMs) return kept.value as T;
     const latest = this.#latest.get(key);
     // Another request may be reading this value; it is shared unless something changed since.
     if (latest?.changed.size === 0) return latest.value as Promise<T | null>;
@@ -135,7 +135,7 @@ export class Recall {
     if (changed.has(ANY) || sources.some((source) => changed.has(source))) return value;
     if (keepMs === 0) return value;
     if (this.#kept.size >= MEMORIES_MAX) this.#kept.clear();
-    this.#kept.set(key, { value, sources, untilMs: Date.now() + keepMs });
+    this.#kept.set(key, { value, sources, untilMs: performance.now() + keepMs });
     return value;
   }
 

@@ -1,7 +1,7 @@
 // How long the session of a browser is valid, and who may be signed in. This is checked when a
 // request comes, and again in the transaction that writes for it. docs/api.md#sign-in.
 
-import type { Session, User } from '../../models/index.ts';
+import { isWithin, type Session, type User } from '../../models/index.ts';
 
 /** A session that is not used for this time ends. */
 export const IDLE_MS = 8 * 3_600_000;
@@ -23,9 +23,9 @@ export function isAlive(session: AliveFacts, nowMs: number): boolean {
   const { user } = session;
   if (session.state === 'second factor')
     return (
-      nowMs - session.inserted_at.getTime() < SECOND_FACTOR_MS && maySignIn(user, session.method)
+      isWithin(session.inserted_at, SECOND_FACTOR_MS, nowMs) && maySignIn(user, session.method)
     );
-  return nowMs - session.seen_at.getTime() < IDLE_MS && user.disabled_at === null;
+  return isWithin(session.seen_at, IDLE_MS, nowMs) && user.disabled_at === null;
 }
 
 /**

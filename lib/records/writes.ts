@@ -105,7 +105,7 @@ export class Writes {
       (resolve, reject) => {
         const joint = work as JointWork<unknown, unknown, unknown>;
         const [origin, actor] = [originOf(request), letInBy(request)];
-        const sinceMs = Date.now();
+        const sinceMs = performance.now();
         this.#waiting.push({ work: joint, input, origin, actor, sinceMs, resolve, reject });
         if (!this.#isRunning) void this.#runAll();
         else if (this.#waiting.length >= this.#expected) this.#gathered();
@@ -205,7 +205,7 @@ export class Writes {
    * they could still be written later.
    */
   #tired(): Waiting[] {
-    const latestMs = Date.now() - this.#patienceMs;
+    const latestMs = performance.now() - this.#patienceMs;
     const tired = this.#waiting.filter(({ sinceMs }) => sinceMs <= latestMs);
     this.#waiting = this.#waiting.filter(({ sinceMs }) => sinceMs > latestMs);
     return tired;

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
+import { within } from '../storage/stored-time.ts';
 import type { Revision } from '../storage/tracking.ts';
 import type { Gateway } from '../tables/gateway.ts';
 
@@ -91,10 +92,14 @@ export async function readOtherGateways(
   return rows.map(({ id }) => id);
 }
 
-/** The gateways that were seen since a time; the one that started last comes first. */
-export function readGateways(database: Database, seenSince: Date): Promise<Gateway[]> {
+/** The gateways that were seen within a time; the one that started last comes first. */
+export function readGateways(
+  database: Database,
+  aliveMs: number,
+  nowMs: number = Date.now(),
+): Promise<Gateway[]> {
   return database.models.Gateway.findAll({
-    where: { seen_at: { [Op.gte]: seenSince } },
+    where: { seen_at: within(aliveMs, nowMs) },
     order: [['started_at', 'DESC']],
   });
 }
@@ -160,12 +165,12 @@ async function readBeats(database: Database): Promise<Map<string, string>> {
 
 /**
  * Records which API token a gateway's environment asks for, null for none; returns what all
- * gateways ask for that were seen since a time, this one included.
+ * gateways ask for that were seen within a time, this one included.
  */
 export async function claimBootstrapToken(
   database: Database,
   gatewayId: string,
-  { sha256, seenSince }: { sha256: string | null; seenSince: Date },
+  { sha256, forMs, now }: { sha256: string | null; forMs: number; now: Date },
   transaction: Transaction,
 ): Promise<ReadonlySet<string>> {
   const { Gateway: gateways } = database.models;
@@ -173,7 +178,7 @@ export async function claimBootstrapToken(
   await gateways.update({ bootstrap_sha256: sha256 }, { where, transaction });
   const rows = await gateways.findAll({
     attributes: ['bootstrap_sha256'],
-    where: { seen_at: { [Op.gte]: seenSince }, bootstrap_sha256: { [Op.ne]: null } },
+    where: { seen_at: within(forMs, now), bootstrap_sha256: { [Op.ne]: null } },
     transaction,
   });
   const claimed = rows.map((row) => row.bootstrap_sha256);

@@ -3,6 +3,7 @@
 import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
+import { countsFrom, latestStored } from '../storage/stored-time.ts';
 import type { LinkPurpose, OneTimeLink } from '../tables/one-time-link.ts';
 
 /** A link as it is made. */
@@ -70,6 +71,15 @@ export async function revokeLink(
   return (await links.destroy({ where, transaction })) > 0;
 }
 
+/** True for a link that can still be taken, as it was read. */
+export function isTakable(
+  link: Pick<OneTimeLink, 'used_at' | 'inserted_at' | 'expires_at'>,
+  now: Date,
+): boolean {
+  const { used_at: usedAt, inserted_at: madeAt, expires_at: end } = link;
+  return usedAt === null && countsFrom(madeAt) <= now.getTime() && now < end;
+}
+
 /** True for a link that can still be taken. */
 export async function isLive(
   { models: { OneTimeLink: links } }: Database,
@@ -99,5 +109,9 @@ export async function pruneLinks(database: Database, now: Date): Promise<number>
 }
 
 function live(now: Date) {
-  return { used_at: null, expires_at: { [Op.gt]: now } };
+  return {
+    used_at: null,
+    expires_at: { [Op.gt]: now },
+    inserted_at: { [Op.lte]: latestStored(now) },
+  };
 }

@@ -4,6 +4,7 @@
 import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
+import { notToCome } from '../storage/stored-time.ts';
 import type { ProviderTokens, IdentityTokens } from '../tables/identity-tokens.ts';
 
 /**
@@ -37,15 +38,18 @@ export interface Claim {
   now: Date;
   until: Date;
   limit: number;
+  /** How far ahead the next turn of an account is at most. */
+  longestMs: number;
 }
 
 /** Claims rows that are due, the most overdue first; others claim other rows meanwhile. */
 export async function claimDueTokens(database: Database, claim: Claim): Promise<IdentityTokens[]> {
   const { IdentityTokens: table } = database.models;
-  const { owner, now, until, limit } = claim;
+  const { owner, now, until, limit, longestMs } = claim;
+  const claimMs = until.getTime() - now.getTime();
   const isFree = {
-    refresh_at: { [Op.lte]: now },
-    [Op.or]: [{ claimed_until: null }, { claimed_until: { [Op.lte]: now } }],
+    refresh_at: notToCome(longestMs, now),
+    [Op.or]: [{ claimed_until: null }, { claimed_until: notToCome(claimMs, now) }],
   };
   const due = await table.findAll({ where: isFree, order: [['refresh_at', 'ASC']], limit });
   const claimed: IdentityTokens[] = [];

@@ -2,12 +2,14 @@
 // link; within the time that is given, the next account of the same entry with the user's e-mail
 // takes its place. The decision is lib/auth/decisions/2026-11-23-relinking.md.
 
-import { Op, type Transaction } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import type { Identity, ProviderAccount } from '../tables/identity.ts';
 import type { Database } from '../database/database.ts';
+import { isToCome, toCome } from '../storage/stored-time.ts';
 
 /** How long a link stays free. */
 export const RELINK_DAYS = 7;
+const RELINK_MS = RELINK_DAYS * 86_400_000;
 /** Links that are freed by one statement. */
 const TOGETHER_MAX = 1_000;
 
@@ -56,12 +58,20 @@ export async function freeLinks(
   now: Date,
   transaction: Transaction,
 ): Promise<Date> {
-  const until = new Date(now.getTime() + RELINK_DAYS * 86_400_000);
+  const until = new Date(now.getTime() + RELINK_MS);
   for (let at = 0; at < identityIds.length; at += TOGETHER_MAX) {
     const where = { id: identityIds.slice(at, at + TOGETHER_MAX) };
     await models.Identity.update({ relink_until: until }, { where, transaction });
   }
   return until;
+}
+
+/** Until when a link is free; null where it is not. */
+export function freeUntil(
+  { relink_until: until }: Pick<Identity, 'relink_until'>,
+  now: Date,
+): Date | null {
+  return until !== null && isToCome(until, RELINK_MS, now) ? until : null;
 }
 
 /** The links of a user through an entry that are free now. */
@@ -71,7 +81,7 @@ export function findFreeLinks(
   now: Date,
   transaction: Transaction,
 ): Promise<Identity[]> {
-  const where = { user_id: userId, kind, provider_id, relink_until: { [Op.gt]: now } };
+  const where = { user_id: userId, kind, provider_id, relink_until: toCome(RELINK_MS, now) };
   return models.Identity.findAll({ where, transaction, lock: true });
 }
 

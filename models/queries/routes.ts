@@ -5,6 +5,7 @@ import type { Transaction } from 'sequelize';
 import { Binds } from '../storage/binds.ts';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
+import { latestStored } from '../storage/stored-time.ts';
 import { sqlTime } from '../storage/time.ts';
 
 /** A device with networks behind it. */
@@ -37,18 +38,20 @@ export interface Endpoint {
   readonly device: string;
 }
 
-/** Reads the outer addresses of devices that made a handshake since a time, each once. */
+/** Reads the outer addresses of devices that made a handshake within a time, each once. */
 export async function readEndpoints(
   database: Database,
-  since: Date,
+  forMs: number,
+  now: Date,
   transaction: Transaction,
 ): Promise<Endpoint[]> {
   const binds = new Binds();
-  const time = binds.one(sqlTime(database.kind, since));
+  const time = binds.one(sqlTime(database.kind, new Date(now.getTime() - forMs)));
+  const latest = binds.one(sqlTime(database.kind, latestStored(now)));
   return database.sequelize.query<Endpoint>(
     `SELECT remote_ip AS address, MIN(devices.name) AS device
      FROM device_statuses JOIN devices ON devices.id = device_statuses.device_id
-     WHERE remote_ip IS NOT NULL AND latest_handshake >= ${time}
+     WHERE remote_ip IS NOT NULL AND latest_handshake > ${time} AND latest_handshake <= ${latest}
      GROUP BY remote_ip`,
     { ...plainSelect(transaction), bind: binds.values },
   );

@@ -6,6 +6,7 @@
 import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
+import { latestStored } from '../storage/stored-time.ts';
 import { sqlTime } from '../storage/time.ts';
 import { monthOf } from './quota-usage.ts';
 
@@ -66,9 +67,11 @@ const OWNER = 'JOIN users ON users.id =';
 const IS_ON = `devices.disabled_at IS NULL
   AND (devices.expires_at IS NULL OR devices.expires_at > :now)`;
 const IN_SESSION = `(:sessionsSince IS NULL OR CASE WHEN users.last_signed_in_at IS NULL
-  THEN :requireSignIn = 0 ELSE users.last_signed_in_at > :sessionsSince END)`;
+  THEN :requireSignIn = 0 ELSE users.last_signed_in_at > :sessionsSince
+    AND users.last_signed_in_at <= :latestSignIn END)`;
 const IS_SERVED = `${IS_ON} AND users.disabled_at IS NULL AND ${IN_SESSION}`;
 const SEEN = 'device_statuses.latest_handshake';
+const IS_ONLINE = `(${SEEN} >= :onlineSince AND ${SEEN} <= :latest)`;
 const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id)';
 /** A link may be over by now: whoever did not use it is not in yet. */
 const hasUnusedLink = (further: string): string =>
@@ -110,8 +113,8 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
     ],
     order: 'devices.inserted_at DESC, devices.id DESC',
     states: {
-      online: `${IS_SERVED} AND ${SEEN} >= :onlineSince`,
-      offline: `${IS_SERVED} AND ${SEEN} < :onlineSince`,
+      online: `${IS_SERVED} AND ${IS_ONLINE}`,
+      offline: `${IS_SERVED} AND NOT ${IS_ONLINE}`,
       never_seen: `${IS_SERVED} AND ${SEEN} IS NULL`,
       session_ended: `${IS_ON} AND users.disabled_at IS NULL AND NOT ${IN_SESSION}`,
       owner_disabled: `${IS_ON} AND users.disabled_at IS NOT NULL`,
@@ -282,8 +285,11 @@ function serviceValues(
   kind: Database['kind'],
   { now, onlineSince, sessionsSince, requireSignIn }: ServiceRules,
 ): Record<string, unknown> {
+  const sessionMs = sessionsSince === null ? 0 : now.getTime() - sessionsSince.getTime();
   return {
     now: sqlTime(kind, now),
+    latest: sqlTime(kind, latestStored(now)),
+    latestSignIn: sqlTime(kind, latestStored(now, sessionMs)),
     onlineSince: sqlTime(kind, onlineSince),
     sessionsSince: sessionsSince === null ? null : sqlTime(kind, sessionsSince),
     requireSignIn: requireSignIn ? 1 : 0,

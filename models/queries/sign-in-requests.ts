@@ -6,6 +6,7 @@ import type { ProviderKind } from '../fields/identity.ts';
 import type { Database } from '../database/database.ts';
 import { makeSignInRoom } from './sign-in-room.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
+import { countsFrom, latestStored } from '../storage/stored-time.ts';
 import type { SignInSecrets, SignInRequest } from '../tables/sign-in-request.ts';
 
 /** From where a sign-in begins, as hashes: an IPv6 /48 or IPv4 /24, and in it a /64 or address. */
@@ -61,7 +62,7 @@ export async function takeSignInRequest(
   const row = await table.findByPk(id);
   if (row === null) return null;
   const count = await rerunOnConflict(database, () => table.destroy({ where: { id } }));
-  return count > 0 && row.expires_at > now ? row : null;
+  return count > 0 && isUnderWay(row, now) ? row : null;
 }
 
 /** Reads a sign-in under way and leaves it there; null where it is not, or is late. */
@@ -71,7 +72,7 @@ export async function findSignInRequest(
   now: Date,
 ): Promise<SignInRequest | null> {
   const row = await table.findByPk(stateKey(state));
-  return row !== null && row.expires_at > now ? row : null;
+  return row !== null && isUnderWay(row, now) ? row : null;
 }
 
 /**
@@ -84,9 +85,20 @@ export async function forgetSignInRequests(
 ): Promise<number> {
   const { SignInRequest: table } = database.models;
   await rerunOnConflict(database, () =>
-    table.destroy({ where: { expires_at: { [Op.lte]: now } } }),
+    table.destroy({
+      where: {
+        [Op.or]: [
+          { expires_at: { [Op.lte]: now } },
+          { inserted_at: { [Op.gt]: latestStored(now) } },
+        ],
+      },
+    }),
   );
   return makeSignInRoom(database, max);
+}
+
+function isUnderWay({ inserted_at: begunAt, expires_at: end }: SignInRequest, now: Date): boolean {
+  return countsFrom(begunAt) <= now.getTime() && now < end;
 }
 
 function stateKey(state: string): string {

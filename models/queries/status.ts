@@ -7,12 +7,11 @@ import { QueryTypes } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
+import { latestStored } from '../storage/stored-time.ts';
 import { parseSqlTime, sqlTime } from '../storage/time.ts';
 
 /** Rows in one statement: few round trips, and a lock that is held for a few milliseconds. */
 const ROWS_PER_STATEMENT = 300;
-/** A handshake further ahead came from a wrong clock; clocks of gateways may differ a little. */
-const AHEAD_MS = 60_000;
 /** A token's last use is written at most this often (docs/api.md#authentication). */
 const TOUCH_EVERY_MS = 60_000;
 
@@ -46,7 +45,7 @@ export async function recordStatus(
   now: Date = new Date(),
 ): Promise<void> {
   const updated = sqlTime(database.kind, now);
-  const ahead = sqlTime(database.kind, new Date(now.getTime() + AHEAD_MS));
+  const ahead = sqlTime(database.kind, latestStored(now));
   // All gateways lock devices in one order, so they wait for one another but never deadlock.
   const rows = reports
     .toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
@@ -94,7 +93,7 @@ export async function readArrivals(
       replacements: {
         gatewayIds,
         after: sqlTime(database.kind, after),
-        ahead: sqlTime(database.kind, new Date(now.getTime() + AHEAD_MS)),
+        ahead: sqlTime(database.kind, latestStored(now)),
       },
     },
   );
@@ -110,12 +109,14 @@ export async function touchToken(
   await rerunOnConflict(database, () =>
     database.sequelize.query(
       `UPDATE api_tokens SET last_used_at = :now
-       WHERE id = :tokenId AND (last_used_at IS NULL OR last_used_at <= :before)`,
+       WHERE id = :tokenId
+         AND (last_used_at IS NULL OR last_used_at <= :before OR last_used_at > :ahead)`,
       {
         replacements: {
           tokenId,
           now: sqlTime(database.kind, now),
           before: sqlTime(database.kind, new Date(now.getTime() - TOUCH_EVERY_MS)),
+          ahead: sqlTime(database.kind, latestStored(now)),
         },
         type: QueryTypes.UPDATE,
       },

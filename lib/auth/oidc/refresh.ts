@@ -44,6 +44,8 @@ import { claimSources, refusalOf, tokensOf } from './sign-in.ts';
 export const REFRESH_EVERY_MS = 10 * 60_000;
 /** The part of it by which a turn may be earlier or later, so that not all come at once. */
 const JITTER = 0.1;
+/** How far ahead a turn is at most. */
+const LONGEST_MS = REFRESH_EVERY_MS * (1 + JITTER);
 /** How often this gateway looks for accounts whose turn has come. */
 const LOOK_EVERY_MS = 15_000;
 /** How long an account is reserved: longer than a request and all retries of saving. */
@@ -134,7 +136,7 @@ export class Refresher {
       const now = this.#now();
       await this.#wakeAbandoned(providers, now);
       const until = new Date(now.getTime() + CLAIM_MS);
-      const claim = { owner: this.#owner, now, until, limit: TAKEN_MAX };
+      const claim = { owner: this.#owner, now, until, limit: TAKEN_MAX, longestMs: LONGEST_MS };
       const claimed = await claimDueTokens(database, claim);
       const lane = async (): Promise<void> => {
         for (let row = claimed.shift(); row !== undefined; row = claimed.shift()) {

@@ -10,6 +10,8 @@ import {
   type FetchedMetadata,
   forgetMetadata,
   GATEWAY,
+  isToCome,
+  isWithin,
   type MetadataChanges,
   type MetadataEntry,
   noteAction,
@@ -62,7 +64,7 @@ export async function refreshDueMetadata(
   const waiting = entries.filter(({ metadata_url: url }) => url !== undefined);
   const lane = async (): Promise<void> => {
     for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift())
-      await refresh(context, entry, (row, now) => row.refresh_at <= now && isRested(row, now));
+      await refresh(context, entry, (row, now) => isDue(row, now) && isRested(row, now));
   };
   await Promise.all(Array.from({ length: AT_ONCE_MAX }, lane));
 }
@@ -86,8 +88,11 @@ export function refreshOnDemand(
 }
 
 function isRested({ asked_at: askedAt }: FetchedMetadata, now: Date): boolean {
-  // The difference may be negative: a clock that was set back must not prevent fetches for long.
-  return askedAt === null || Math.abs(now.getTime() - askedAt.getTime()) >= PAUSE_MS;
+  return askedAt === null || !isWithin(askedAt, PAUSE_MS, now);
+}
+
+function isDue({ refresh_at: turn }: FetchedMetadata, now: Date): boolean {
+  return !isToCome(turn, DAY_MS * (1 + JITTER), now);
 }
 
 async function refresh(

@@ -4,6 +4,7 @@
 // five minutes, and leads there where it is longer ago.
 
 import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
+import { isWithin } from '../../../models/index.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { RECENT_MS } from '../../records/session-life.ts';
 import { textOf } from './form-token.ts';
@@ -35,7 +36,7 @@ export function askForRecentSignIn(server: Server, web: Web): void {
 async function isRecent({ sessions }: Web, request: Request): Promise<boolean> {
   const session = await sessions.find(request);
   if (session?.state !== 'open') return false;
-  return Date.now() - session.inserted_at.getTime() < RECENT_MS;
+  return isWithin(session.inserted_at, RECENT_MS, Date.now());
 }
 
 function askAgain(

@@ -2,7 +2,7 @@
 // which they are signed in. Their second factors are in second-factors.ts.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { noteAction, Op, type Session, type User } from '../../../models/index.ts';
+import { noteAction, Op, type Session, type User, within } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
@@ -55,7 +55,7 @@ async function showAccount(
   const userId = actorId(request);
   const where = { user_id: userId };
   const user = await ownUser(web, request);
-  const recent = { ...where, state: 'open' as const, seen_at: { [Op.gt]: oldest() } };
+  const recent = { ...where, state: 'open' as const, seen_at: within(IDLE_MS, Date.now()) };
   return web.pages.show(request, h, 'account', {
     title: 'Account',
     hasPassword: user.password_hash !== null,
@@ -193,8 +193,4 @@ async function ownUser({ services }: Web, request: Request): Promise<User> {
   // Removed in this very moment.
   if (user === null) throw new ApiError('not_found');
   return user;
-}
-
-function oldest(): Date {
-  return new Date(Date.now() - IDLE_MS);
 }

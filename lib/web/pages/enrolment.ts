@@ -2,7 +2,7 @@
 // once. The work is that of the command line. docs/api.md#enrolment.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { findLinkOf, type UserRow } from '../../../models/index.ts';
+import { findLinkOf, isTakable, type UserRow } from '../../../models/index.ts';
 import { actorId } from '../../auth/index.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { Enrolments } from '../../enrolment/enrolment.ts';
@@ -105,7 +105,7 @@ export async function linkView({ services }: Web, { id }: Pick<UserRow, 'id'>) {
   const link = await findLinkOf(services.database, id, 'enrolment');
   if (link === null) return null;
   return {
-    isOpen: link.used_at === null && link.expires_at > new Date(),
+    isOpen: isTakable(link, new Date()),
     usedAt: link.used_at?.toISOString() ?? null,
     mailedAt: link.mailed_at?.toISOString() ?? null,
     mailFault: link.mail_fault,

@@ -2,7 +2,12 @@
 // of the provider, or one user, on theirs. The work is that of the API.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import type { LinksWanted, ProviderKind, UserRow } from '../../../models/index.ts';
+import {
+  freeUntil,
+  type LinksWanted,
+  type ProviderKind,
+  type UserRow,
+} from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { relinkWork } from '../../auth/identity/relink.ts';
@@ -41,7 +46,8 @@ export async function linksOf(web: Web, { id, role }: Pick<UserRow, 'id' | 'role
   const links = await web.services.database.models.Identity.findAll({ where, order });
   const now = new Date();
   return Promise.all(
-    links.map(async ({ kind, provider_id, issuer, subject, relink_until: until }) => {
+    links.map(async (link) => {
+      const { kind, provider_id, issuer, subject } = link;
       const entry = (await entriesOf(web, kind)).find((one) => one.id === provider_id);
       return {
         kind,
@@ -50,7 +56,7 @@ export async function linksOf(web: Web, { id, role }: Pick<UserRow, 'id' | 'role
         issuer,
         subject,
         canBeFreed: entry !== undefined && role !== 'admin',
-        freeUntil: until !== null && until > now ? until.toISOString() : null,
+        freeUntil: freeUntil(link, now)?.toISOString() ?? null,
       };
     }),
   );

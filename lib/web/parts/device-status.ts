@@ -1,7 +1,7 @@
 // The state of a device in words: what gateways saw of it, why it is not served, and whether it is
 // switched off or ends. Pages and their live values use the same words.
 
-import type { DeviceRow, ServiceRules } from '../../../models/index.ts';
+import { type DeviceRow, isWithin, type ServiceRules } from '../../../models/index.ts';
 import { showTime } from '../../records/shown.ts';
 import { type SwitchState, switchState } from '../../devices/switches.ts';
 import { sessionSeconds, type SessionRules, vpnSessionOf } from '../../devices/vpn-session.ts';
@@ -100,7 +100,7 @@ export function deviceStatusView(
   nowMs: number = Date.now(),
 ): DeviceStatusView {
   const { latest_handshake: handshake, remote_ip: ip, remote_port: port } = seen;
-  const isOnline = handshake !== null && nowMs - handshake.getTime() < ONLINE_MS;
+  const isOnline = handshake !== null && isWithin(handshake, ONLINE_MS, nowMs);
   return {
     badge: stop?.badge ?? (isOnline ? 'good' : 'calm'),
     state: stop?.state ?? (isOnline ? 'Online' : handshake === null ? 'Never seen' : 'Offline'),

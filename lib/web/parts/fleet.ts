@@ -3,6 +3,7 @@
 // read at most twice a second, however many people look.
 
 import {
+  isToCome,
   readDevices,
   readFleetStatus,
   readLatestHandshakes,
@@ -95,7 +96,7 @@ export class Fleet {
 
   /** The present view. */
   read(nowMs = Date.now()): Promise<FleetView> {
-    if (this.#last !== null && nowMs < this.#last.untilMs) return this.#last.view;
+    if (this.#last !== null && isToCome(this.#last.untilMs, KEEP_MS, nowMs)) return this.#last.view;
     const view = this.#read(nowMs);
     const reading = { untilMs: nowMs + KEEP_MS, view };
     this.#last = reading;

@@ -98,6 +98,19 @@ for (const kind of databaseKinds()) {
     t.is((await takeAttempt(database, [account], after(ATTEMPTS_MS))).refusedBy, 'account');
   });
 
+  test(`${kind}: a wait that began while the clock was far ahead is over`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = { id: 'ann', email: 'ann@example.com' };
+    const ahead = 730 * 86_400_000;
+    for (let n = 0; n < ATTEMPTS_MAX; n += 1) await takeAttempt(database, [account], after(ahead));
+    t.is((await takeAttempt(database, [account], after(ahead))).refusedBy, 'account');
+    t.is((await readWaits(database, [user], after(ahead))).size, 1);
+    t.is((await readWaits(database, [user], START)).size, 0, 'the clock came back');
+    for (let n = 0; n < ATTEMPTS_MAX; n += 1)
+      t.is((await takeAttempt(database, [account], START)).refusedBy, null);
+    t.is((await takeAttempt(database, [account], START)).refusedBy, 'account', 'and counts anew');
+  });
+
   test(`${kind}: a refused attempt moves no other count`, async (t) => {
     const database = await openDatabase(t, kind);
     for (let n = 0; n < ATTEMPTS_MAX; n += 1) await takeAttempt(database, [account], START);

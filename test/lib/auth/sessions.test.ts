@@ -124,6 +124,17 @@ for (const kind of databaseKinds()) {
     t.false(await isIn(first));
   });
 
+  test(`${kind}: sessions of a clock that was far ahead take nobody's place`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    for (let n = 0; n < SESSIONS_MAX; n += 1) await signedIn(server);
+    const seen_at = new Date(Date.now() + 730 * 86_400_000);
+    await server.database.models.Session.update({ seen_at }, { where: {} });
+    const present = [await signedIn(server), await signedIn(server)];
+    for (const visitor of present) t.true(await isIn(visitor));
+    t.is(await server.database.models.Session.count(), SESSIONS_MAX);
+  });
+
   test(`${kind}: sign-ins that wait for a second factor end no open session`, async (t) => {
     const server = await openServer(t, kind);
     const { id } = await addPerson(server.database, EMAIL);

@@ -17,6 +17,13 @@ test('a session ends so many seconds after the sign-in, to the millisecond', (t)
   t.deepEqual(at(end), { endsAt: new Date(end), hasEnded: true });
 });
 
+test('a sign-in of a clock far ahead began no session, and none ends in years', (t) => {
+  const now = SIGNED_IN.getTime() - 730 * 86_400_000;
+  const at = (nowMs: number) => vpnSessionOf(user(), { vpn_session_duration: 3_600 }, lax, nowMs);
+  t.deepEqual(at(now), { endsAt: null, hasEnded: true });
+  t.false(at(SIGNED_IN.getTime() - 60_000).hasEnded, 'clocks of gateways differ a little');
+});
+
 test('0 and the greatest number never end', (t) => {
   for (const vpn_session_duration of [0, 2_147_483_647])
     t.deepEqual(vpnSessionOf(user(), { vpn_session_duration }, strict), {

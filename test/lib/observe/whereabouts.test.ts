@@ -45,6 +45,7 @@ test('a device that is here, that is silent, or whose gateway was killed, is not
   t.is(find({ ...there, gatewayId: 'here' }), null);
   t.is(find(there, [MINUTE / 2, null]), null, 'it came back');
   t.is(find({ ...there, handshakeMs: NOW - 180_000 }), null, 'it is silent');
+  t.is(find({ ...there, handshakeMs: NOW + 86_400_000 }), null, 'the clock there is far ahead');
   t.is(find({ ...there, isRunning: false }), null);
   t.is(find({ ...there, isRunning: false }, [null, MINUTE]), null);
 });

@@ -19,7 +19,6 @@ import {
   currentRevision,
   type Database,
   recordStatus,
-  readGateways,
   readOrCreateConfiguration,
   registerGateway,
   removeDevices,
@@ -343,7 +342,7 @@ for (const kind of databaseKinds()) {
     await addDevice(other, (await addUser(other)).id);
     const revision = await currentRevision(other);
     const behind = async () =>
-      (await readGateways(other, new Date(0))).filter((one) => one.applied_revision < revision);
+      (await other.models.Gateway.findAll()).filter((one) => one.applied_revision < revision);
     t.is((await behind()).length, 1);
     await until(async () => (await behind()).length === 0);
     t.is(await seenAt(), nowMs);
@@ -353,7 +352,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     let nowMs = Date.parse('2026-11-20T10:00:00Z');
     await start(t, database, { wallMs: () => nowMs });
-    const said = async () => (await readGateways(database, new Date(0)))[0];
+    const said = async () => (await database.models.Gateway.findAll())[0];
     await until(async () => (await said())?.seen_at.getTime() === nowMs);
     await addDevice(database, (await addUser(database)).id);
     const revision = await currentRevision(database);

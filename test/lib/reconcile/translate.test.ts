@@ -132,6 +132,9 @@ const served: [
   ['a sign-in long ago without a duration', signedIn(1e6), 0, false, true, Infinity],
   ['a sign-in within the duration', signedIn(10), HOUR, false, true, (HOUR - 10) * 1_000],
   ['a sign-in before the duration', signedIn(HOUR), HOUR, false, false, Infinity],
+  ['a sign-in a little ahead', signedIn(-60), HOUR, false, true, (HOUR + 60) * 1_000],
+  // It counts once it is a quarter of an hour ahead, if the clock was behind.
+  ['a sign-in of a clock far ahead', signedIn(-HOUR), HOUR, false, false, 2_700_000],
   ['a duration that never ends', signedIn(1e9), 2_147_483_647, false, true, Infinity],
   ['no sign-in ever', {}, HOUR, false, true, Infinity],
   ['no sign-in ever where one is required', {}, HOUR, true, false, Infinity],

@@ -296,6 +296,20 @@ test('a session that ends, and one that has not after all, are pending by time a
   t.is(translation.nextChangeAtMs, NOW + 60_000);
 });
 
+test('a sign-in of a clock far ahead is no session, until the clock is as far', (t) => {
+  const signedInMs = NOW + 730 * 86_400_000;
+  const users = [userRow({ last_signed_in_at: new Date(signedInMs) })];
+  const translation = knowing({ users, vpnSessionDuration: 60 });
+  t.is(translation.pending(), null);
+  t.is(translation.nextChangeAtMs, signedInMs - 60_000);
+  translation.passTo(signedInMs);
+  t.not(translation.pending()!.peers.get(KEY), null, 'the clock was behind');
+  translation.handOver();
+  translation.passTo(NOW);
+  t.deepEqual([...translation.pending()!.peers], [[KEY, null]], 'it came back');
+  t.is(translation.nextChangeAtMs, signedInMs - 60_000);
+});
+
 test('a device ends on its date, and one that is switched off at once', (t) => {
   const ending = deviceRow({ expires_at: new Date(NOW + 60_000) });
   const translation = knowing({ devices: [ending] });

@@ -1,7 +1,24 @@
-// Who may be signed in. Until when a session lives is asked of a server: lib/auth/sessions.ts.
+// Who may be signed in, and what a clock that came back from the future leaves alive. Until when a
+// session lives is asked of a server: lib/auth/sessions.ts.
 
 import test from 'ava';
-import { maySignIn } from '../../../lib/records/session-life.ts';
+import { IDLE_MS, isAlive, maySignIn } from '../../../lib/records/session-life.ts';
+
+test('a session that a clock used that was far ahead is over', (t) => {
+  const now = Date.parse('2026-11-21T08:00:00Z');
+  const user = { disabled_at: null, disabled_by: null, disabled_provider: null };
+  const session = (seenMs: number, begunMs = seenMs, state: 'open' | 'second factor' = 'open') => {
+    const times = { seen_at: new Date(seenMs), inserted_at: new Date(begunMs) };
+    return { state, method: 'email', user, ...times };
+  };
+  const year = 365 * 86_400_000;
+  t.true(isAlive(session(now), now));
+  t.true(isAlive(session(now + 3_600_000), now), 'a clock that is set back by an hour');
+  t.false(isAlive(session(now + year), now));
+  t.false(isAlive(session(now - IDLE_MS), now));
+  t.true(isAlive(session(now, now, 'second factor'), now));
+  t.false(isAlive(session(now, now + year, 'second factor'), now));
+});
 
 test('who is disabled may sign in only through the provider that disabled them', (t) => {
   const disabled_at = new Date();

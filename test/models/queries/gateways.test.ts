@@ -61,14 +61,16 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: gateways that live tell what they run with, the newest first`, async (t) => {
     const database = await openDatabase(t, kind);
-    t.deepEqual(await readGateways(database, startedAt), []);
+    t.deepEqual(await readGateways(database, 60_000, startedAt.getTime()), []);
     await registerGateway(database, { id: 'old', name: 'old', startedAt });
     const start = { settings: '{"EXTERNAL_URL":"https://a/"}', publicKey: 'k'.repeat(44) };
     await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt, ...start });
-    const [newest, other] = await readGateways(database, startedAt);
+    const [newest, other] = await readGateways(database, 3_600_000, seenAt.getTime());
     t.like(newest, { id: 'new', settings: start.settings, public_key: start.publicKey });
     t.like(other, { id: 'old', settings: null });
-    t.is((await readGateways(database, seenAt)).length, 1);
+    t.is((await readGateways(database, 1_000, seenAt.getTime())).length, 1);
+    const before = startedAt.getTime() - 86_400_000;
+    t.deepEqual(await readGateways(database, 3_600_000, before), [], 'the clock came back');
   });
 
   test(`${kind}: the beat of an unknown gateway is refused, and nothing is written`, async (t) => {
@@ -99,16 +101,19 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     await registerGateway(database, { id: 'old', name: 'old', startedAt });
     await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt });
-    const claim = async (id: string, sha256: string | null, seenSince: Date) => {
+    const claim = async (id: string, sha256: string | null, forMs: number, now = seenAt) => {
       const { result } = await writeTransaction(database, (transaction) =>
-        claimBootstrapToken(database, id, { sha256, seenSince }, transaction),
+        claimBootstrapToken(database, id, { sha256, forMs, now }, transaction),
       );
       return [...result].sort();
     };
-    t.deepEqual(await claim('old', 'a'.repeat(64), startedAt), ['a'.repeat(64)]);
-    t.deepEqual(await claim('new', 'b'.repeat(64), startedAt), ['a'.repeat(64), 'b'.repeat(64)]);
-    t.deepEqual(await claim('new', 'b'.repeat(64), seenAt), ['b'.repeat(64)], 'not lately');
-    t.deepEqual(await claim('new', null, startedAt), ['a'.repeat(64)]);
-    t.deepEqual(await claim('nobody', 'c'.repeat(64), seenAt), ['c'.repeat(64)]);
+    t.deepEqual(await claim('old', 'a'.repeat(64), 60_000), ['a'.repeat(64)]);
+    t.deepEqual(await claim('new', 'b'.repeat(64), 60_000), ['a'.repeat(64), 'b'.repeat(64)]);
+    t.deepEqual(await claim('new', 'b'.repeat(64), 1_000), ['b'.repeat(64)], 'not lately');
+    t.deepEqual(await claim('new', null, 60_000), ['a'.repeat(64)]);
+    t.deepEqual(await claim('nobody', 'c'.repeat(64), 1_000), ['c'.repeat(64)]);
+    const before = new Date(startedAt.getTime() - 86_400_000);
+    const after = await claim('nobody', 'c'.repeat(64), 60_000, before);
+    t.deepEqual(after, ['c'.repeat(64)], 'the clock came back');
   });
 }

@@ -5,6 +5,8 @@ import {
   type Database,
   findLinkOf,
   findLiveLink,
+  isLive,
+  isTakable,
   type OneTimeLink,
   pruneLinks,
   putLink,
@@ -46,6 +48,12 @@ for (const kind of databaseKinds()) {
     const take = (at: Date): Promise<boolean> =>
       write(database, (transaction) => takeLink(database, link.id, at, transaction));
     t.false(await take(after(HOUR_MS)), 'too late');
+    const before = after(-86_400_000);
+    t.false(isTakable(link, before), 'it was made by a clock that was far ahead');
+    t.is(await findLiveLink(database, link.sha256, before), null);
+    t.false(await isLive(database, link.id, before));
+    t.false(await take(before));
+    t.true(isTakable(link, now));
     t.is((await findLiveLink(database, link.sha256, now))?.id, link.id);
     const taken = await Promise.all([take(now), take(now), take(now)]);
     t.deepEqual(taken.toSorted(), [false, false, true]);

@@ -35,7 +35,7 @@ function keep(database: Database, id: string, tokens: ProviderTokens, refreshAt 
 
 function claim(database: Database, owner: string, seconds = 0): Promise<IdentityTokens[]> {
   const [from, until] = [at(seconds), at(seconds + 60)];
-  return claimDueTokens(database, { owner, now: from, until, limit: 10 });
+  return claimDueTokens(database, { owner, now: from, until, limit: 10, longestMs: 600_000 });
 }
 
 function settle(database: Database, row: IdentityTokens, owner: string, to: Settlement) {
@@ -85,6 +85,13 @@ for (const kind of databaseKinds()) {
     t.is(claims.flat().length, 1);
     t.deepEqual(await claim(other, BOB, 59), []);
     t.is((await claim(other, BOB, 60)).length, 1);
+  });
+
+  test(`${kind}: a turn and a claim that a clock set that was far ahead hold nobody up`, async (t) => {
+    const { database } = await withTokens(t, kind, { refreshToken: 'r' });
+    t.deepEqual(await claim(database, ALICE, -600), [], 'ten minutes ahead');
+    t.is((await claim(database, ALICE, -86_400)).length, 1);
+    t.is((await claim(database, BOB, -2 * 86_400)).length, 1);
   });
 
   test(`${kind}: a settled claim keeps what it brought, and is over`, async (t) => {

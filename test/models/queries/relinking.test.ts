@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   findFreeLinks,
   freeLinks,
+  freeUntil,
   keepTokens,
   type LinksWanted,
   readLinks,
@@ -54,6 +55,10 @@ for (const kind of databaseKinds()) {
         findFreeLinks(database, wanted, new Date(time), transaction),
       );
     t.is((await findAt(until.getTime())).length, 0);
+    t.is((await findAt(now.getTime() - 86_400_000)).length, 0, 'the clock came back');
+    const [freed] = await database.models.Identity.findAll();
+    t.is(freeUntil(freed!, new Date(now.getTime() - 86_400_000)), null);
+    t.deepEqual(freeUntil(freed!, now), until);
     const found = await findAt(until.getTime() - 1);
     t.deepEqual(
       found.map(({ id }) => id),

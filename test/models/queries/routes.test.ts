@@ -34,6 +34,8 @@ for (const kind of databaseKinds()) {
       ['203.0.113.9', 2_000],
       ['2001:db8::9', 3_000],
       ['203.0.113.10', 60_000],
+      // A gateway reported it whose clock was ahead.
+      ['203.0.113.11', -86_400_000],
     ].entries()) {
       const { id: deviceId } = await addDevice(database, owner, { name: `d${i}` });
       const latestHandshake = new Date(now - Number(ageMs));
@@ -41,7 +43,7 @@ for (const kind of databaseKinds()) {
       await recordStatus(database, gateway, [{ ...report, rxBytes: 0, txBytes: 0 }]);
     }
     const { result } = await writeTransaction(database, (transaction) =>
-      readEndpoints(database, new Date(now - 10_000), transaction),
+      readEndpoints(database, 10_000, new Date(now), transaction),
     );
     const inOrder = result.toSorted((one, other) => one.address.localeCompare(other.address));
     t.deepEqual(inOrder, [

@@ -164,6 +164,8 @@ for (const kind of databaseKinds()) {
     const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
     const ann = await addUser(database, { email: 'ann@a.test', last_signed_in_at: ago(10) });
     const bob = await addUser(database, { email: 'bob@b.test', last_signed_in_at: ago(90) });
+    // They signed in while the clock of a gateway was far ahead.
+    const fay = await addUser(database, { email: 'fay@f.test', last_signed_in_at: ago(-1e6) });
     const cid = await addUser(database, { email: 'cid@c.test' });
     const eve = await addUser(database, { email: 'eve@e.test', disabled_at: ago(1) });
     const make = async (name: string, owner = ann, values: object = {}) =>
@@ -175,6 +177,8 @@ for (const kind of databaseKinds()) {
       off: await make('off', ann, { disabled_at: ago(5), expires_at: ago(5) }),
       ended: await make('ended', eve, { expires_at: now }),
       session: await make('session', bob),
+      ahead: await make('d-ahead'),
+      future: await make('e-future', fay),
       owner: await make('owner', eve),
     };
     const seen = (deviceId = '', minutes = 0) => ({
@@ -185,8 +189,13 @@ for (const kind of databaseKinds()) {
       rxBytes: 10 * minutes,
       txBytes: 0,
     });
-    const { online, offline, never, off, ended, session, owner } = ids;
-    await recordStatus(database, 'g', [seen(online, 1), seen(offline, 9), seen(session, 1)]);
+    const { online, offline, never, off, ended, session, owner, ahead, future } = ids;
+    await recordStatus(database, 'g', [
+      seen(online, 1),
+      seen(offline, 9),
+      seen(session, 1),
+      seen(ahead, -1e6),
+    ]);
     const rules = { now, onlineSince: ago(3), sessionsSince: ago(60), requireSignIn: false };
     const find = async (state: string, further: object = {}) => {
       const wish = { ...ALL, state, service: { ...rules, ...further } };
@@ -195,23 +204,25 @@ for (const kind of databaseKinds()) {
       return found;
     };
     t.deepEqual(await find('online'), [online]);
-    t.deepEqual(await find('offline'), [offline]);
+    t.deepEqual(await find('offline'), [ahead, offline]);
     t.deepEqual(await find('never_seen'), [never]);
     t.deepEqual(await find('off'), [off]);
     t.deepEqual(await find('ended'), [ended]);
-    t.deepEqual(await find('session_ended'), [session]);
+    t.deepEqual(await find('session_ended'), [future, session]);
     t.deepEqual(await find('owner_disabled'), [owner]);
-    t.deepEqual(await find('session_ended', { requireSignIn: true }), [session, never]);
+    t.deepEqual(await find('session_ended', { requireSignIn: true }), [future, session, never]);
     t.deepEqual(await find('session_ended', { sessionsSince: null }), []);
-    t.is((await find('nonsense')).length, 7);
+    t.is((await find('nonsense')).length, 9);
     t.is((await readFleetStatus(database, rules)).online, 1, 'an ended session is not online');
     const order = (by: string, isDescending = false, limit = 3) =>
       searchIds(database, 'devices', { ...ALL, limit, order: by, isDescending });
     t.deepEqual(await order('name'), [offline, online, never]);
-    t.deepEqual(await order('handshake', true), [session, online, offline].toSorted(byLatest));
+    const latest = [session, online, offline].toSorted(byLatest);
+    t.deepEqual(await order('handshake', true, 4), [ahead, ...latest]);
     t.deepEqual(await order('traffic', true, 1), [offline]);
-    t.deepEqual((await order('owner', true)).slice(0, 2), [owner, ended]);
-    t.is((await order('; DROP TABLE devices', false, 50)).length, 7);
+    t.is((await order('owner', true))[0], future);
+    t.deepEqual((await order('owner', true)).slice(1), [owner, ended]);
+    t.is((await order('; DROP TABLE devices', false, 50)).length, 9);
 
     /** Two share their handshake: the later id comes first. */
     function byLatest(left = '', right = ''): number {

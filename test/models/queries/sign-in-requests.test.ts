@@ -48,6 +48,9 @@ for (const kind of databaseKinds()) {
       t.is((await findSignInRequest(database, 'state', when))?.provider_id, 'okta');
     t.is(await findSignInRequest(database, 'state', at(600)), null);
     t.is(await findSignInRequest(database, 'other', now), null);
+    t.is(await findSignInRequest(database, 'state', at(-86_400)), null, 'the clock came back');
+    await forgetSignInRequests(database, at(-86_400));
+    t.is(await database.models.SignInRequest.count(), 0);
   });
 
   test(`${kind}: a sign-in that took too long is void`, async (t) => {

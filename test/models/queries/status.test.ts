@@ -248,6 +248,8 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await used(new Date('2026-11-20T10:00:59.000Z')), first);
     const second = new Date('2026-11-20T10:01:00.500Z');
     t.deepEqual(await used(second), second);
+    const before = new Date('2026-10-20T10:00:00.000Z');
+    t.deepEqual(await used(before), before, 'the clock came back');
     await touchToken(database, 'nobody');
   });
 }

@@ -15,7 +15,8 @@ import type { RowChanges, RowSettings } from '../../../lib/reconcile/read.ts';
 import {
   defaultMtu,
   deviceEnd,
-  vpnSessionEnd,
+  isIn,
+  vpnSessionTime,
   translateDevice,
   translateRule,
   type TranslateSettings,
@@ -53,7 +54,7 @@ export function slowTranslate(
   for (const device of rows.devices.values()) {
     const owner = rows.users.get(device.user_id);
     if (owner === undefined) continue;
-    if (vpnSessionEnd(owner, duration, settings.requireSignIn) <= nowMs) continue;
+    if (!isIn(vpnSessionTime(owner, duration, settings.requireSignIn), nowMs)) continue;
     if (deviceEnd(device) <= nowMs) continue;
     const peer = translateDevice(device, settings);
     const numbers = (rows.groups.get(owner.id) ?? []).map((id) => numberOf(id));

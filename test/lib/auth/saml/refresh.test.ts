@@ -78,6 +78,9 @@ for (const kind of firstKind()) {
     await due();
     t.is(address.count(), 2);
     t.deepEqual((await row())?.fetched_at, new Date(clock.ms));
+    clock.ms -= 10 * DAY;
+    await due();
+    t.is(address.count(), 3, 'the turn that is days ahead was that of another clock');
   });
 
   test(`${kind}: an entry without an address is left alone, and a row of a gone one goes`, async (t) => {

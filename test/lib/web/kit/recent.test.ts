@@ -74,6 +74,16 @@ for (const kind of firstKind()) {
       t.is(/Nothing is changed/.test(text), method === 'POST');
     });
 
+  test(`${kind}: a sign-in of a clock that was far ahead is no recent one`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, 'ann@example.com');
+    t.is((await ann.get('/user_account/register_mfa')).status, 200);
+    const inserted_at = new Date(Date.now() + 86_400_000);
+    await server.database.models.Session.update({ inserted_at }, { where: {} });
+    const { location } = await ann.get('/user_account/register_mfa');
+    t.regex(location ?? '', /^\/sign_in_again\?why=recent/);
+  });
+
   test(`${kind}: forms of providers ask for a recent sign-in`, async (t) => {
     const server = await openServer(t, kind);
     const admin = await visit(server, 'boss@example.com', 'admin');

@@ -115,6 +115,12 @@ for (const kind of firstKind()) {
     const { text } = await visitor.get('/user_account');
     t.false(text.includes('<script>alert'));
     t.is(text.match(/this browser/g)?.length, 1);
+    const seen_at = new Date(Date.now() + 86_400_000);
+    const where = { user_agent: '<script>alert(1)</script>' };
+    await server.database.models.Session.update({ seen_at }, { where });
+    const before = await visitor.get('/user_account');
+    t.is(before.text.match(/\/end"/g)?.length, 2, 'one of a clock far ahead is over');
+    await server.database.models.Session.update({ seen_at: new Date() }, { where });
     const ids = [...text.matchAll(/sessions\/([0-9a-f-]{36})\/end"/g)].map(([, id]) => id);
     t.is(ids.length, 3);
     t.is((await visitor.post(`/user_account/sessions/${ids[0]}/end`)).status, 303);
