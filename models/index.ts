@@ -86,6 +86,7 @@ export { type ObeyedUser, userFields, type UserRow } from './fields/user.ts';
 export { Configuration } from './tables/configuration.ts';
 export { assertRights, MissingRightsError, tryWriting } from './database/rights.ts';
 export { connectDatabase, type DatabaseOptions } from './database/connect.ts';
+export { type LaterSchema, SchemaNewerError } from './database/later-schema.ts';
 export type { DatabaseTls } from './storage/mysql.ts';
 export { Device } from './tables/device.ts';
 export { DeviceStatus } from './tables/device-status.ts';
@@ -188,12 +189,17 @@ export {
   readChanges,
 } from './database/revision.ts';
 export {
+  type DeviceEnd,
   readConfiguration,
+  readDeviceEnds,
   readDevices,
   readPolicyTests,
   readRules,
+  readSessionDuration,
+  readUserEnds,
   readUsers,
   type Selection,
+  type UserEnd,
 } from './queries/rows.ts';
 export {
   extentOf,

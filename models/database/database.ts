@@ -8,6 +8,7 @@ import type { Origin } from '../storage/origin.ts';
 import type { DatabaseLog } from '../storage/rerun.ts';
 import type { DatabaseKind } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
+import { type KnownSteps, type LaterSchema, SchemaNewerError } from './later-schema.ts';
 
 /** A disk counts as full for so long after it refused a write: smaller writes may still fit. */
 const FULL_MS = 10_000;
@@ -47,6 +48,8 @@ export class Database {
   readonly #listeners = new Set<CommitListener>();
   /** Monotonic ms. */
   #refusedAt = Number.NEGATIVE_INFINITY;
+  #known: KnownSteps | null = null;
+  #later: LaterSchema | null = null;
 
   constructor(parts: DatabaseParts) {
     this.#parts = parts;
@@ -71,6 +74,31 @@ export class Database {
   /** Whether the disk refused a write just now. */
   get isFull(): boolean {
     return performance.now() - this.#refusedAt < FULL_MS;
+  }
+
+  /** The steps that this version knows; null before `migrate` said so: nothing is looked for. */
+  get knownSteps(): KnownSteps | null {
+    return this.#known;
+  }
+
+  /** Says which steps this version knows; `migrate` calls it. */
+  expectSteps(known: KnownSteps): void {
+    this.#known = known;
+  }
+
+  /** The later version that migrated the database, as the last read of the revision saw it. */
+  get later(): LaterSchema | null {
+    return this.#later;
+  }
+
+  /** Notes what a read of the revision saw; for this room alone. */
+  noteLater(later: LaterSchema | null): void {
+    this.#later = later;
+  }
+
+  /** Throws SchemaNewerError where a later version is known to have migrated the database. */
+  refuseLater(): void {
+    if (this.#later !== null) throw new SchemaNewerError(this.#later.step);
   }
 
   /**

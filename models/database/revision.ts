@@ -5,6 +5,15 @@
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { Database } from './database.ts';
+import {
+  isSchemaFault,
+  type LaterSchema,
+  laterStep,
+  noneIsLater,
+  readLater,
+  SchemaNewerError,
+  zeroOrFault,
+} from './later-schema.ts';
 import { driverError, rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import type { Change, Revision } from '../storage/tracking.ts';
@@ -19,9 +28,13 @@ const ROWS_PER_INSERT = 1000;
 const NUMBER = '(SELECT number FROM revisions WHERE id = 1)';
 const MISSING = 'The revision row is missing; run the migrations';
 
-/** What happened since a revision: the rows to look at, or a request to read everything. */
-export type ChangesSince =
-  { revision: Revision; full?: false; changes: Change[] } | { revision: Revision; full: true };
+/**
+ * What happened since a revision: the rows to look at, or a request to read everything. `later`
+ * says whether a later version migrated the database.
+ */
+export type ChangesSince = { revision: Revision; later: LaterSchema | null } & (
+  { full?: false; changes: Change[] } | { full: true }
+);
 
 /** Reads the revision of the database: 0 before the first change. */
 export async function currentRevision(
@@ -29,9 +42,32 @@ export async function currentRevision(
   transaction?: Transaction,
 ): Promise<Revision> {
   // A parameter, though it is always 1: statements with parameters stay prepared on SQLite.
-  const [row] = await database.sequelize.query<{ number: Revision }>(
-    'SELECT number FROM revisions WHERE id = $id',
+  const [row] = await database.sequelize.query<{ number: Revision; later: string | null }>(
+    `SELECT number, ${laterStep(database.kind, database.knownSteps)} AS later
+     FROM revisions WHERE id = $id`,
     { ...plainSelect(transaction), bind: { id: 1 } },
+  );
+  if (row === undefined) missingRow();
+  database.noteLater(readLater(row.later));
+  return row.number;
+}
+
+/**
+ * Reads the revision at the end of a write that changed nothing; fails where a later version
+ * migrated the database.
+ */
+export async function unchangedRevision(
+  database: Database,
+  transaction: Transaction,
+): Promise<Revision> {
+  if (database.kind === 'sqlite') {
+    const revision = await currentRevision(database, transaction);
+    database.refuseLater();
+    return revision;
+  }
+  const [row] = await database.sequelize.query<{ number: Revision }>(
+    `SELECT number + ${zeroOrFault(database.knownSteps)} AS number FROM revisions WHERE id = 1`,
+    plainSelect(transaction),
   );
   return row?.number ?? missingRow();
 }
@@ -58,21 +94,26 @@ export async function readChanges(
 ): Promise<ChangesSince> {
   // One statement, though there is seldom a change: every request asks this, and a trip costs more.
   const rows = await database.sequelize.query<ChangeRow>(
-    `SELECT revisions.number, revision, table_name, row_id
+    `SELECT revisions.number, revision, table_name, row_id,
+       ${laterStep(database.kind, database.knownSteps)} AS later
      FROM revisions LEFT JOIN changes ON revision > $after AND revision <= revisions.number
      WHERE revisions.id = 1 ORDER BY revision LIMIT ${CHANGES_READ_MAX + 1}`,
     { ...plainSelect(transaction), bind: { after: afterRevision } },
   );
-  const revision = rows[0]?.number ?? missingRow();
-  if (revision === afterRevision) return { revision, changes: [] };
+  const [first] = rows;
+  if (first === undefined) missingRow();
+  const revision = first.number;
+  const later = readLater(first.later);
+  database.noteLater(later);
+  if (revision === afterRevision) return { revision, later, changes: [] };
   const revisions = new Set(rows.map((row) => row.revision));
   // Each revision has at least one change, so fewer revisions than steps means a gap.
   const isWhole = revisions.size === revision - afterRevision && !revisions.has(null);
-  if (!isWhole || rows.length > CHANGES_READ_MAX) return { revision, full: true };
+  if (!isWhole || rows.length > CHANGES_READ_MAX) return { revision, later, full: true };
   const changes = new Map<string, Change>();
   for (const { table_name: table, row_id: id } of rows)
     changes.set(`${table}/${id}`, { table, id });
-  return { revision, changes: [...changes.values()] };
+  return { revision, later, changes: [...changes.values()] };
 }
 
 /** A change, beside the present revision; null where there is none. */
@@ -81,6 +122,7 @@ interface ChangeRow {
   revision: number | null;
   table_name: string;
   row_id: string;
+  later: string | null;
 }
 
 /** Forgets the changes of all but the last `keep` revisions; returns how many rows went. */
@@ -114,13 +156,17 @@ async function appendOnSqlite(
   transaction: Transaction,
 ): Promise<Revision> {
   const [row] = await database.sequelize.query<{ revision: Revision }>(
-    `WITH next AS (SELECT number + 1 AS revision FROM revisions WHERE id = 1)
+    `WITH next AS (SELECT number + 1 AS revision FROM revisions
+       WHERE id = 1 AND ${noneIsLater(database.knownSteps)})
      INSERT INTO changes (revision, table_name, row_id)
      SELECT revision, value ->> 'table', value ->> 'id' FROM next, json_each($changes)
      RETURNING revision`,
     { ...plainSelect(transaction), bind: { changes: JSON.stringify(changes) } },
   );
-  return row?.revision ?? missingRow();
+  if (row !== undefined) return row.revision;
+  await currentRevision(database, transaction);
+  database.refuseLater();
+  return missingRow();
 }
 
 async function appendOnMysql(
@@ -130,7 +176,8 @@ async function appendOnMysql(
 ): Promise<Revision> {
   // LAST_INSERT_ID(value) hands the value back with the answer: one round trip, no SELECT.
   const moved = database.sequelize.query(
-    'UPDATE revisions SET number = LAST_INSERT_ID(number + 1) WHERE id = 1',
+    `UPDATE revisions
+     SET number = LAST_INSERT_ID(number + 1 + ${zeroOrFault(database.knownSteps)}) WHERE id = 1`,
     { transaction },
   );
   const inserts: Promise<unknown>[] = [];
@@ -152,8 +199,12 @@ async function appendOnMysql(
   return (header as { insertId: Revision }).insertId;
 }
 
-/** The error of an end of a transaction, in words where the row of the number is not there. */
+/**
+ * The error of an end of a transaction, in words where the row of the number is not there, or a
+ * later version migrated the database.
+ */
 export function withoutRevision(error: unknown): unknown {
+  if (isSchemaFault(error)) return new SchemaNewerError();
   return driverError(error).code === 'ER_BAD_NULL_ERROR' ? new Error(MISSING) : error;
 }
 

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Transaction, UniqueConstraintError } from 'sequelize';
 import { appendAuditEntries } from './audit-trail.ts';
-import { appendChanges, currentRevision, withoutRevision } from './revision.ts';
+import { appendChanges, unchangedRevision, withoutRevision } from './revision.ts';
 import { type AuditDraft, gatherAudit } from '../storage/auditing.ts';
 import type { Database } from './database.ts';
 import { isDiskFault, isFull, rerunOnConflict, TransactionLostError } from '../storage/rerun.ts';
@@ -41,7 +41,8 @@ const writing = new AsyncLocalStorage<{ database: Database; open: boolean }>();
  * deadlock, a lock that timed out or a busy file everything is rolled back and `fn` runs again, up
  * to five times (fifteen after deadlocks), and once where a server finds a value taken: it must
  * have no effect but its writes, and slow work (bcrypt) belongs before it.
- * `fn` passes its transaction to every call.
+ * `fn` passes its transaction to every call. Throws SchemaNewerError, and writes nothing, where a
+ * later version migrated the database.
  */
 export async function writeTransaction<T>(
   database: Database,
@@ -134,8 +135,9 @@ export async function lockScopes(
   ]);
 }
 
-/** Begins a write transaction, which must not be inside another one. */
+/** Begins a write transaction, which must not be inside another one, nor on a later schema. */
 function openScope(database: Database): { database: Database; open: boolean } {
+  database.refuseLater();
   const outer = writing.getStore();
   if (outer?.database === database && outer.open)
     throw new Error('writeTransaction inside writeTransaction; pass the transaction on instead');
@@ -176,7 +178,7 @@ async function writeOnce<T>(
       appendAuditEntries(database, audit, transaction),
       changed
         ? appendChanges(database, changes, transaction)
-        : currentRevision(database, transaction),
+        : unchangedRevision(database, transaction),
       commitTogether(database, transaction),
     ]).catch((error: unknown) => {
       throw withoutRevision(error);

@@ -21,7 +21,7 @@ import { up as providerGroups } from './0011-provider-groups.ts';
 import { up as stagedRules } from './0012-staged-rules.ts';
 import { up as ownAddress } from './0013-own-address.ts';
 import { up as lookAlikes } from './0014-look-alikes.ts';
-import { FIRST, withoutUnreleased } from './before-release.ts';
+import { FIRST, UNRELEASED, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
@@ -77,8 +77,16 @@ export interface MigrateOptions {
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<string[]> {
   const applied = await runMissingSteps(database, options);
   if (applied.length === 0) await assertRights(database, { isMigrating: false });
+  expectSteps(database, options.migrations ?? migrations);
   if (options.checksKey !== false) await checkEncryptionKey(database);
   return applied;
+}
+
+/** From now on reads of the revision and writes look for steps that are not among these. */
+function expectSteps(database: Database, known: readonly Migration[]): void {
+  const last = known.at(-1)?.name;
+  if (last !== undefined)
+    database.expectSteps({ last, others: UNRELEASED.filter((name) => name > last) });
 }
 
 /** Runs the steps that are missing, and leaves a new database without a key. */

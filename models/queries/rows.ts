@@ -9,7 +9,7 @@ import type { ColumnValues, Field, Fields, RowOf } from '../fields/field.ts';
 import { policyTestFields, type PolicyTestRow } from '../fields/policy-test.ts';
 import { ruleFields, type RuleRow } from '../fields/rule.ts';
 import { userFields, type UserRow } from '../fields/user.ts';
-import { type ColumnKind, type RowSource, selectRows } from '../storage/select.ts';
+import { type ColumnKind, plainSelect, type RowSource, selectRows } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
 import type { Configuration } from '../tables/configuration.ts';
 
@@ -60,6 +60,50 @@ export async function readDevices(
   return devices;
 }
 
+/** What of a user ends access. */
+export type UserEnd = Pick<UserRow, 'id' | 'disabled_at' | 'last_signed_in_at' | 'inserted_at'>;
+
+/** What of a device ends access: when it ends, and all by which it is that device. */
+export type DeviceEnd = Pick<
+  DeviceRow,
+  | 'id'
+  | 'user_id'
+  | 'public_key'
+  | 'preshared_key'
+  | 'ipv4'
+  | 'ipv6'
+  | 'disabled_at'
+  | 'expires_at'
+  | 'inserted_at'
+>;
+
+/** Reads of users what ends access, also on a later schema: these columns are those of 1.0.0. */
+export function readUserEnds(database: Database, selection: Selection = {}): Promise<UserEnd[]> {
+  return read(database, USER_ENDS, selection);
+}
+
+/** Reads of devices what ends access, also on a later schema; preshared keys in the clear. */
+export async function readDeviceEnds(
+  database: Database,
+  selection: Selection = {},
+): Promise<DeviceEnd[]> {
+  const devices = await read(database, DEVICE_ENDS, selection);
+  for (const device of devices) openPresharedKey(database, device);
+  return devices;
+}
+
+/** Reads how long VPN sessions last, in seconds, also on a later schema; null: nothing says it. */
+export async function readSessionDuration(
+  database: Database,
+  transaction: Transaction,
+): Promise<number | null> {
+  const [row] = await database.sequelize.query<{ seconds: number }>(
+    'SELECT vpn_session_duration AS seconds FROM configurations',
+    plainSelect(transaction),
+  );
+  return row?.seconds ?? null;
+}
+
 /** Reads rules. */
 export function readRules(database: Database, selection: Selection = {}): Promise<RuleRow[]> {
   return read(database, RULES, selection);
@@ -87,6 +131,26 @@ const DEVICES: RowSource<DeviceRow> = {
   table: 'devices',
   join: 'LEFT JOIN device_statuses ON device_statuses.device_id = devices.id',
   columns: kindsOf(deviceFields),
+};
+
+const USER_ENDS: RowSource<UserEnd> = {
+  table: 'users',
+  columns: { id: 'plain', disabled_at: 'time', last_signed_in_at: 'time', inserted_at: 'time' },
+};
+
+const DEVICE_ENDS: RowSource<DeviceEnd> = {
+  table: 'devices',
+  columns: {
+    id: 'plain',
+    user_id: 'plain',
+    public_key: 'plain',
+    preshared_key: 'plain',
+    ipv4: 'plain',
+    ipv6: 'plain',
+    disabled_at: 'time',
+    expires_at: 'time',
+    inserted_at: 'time',
+  },
 };
 
 const RULES: RowSource<RuleRow> = { table: 'rules', columns: kindsOf(ruleFields) };
@@ -169,7 +233,7 @@ function beyond({ kind }: Database, table: string): string {
 }
 
 /** Opens the key in place; one that does not open becomes null. */
-function openPresharedKey(database: Database, device: DeviceRow): void {
+function openPresharedKey(database: Database, device: DeviceEnd): void {
   const place = { table: 'devices', column: 'preshared_key', id: device.id };
   try {
     device.preshared_key = database.keyring.openOften(String(device.preshared_key), place);

@@ -34,6 +34,7 @@ export async function beginSignInRequest(
   database: Database,
   request: NewSignInRequest,
 ): Promise<void> {
+  database.refuseLater();
   const { SignInRequest: table } = database.models;
   await rerunOnConflict(database, () =>
     table.create({
@@ -57,6 +58,7 @@ export async function takeSignInRequest(
   state: string,
   now: Date,
 ): Promise<SignInRequest | null> {
+  database.refuseLater();
   const { SignInRequest: table } = database.models;
   const id = stateKey(state);
   const row = await table.findByPk(id);

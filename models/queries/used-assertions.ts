@@ -9,6 +9,7 @@ export async function useAssertion(
   database: Database,
   { id, expiresAt, now }: { id: string; expiresAt: Date; now: Date },
 ): Promise<boolean> {
+  database.refuseLater();
   const { UsedAssertion: table } = database.models;
   await rerunOnConflict(database, () =>
     table.destroy({ where: { expires_at: { [Op.lte]: now } } }),

@@ -101,7 +101,11 @@ for (const kind of databaseKinds()) {
       { message: 'no' },
     );
     t.is(await currentRevision(database), before);
-    t.deepEqual(await readChanges(database, before), { revision: before, changes: [] });
+    t.deepEqual(await readChanges(database, before), {
+      revision: before,
+      later: null,
+      changes: [],
+    });
     await addUser(database);
     t.is((await currentRevision(database)) - before, 1);
     t.is(await database.models.User.count(), 1);
@@ -117,6 +121,7 @@ for (const kind of databaseKinds()) {
       );
     t.deepEqual(await readChanges(database, before), {
       revision: (before + 3) as Revision,
+      later: null,
       changes: [{ table: 'users', id: user.id }],
     });
   });
@@ -125,7 +130,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     for (let i = 0; i < 5; i += 1) await addUser(database);
     const revision = await currentRevision(database);
-    const full = { revision, full: true } as const;
+    const full = { revision, later: null, full: true } as const;
     t.deepEqual(await readChanges(database, (revision + 1) as Revision), full);
     t.is((await readChanges(database, minus(revision, 5))).full, undefined);
     t.is(await pruneChanges(database, 2), revision - 2);
@@ -136,7 +141,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await readChanges(database, minus(revision, 2)), full);
     t.is(await pruneChanges(database, 0), 1);
     t.is(await pruneChanges(database, 0), 0);
-    t.deepEqual(await readChanges(database, revision), { revision, changes: [] });
+    t.deepEqual(await readChanges(database, revision), { revision, later: null, changes: [] });
   });
 
   test(`${kind}: a write of many rows is one revision; very many ask for a full read`, async (t) => {
