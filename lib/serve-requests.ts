@@ -156,6 +156,7 @@ function startChores(
     effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
   const hearGroups = groupsHearer({ services: { config, database, log }, fixed });
   const refreshing = startRefreshing({ ...context, settings, hearGroups });
+  const isLater = (): boolean => database.later !== null;
   const entries = forgetEntries(database, config.auditRetentionDays, log);
   const doubted = new Map<string, string>();
   const metadata = {
@@ -179,7 +180,7 @@ function startChores(
     history,
     forgetUsage(database),
   ];
-  const forgetting = startHourly(chores, log);
+  const forgetting = startHourly(chores, log, isLater);
   return {
     stop: async () => {
       await Promise.all([forgetting.stop(), refreshing.stop()]);
@@ -288,6 +289,7 @@ function readinessOf(
     if (isDraining) return 'draining';
     if (!alive) return 'data_plane_down';
     if (reconciler.isClosed) return 'database_away';
+    if (reconciler.isSchemaNewer) return 'schema_newer';
     if (isDatabaseReadOnly(reconciler.error)) return 'database_read_only';
     if (isFull || reconciler.error !== null || reconciler.isStuck) return 'database_unavailable';
     return reconciler.appliedRevision < 0 ? 'starting' : 'ready';

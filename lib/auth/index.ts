@@ -8,6 +8,7 @@ import type { Plugin, Request } from '@hapi/hapi';
 import { isWithin, type Role, touchToken } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isLocal } from '../http/local-socket.ts';
+import { refuseLaterRow } from '../records/later-rows.ts';
 import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -130,6 +131,7 @@ async function findOwner(
     };
   });
   if (owner === null || owner.isDisabled || isExpired(owner)) throw new ApiError('invalid_token');
+  refuseLaterRow(database, owner.insertedAt);
   return owner;
 }
 

@@ -21,6 +21,7 @@ import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
 import { localPath } from './local-path.ts';
+import { refuseLaterRow } from '../records/later-rows.ts';
 import { IDLE_MS, isAlive } from '../records/session-life.ts';
 
 /** The most sessions of one user; then the one that was unused for longest ends. */
@@ -188,7 +189,9 @@ export class Sessions {
       where: { sha256: hashSecret(secret) },
       include: [{ association: 'user', required: true }],
     })) as LiveSession | null;
-    return found !== null && isAlive(found, Date.now()) ? found : null;
+    if (found === null || !isAlive(found, Date.now())) return null;
+    refuseLaterRow(this.#database, found.inserted_at);
+    return found;
   }
 
   /** Deletes the sessions of a user that are too many in a state. */

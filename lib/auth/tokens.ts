@@ -87,6 +87,8 @@ export interface TokenOwner {
   email: string;
   role: Role;
   isDisabled: boolean;
+  /** When the token was made. */
+  insertedAt: Date;
 }
 
 /** True for text that has the form of a token. */
@@ -310,7 +312,7 @@ export async function findTokenOwner(
 ): Promise<TokenOwner | null> {
   const { ApiToken, User } = database.models;
   const found = (await ApiToken.findOne({
-    attributes: ['id', 'sha256', 'scopes', 'expires_at', 'user_id'],
+    attributes: ['id', 'sha256', 'scopes', 'expires_at', 'user_id', 'inserted_at'],
     where: { sha256 },
     include: [
       { model: User, as: 'user', attributes: ['email', 'role', 'disabled_at'], required: true },
@@ -326,6 +328,7 @@ export async function findTokenOwner(
     email: found.user.email,
     role: found.user.role,
     isDisabled: found.user.disabled_at !== null,
+    insertedAt: found.inserted_at,
   };
 }
 

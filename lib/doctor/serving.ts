@@ -33,6 +33,10 @@ const STATES: Record<
     'The database takes no changes. Packets pass; nothing can be changed here until it does.',
     'Let DATABASE_URL or DATABASE_HOST lead to the server that takes writes, or set read_only=OFF there.',
   ],
+  schema_newer: [
+    'A later version of Postern migrated the database. This gateway obeys only what disables, deletes or ends; it changes no rule and takes no writes.',
+    'Upgrade this gateway to that version; docs/guides/several-gateways.md, “Upgrading”, says how.',
+  ],
 };
 
 /** What a gateway says of its own state. */

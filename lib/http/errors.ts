@@ -3,7 +3,7 @@
 
 import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { isDatabaseAway, isDatabaseDamaged } from '../../models/index.ts';
+import { isDatabaseAway, isDatabaseDamaged, SchemaNewerError } from '../../models/index.ts';
 import { fixOf } from '../database/fault.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -63,7 +63,12 @@ const answers = {
     body: { error: 'service_unavailable' },
     headers: RETRY_AFTER,
   },
+  // docs/state.md#a-later-schema
+  schema_newer: { status: 503, body: { error: 'schema_newer' }, headers: RETRY_AFTER },
 } as const satisfies Record<string, Answer>;
+
+/** A provider's fault is logged where it is met, a later schema once; anybody can cause both. */
+const LOGGED_ELSEWHERE: ReadonlySet<string> = new Set(['bad_gateway', 'schema_newer']);
 
 /** Names an error; the table above says what clients get to see. */
 export type ErrorCode = keyof typeof answers;
@@ -113,8 +118,7 @@ export const errorAnswers: Plugin<ErrorAnswers> = {
       if (!(response instanceof Error)) return h.continue;
       const error = toApiError(request, response);
       counters.add('requests_refused', error.reason);
-      // A provider's fault is logged where it is met; strangers can cause it.
-      const isOurs = answers[error.code].status >= 500 && error.code !== 'bad_gateway';
+      const isOurs = answers[error.code].status >= 500 && !LOGGED_ELSEWHERE.has(error.code);
       if (isOurs) logFault({ config, log }, request, error);
       const page = await answerPerson(request, h, error);
       return withHeaders(page ?? answerTo(request, h, error), error);
@@ -146,6 +150,7 @@ function toApiError(request: Request, error: Error & Partial<Boom.Boom>): ApiErr
   // Paths without a route, also those that are no path at all, are answered alike.
   if ((request.route.method as string) === '_special')
     return new ApiError('not_found', { cause: error });
+  if (error instanceof SchemaNewerError) return new ApiError('schema_newer', { cause: error });
   if (isDatabaseAway(error)) return new ApiError('service_unavailable', { cause: error });
   const status = error.output?.statusCode ?? 500;
   const found = (Object.keys(answers) as ErrorCode[]).find(

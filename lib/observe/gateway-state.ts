@@ -19,6 +19,8 @@ export interface Readiness {
     | 'database_away'
     /** The database server takes no writes: changes by others are still obeyed. */
     | 'database_read_only'
+    /** A later version migrated the database: only what ends is obeyed. */
+    | 'schema_newer'
     | 'data_plane_down';
   /** Name of the TUN, null without one. */
   readonly tun: string | null;

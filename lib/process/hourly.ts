@@ -13,11 +13,18 @@ export interface Chore {
   readonly run: (isStopping: () => boolean) => Promise<void>;
 }
 
-/** Does the chores now and every hour, until the stop, which waits for those under way. */
-export function startHourly(chores: readonly Chore[], log: Log): { stop(): Promise<void> } {
+/**
+ * Does the chores now and every hour, until the stop, which waits for those under way. While
+ * `isWaiting` they are not done: they come when their hour does again.
+ */
+export function startHourly(
+  chores: readonly Chore[],
+  log: Log,
+  isWaiting: () => boolean = () => false,
+): { stop(): Promise<void> } {
   let isStopping = false;
   const runAll = async (): Promise<void> => {
-    for (const { failure, run } of chores)
+    for (const { failure, run } of isWaiting() ? [] : chores)
       await run(() => isStopping).catch((error: unknown) => {
         // Messages of a database may quote values.
         log.warn({ error: (error as Error).name }, `${failure}; tried again in an hour`);

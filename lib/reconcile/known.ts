@@ -38,6 +38,6 @@ export interface Device {
   readonly limits: RowLimits;
   peer: PeerConfig | Refusal;
   /** Until when the device is on, in Unix ms; `isOn` says whether that time is still to come. */
-  readonly endMs: number;
+  endMs: number;
   isOn: boolean;
 }

@@ -6,13 +6,17 @@ import {
   type Change,
   currentRevision,
   type Database,
+  type DeviceEnd,
   type ObeyedDevice,
   readChanges,
   readConfiguration,
+  readDeviceEnds,
   readDevices,
   readGroupsOfUsers,
   readRules,
+  readSessionDuration,
   readTransaction,
+  readUserEnds,
   readUsers,
   type Revision,
   type RuleAction,
@@ -20,6 +24,7 @@ import {
   type Selection,
   type Transaction,
   type ObeyedUser,
+  type UserEnd,
 } from '../../models/index.ts';
 
 /**
@@ -48,6 +53,23 @@ export interface AllIds {
 /** Whoever takes rows as they are read; no more are asked for until it has. */
 export type TakeRows = (changes: RowChanges) => Promise<void> | void;
 
+/** The ends of rows, by id; null for a row that is gone. */
+export interface RowEnds {
+  /** Whether these are all rows that there are: others are gone. */
+  readonly isAll: boolean;
+  readonly users: ReadonlyMap<string, UserEnd | null>;
+  readonly devices: ReadonlyMap<string, DeviceEnd | null>;
+  /** Seconds; null: as before. */
+  readonly vpnSessionDuration: number | null;
+}
+
+/** Whoever takes what readings on a later schema say. */
+export interface HearLater {
+  /** Which step is later; null: none. Hears it before the ends are read. */
+  readonly hear: (step: string | null) => Promise<void>;
+  readonly takeEnds: (ends: RowEnds) => void;
+}
+
 /** What the configuration says to the data plane. */
 export interface RowSettings {
   /** Seconds; 0 means that sessions do not end. */
@@ -73,19 +95,28 @@ const NOTHING: RowChanges = {
 };
 const PAGE = 1_000;
 
-/** Reads everything; resolves to the revision that it belongs to. */
+/** Reads everything; resolves to the revision that it belongs to. Rejects on a later schema. */
 export function readAll(database: Database, take: TakeRows): Promise<Revision> {
   return readTransaction(database, (transaction) => readEverything(database, transaction, take));
 }
 
-/** Reads what changed after a revision, or everything where the changes are not known any more. */
+/**
+ * Reads what changed after a revision, or everything where the changes are not known any more; on a
+ * later schema what ends of it, and nothing else.
+ */
 export function readSince(
   database: Database,
   revision: Revision,
   take: TakeRows,
+  { hear, takeEnds }: HearLater,
 ): Promise<Revision> {
   return readTransaction(database, async (transaction) => {
     const since = await readChanges(database, revision, transaction);
+    await hear(since.later?.step ?? null);
+    if (since.later !== null) {
+      takeEnds(await readEnds(database, since.full === true ? null : since.changes, transaction));
+      return since.revision;
+    }
     if (since.full === true) return readEverything(database, transaction, take);
     const changedIn = (table: string): string[] => idsIn(since.changes, table);
     const namesConfiguration = changedIn('configurations').length > 0;
@@ -150,6 +181,35 @@ export async function readChanged(
   }
 }
 
+/** Reads what ends of the rows that changed; null: of all. */
+async function readEnds(
+  database: Database,
+  changes: readonly Change[] | null,
+  transaction: Transaction,
+): Promise<RowEnds> {
+  if (changes === null) {
+    const users = await readUserEnds(database, { transaction });
+    const devices = await readDeviceEnds(database, { transaction });
+    return {
+      isAll: true,
+      users: rowsById([], users),
+      devices: rowsById([], devices),
+      vpnSessionDuration: await readSessionDuration(database, transaction),
+    };
+  }
+  const users = idsIn(changes, 'users');
+  const devices = idsIn(changes, 'devices');
+  const namesConfiguration = idsIn(changes, 'configurations').length > 0;
+  return {
+    isAll: false,
+    users: rowsById(users, await readUserEnds(database, { ids: users, transaction })),
+    devices: rowsById(devices, await readDeviceEnds(database, { ids: devices, transaction })),
+    vpnSessionDuration: namesConfiguration
+      ? await readSessionDuration(database, transaction)
+      : null,
+  };
+}
+
 /** The ids of the rows that changed in a table. */
 function idsIn(changes: readonly Change[], table: string): string[] {
   return changes.filter((change) => change.table === table).map(({ id }) => id);
@@ -172,6 +232,7 @@ async function readEverything(
 ): Promise<Revision> {
   // The first statement fixes the state that all the others see.
   const revision = await currentRevision(database, transaction);
+  database.refuseLater();
   // Before the rows that are judged by them.
   await take({ ...NOTHING, settings: await readSettings(database, transaction) });
   const users = await pages(readUsers, async (rows) => {

@@ -18,7 +18,7 @@ import {
 import type { Log } from '../process/log.ts';
 import { Neighbours } from './neighbours.ts';
 import { OwnClock } from './own-clock.ts';
-import { readAll, readSince, type RowChanges, type TakeRows } from './read.ts';
+import { type HearLater, readAll, readSince, type RowChanges, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
 import type { KnownDevice, Problem } from './known.ts';
 import { Translation } from './translation.ts';
@@ -82,6 +82,8 @@ export interface ReconcilerWork {
   readonly usersOverQuota: number;
   /** Whether no packet passes, because the database cannot be read for too long. */
   readonly isClosed: boolean;
+  /** Whether a later version migrated the database, so that only ends are obeyed. */
+  readonly isSchemaNewer: boolean;
 }
 
 /** The reconciler of one gateway. */
@@ -95,6 +97,8 @@ export class Reconciler {
   #appliedRevision: Revision | null = null;
   #problems: readonly Problem[] = [];
   #error: Error | null = null;
+  /** The step of a later version that migrated the database. */
+  #laterStep: string | null = null;
   readonly #work = { turns: 0, failures: 0, turnsMs: 0, lastTurnMs: null as number | null };
   /** When the turn that runs began, monotonic ms; null between turns. */
   #turnBeganAt: number | null = null;
@@ -182,7 +186,13 @@ export class Reconciler {
     const isFailing = this.#error !== null || this.isStuck;
     const { appliedRevision, isClosed } = this;
     const usersOverQuota = this.#translation.quotas.overCount;
-    return { ...this.#work, appliedRevision, isFailing, usersOverQuota, isClosed };
+    const { isSchemaNewer } = this;
+    return { ...this.#work, appliedRevision, isFailing, usersOverQuota, isClosed, isSchemaNewer };
+  }
+
+  /** True while a later version has migrated the database: only what ends is obeyed. */
+  get isSchemaNewer(): boolean {
+    return this.#laterStep !== null;
   }
 
   /** True while a turn hangs, on a database that accepts and does not answer say. */
@@ -323,9 +333,26 @@ export class Reconciler {
       // Everything else is here by then: at a start devices are called while others are read.
       if (since === null && this.#isOpen && changes.devices.size > 0) await this.#putInForce();
     };
+    const wasNewer = this.isSchemaNewer;
+    const later: HearLater = {
+      hear: (step) => this.#hearLater(step),
+      takeEnds: (ends) => translation.takeEnds(ends, wallMs()),
+    };
     const revision =
-      since === null ? await readAll(database, take) : await readSince(database, since, take);
+      since === null
+        ? await readAll(database, take)
+        : await readSince(database, since, take, later);
     this.#readRevision = revision;
+    if (this.isSchemaNewer) {
+      // The revision that is obeyed stays: of what came since, the ends alone are.
+      await this.#putInForce();
+      return;
+    }
+    if (wasNewer) {
+      this.#readRevision = null;
+      await this.#turn();
+      return;
+    }
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
     await this.#readUsage();
@@ -333,6 +360,21 @@ export class Reconciler {
     await this.#clock.noteRead();
     this.#appliedRevision = revision;
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
+  }
+
+  /** Hears whether a later version migrated the database, which can be read all the same. */
+  async #hearLater(step: string | null): Promise<void> {
+    const { log } = this.#options;
+    const wasNewer = this.isSchemaNewer;
+    this.#laterStep = step;
+    if (step !== null) await this.#clock.noteRead();
+    if (step !== null && !wasNewer)
+      log.error(
+        { schema: step },
+        'a later version migrated the database; until this gateway is upgraded it obeys only what disables, deletes or ends, changes no rule and takes no writes',
+      );
+    if (step === null && wasNewer)
+      log.warn({}, 'the database has the schema of this version again; all of it is obeyed');
   }
 
   /** Reads what users carried who have a quota: now and then of all, else of whom it is unknown. */
@@ -418,7 +460,7 @@ export class Reconciler {
       (await this.#options.gateway).release(arrivals);
       this.#options.onArrivals?.(arrivals);
     }
-    if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {
+    if (!this.isSchemaNewer && Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {
       await pruneChanges(database, CHANGES_KEPT);
       this.#prunedAtMs = nowMs;
     }

@@ -92,7 +92,10 @@ export interface Refusal {
 }
 
 /** Until when a device is served whose owner is (Unix ms); the past for one switched off. */
-export function deviceEnd({ disabled_at, expires_at }: ObeyedDevice): number {
+export function deviceEnd({
+  disabled_at,
+  expires_at,
+}: Pick<ObeyedDevice, 'disabled_at' | 'expires_at'>): number {
   if (disabled_at !== null) return Number.NEGATIVE_INFINITY;
   return expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
 }
@@ -154,7 +157,7 @@ function maskedBytes(address: Uint8Array, prefixBits: number): Uint8Array {
 }
 
 /** The bytes of an address that lies in a network; null where it does not, or there is none. */
-function addressIn(text: string | null, network: NetworkConfig | null): Uint8Array | null {
+export function addressIn(text: string | null, network: NetworkConfig | null): Uint8Array | null {
   if (text === null || network === null) return null;
   const address = parseAddress(text);
   return address !== null && isInside(address, network) ? address : null;

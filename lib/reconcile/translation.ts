@@ -10,12 +10,13 @@ import {
   type ObeyedUser,
   type RuleAction,
 } from '../../models/index.ts';
+import { endedDevice, endedUser, idsOf, shorter } from './ends.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
 import type { Device, KnownDevice, Owner, Problem } from './known.ts';
 import { Places } from './places.ts';
 import { Quotas } from './quotas.ts';
 import { TranslatedRules } from './translated-rules.ts';
-import type { AllIds, RowChanges, RowSettings } from './read.ts';
+import type { AllIds, RowChanges, RowEnds, RowSettings } from './read.ts';
 import {
   defaultMtu,
   deviceEnd,
@@ -98,6 +99,27 @@ export class Translation {
     this.passTo(nowMs);
     // If all rows came just now, the last known endpoints came with them.
     if (all !== null) this.#returning.clear();
+  }
+
+  /** Takes what ends of rows on a later schema, at `nowMs` (Unix time); nothing else changes. */
+  takeEnds({ isAll, users, devices, vpnSessionDuration }: RowEnds, nowMs: number): void {
+    const duration = shorter(this.#rowSettings.vpnSessionDuration, vpnSessionDuration);
+    this.#rowSettings = { ...this.#rowSettings, vpnSessionDuration: duration };
+    for (const id of idsOf(this.#owners.keys(), users, isAll)) {
+      const owner = this.#owners.get(id);
+      if (owner?.row == null) continue;
+      owner.row = endedUser(owner.row, users.get(id) ?? null, (row) => this.#endOf(row));
+    }
+    for (const id of idsOf(this.#devices.keys(), devices, isAll)) {
+      const device = this.#devices.get(id);
+      if (device === undefined) continue;
+      const endMs = endedDevice(device, devices.get(id) ?? null, this.#settings);
+      if (endMs === null) this.#removeDevice(id, null);
+      else this.#judgeDevice(Object.assign(device, { endMs }), nowMs);
+      if (Number.isFinite(endMs)) this.#endingDevices.add(device);
+    }
+    this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
+    this.passTo(nowMs);
   }
 
   /** Ids of devices that are served again; their last known endpoints must be read again. */

@@ -151,6 +151,7 @@ for (const [status, code] of [
   ['ready', 0],
   ['database_unavailable', 0],
   ['database_read_only', 0],
+  ['schema_newer', 0],
   ['database_away', 1],
   ['data_plane_down', 1],
   ['starting', 1],

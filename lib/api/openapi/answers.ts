@@ -95,7 +95,9 @@ export const errorAnswers: Json = {
   422: fault('What was sent is not acceptable; every fault of every field is named.', 'Faults'),
   429: fault('Too many requests.', 'Error', { 'Retry-After': 'RetryAfter' }),
   500: fault('A fault of the gateway; its log has more under the request id.', 'Error'),
-  503: fault('The database is out of reach.', 'Error', { 'Retry-After': 'RetryAfter' }),
+  503: fault('The database is out of reach, or a later version migrated it.', 'Error', {
+    'Retry-After': 'RetryAfter',
+  }),
 };
 
 /** References to headers, by their names on the wire; every answer has its request id. */

@@ -130,6 +130,7 @@ export class Refresher {
   /** Asks about the accounts whose turn has come. The promise never rejects. */
   async look(): Promise<void> {
     const { database, log, settings } = this.#context;
+    if (database.later !== null) return;
     try {
       const { openid_connect_providers: providers, disable_vpn_on_oidc_error: isDisabling } =
         await settings();

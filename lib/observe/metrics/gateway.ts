@@ -156,6 +156,8 @@ export function* reconcilerMetrics(
   yield single(name('failing'), 'gauge', failing, flag(work.isFailing));
   const closed = 'Whether no packet passes, because the database is away for too long.';
   yield single('wg_gateway_database_away', 'gauge', closed, flag(work.isClosed));
+  const newer = 'Whether a later version migrated the database, so that only what ends is obeyed.';
+  yield single('wg_gateway_schema_newer', 'gauge', newer, flag(work.isSchemaNewer));
   const over =
     'Users whose devices reach nothing but the gateway until the next month, because of their quota.';
   yield single('wg_gateway_users_over_quota', 'gauge', over, work.usersOverQuota);

@@ -63,6 +63,10 @@ const words: Readonly<Record<ErrorCode, Said>> = {
     title: 'Back in a moment',
     text: 'The database cannot be reached or is too busy. Your devices work meanwhile. Try again soon.',
   },
+  schema_newer: {
+    title: 'This gateway waits for its upgrade',
+    text: 'A later version has changed the database, so nothing can be changed at this gateway until it is upgraded. Your devices work meanwhile. Try again soon: another gateway may answer.',
+  },
 };
 
 /** What is said once DATABASE_AWAY_LIMIT has passed. */

@@ -20,6 +20,7 @@ test('readyz says whether the gateway serves, and why not', async (t) => {
     'database_unavailable',
     'database_away',
     'database_read_only',
+    'schema_newer',
     'data_plane_down',
   ] as const) {
     readiness = { status, tun: null, masquerade: false };

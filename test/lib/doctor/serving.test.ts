@@ -45,6 +45,7 @@ test('every state but ready is a fault with a fix', (t) => {
     'database_unavailable',
     'database_away',
     'database_read_only',
+    'schema_newer',
   ] as const) {
     const [found] = readiness({ ...WELL, status }, config);
     t.is(found?.level, 'failed', status);

@@ -31,6 +31,12 @@ test('every task runs, and a failure is logged without its message', async (t) =
   ]);
 });
 
+test('what waits is not done', async (t) => {
+  const chore = { failure: 'it was done', run: async () => t.fail('it was done') };
+  await startHourly([chore], logInto([]), () => true).stop();
+  t.pass();
+});
+
 test('what takes long hears that the gateway stops', async (t) => {
   const heard: boolean[] = [];
   const chore = {

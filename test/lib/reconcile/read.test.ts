@@ -1,12 +1,20 @@
 // Reading what changed: those rows and no others, and with what was there the same as reading all.
 
-import test from 'ava';
-import { readAll, readChanged, readSince } from '../../../lib/reconcile/read.ts';
+import test, { type ExecutionContext } from 'ava';
+import { type HearLater, readAll, readChanged, readSince } from '../../../lib/reconcile/read.ts';
 import { pruneChanges, removeUser, writeTransaction } from '../../../models/index.ts';
 import { addManyDevices } from '../../support/database/many-devices.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { collect, rowSettings } from '../../support/reconcile/rows.ts';
+
+/** No later version has been there. */
+function noneLater(t: ExecutionContext): HearLater {
+  return {
+    hear: async (step) => void t.is(step, null),
+    takeEnds: () => t.fail('ends were read'),
+  };
+}
 
 for (const kind of databaseKinds()) {
   test(`${kind}: reading what changed equals reading everything`, async (t) => {
@@ -19,7 +27,9 @@ for (const kind of databaseKinds()) {
     await addDevice(database, bob.id);
     await addRule(database, { destination: '10.0.0.0/8' });
     await writeTransaction(database, (tx) => removeUser(database, alice.id, tx));
-    const changes = await collect((take) => readSince(database, before.revision, take));
+    const changes = await collect((take) =>
+      readSince(database, before.revision, take, noneLater(t)),
+    );
     const after = await collect((take) => readAll(database, take));
     t.is(changes.all, null);
     t.is(changes.revision, after.revision);
@@ -77,7 +87,9 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     await addUser(database);
     const before = await collect((take) => readAll(database, take));
-    const changes = await collect((take) => readSince(database, before.revision, take));
+    const changes = await collect((take) =>
+      readSince(database, before.revision, take, noneLater(t)),
+    );
     t.is(changes.revision, before.revision);
     t.is(changes.users.size + changes.devices.size + changes.rules.size, 0);
     t.is(changes.settings, null);
@@ -89,7 +101,7 @@ for (const kind of databaseKinds()) {
     const { id } = await addUser(database);
     for (let i = 0; i < 3; i++) await addUser(database);
     await pruneChanges(database, 1);
-    const after = await collect((take) => readSince(database, before.revision, take));
+    const after = await collect((take) => readSince(database, before.revision, take, noneLater(t)));
     t.deepEqual(after.all?.users, new Set(after.users.keys()));
     t.is(after.users.size, 4);
     t.true(after.users.has(id));
@@ -112,7 +124,9 @@ for (const kind of databaseKinds()) {
         { transaction },
       ),
     );
-    const { settings } = await collect((take) => readSince(database, before.revision, take));
+    const { settings } = await collect((take) =>
+      readSince(database, before.revision, take, noneLater(t)),
+    );
     t.deepEqual(settings, {
       vpnSessionDuration: 60,
       defaultClientMtu: 1_280,

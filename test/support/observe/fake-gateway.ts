@@ -54,6 +54,7 @@ export function fakeWatched(
       isFailing: false,
       usersOverQuota: 2,
       isClosed: false,
+      isSchemaNewer: false,
     }),
     presence: () => ({
       connected: 1,

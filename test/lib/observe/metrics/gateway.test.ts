@@ -88,6 +88,7 @@ test('the reconciler says how far it is and how it does', (t) => {
     ['wg_gateway_reconciler_problems', 1, { table: 'rules' }],
     ['wg_gateway_reconciler_problems', 0, { table: 'devices' }],
     ['wg_gateway_database_away', 0, {}],
+    ['wg_gateway_schema_newer', 0, {}],
     ['wg_gateway_users_over_quota', 2, {}],
     ['wg_gateway_sampler_failing', 0, {}],
   ] as const)
@@ -97,11 +98,13 @@ test('the reconciler says how far it is and how it does', (t) => {
     lastTurnMs: null,
     isFailing: true,
     isClosed: true,
+    isSchemaNewer: true,
   };
   const failing = read(reconcilerMetrics(fakeWatched([], { reconciler: () => fresh }), () => []));
   t.is(valueOf(failing, 'wg_gateway_reconciler_last_success_seconds'), undefined);
   t.is(valueOf(failing, 'wg_gateway_reconciler_failing'), 1);
   t.is(valueOf(failing, 'wg_gateway_database_away'), 1);
+  t.is(valueOf(failing, 'wg_gateway_schema_newer'), 1);
 });
 
 test('devices that come and go are counted', (t) => {
