@@ -23,6 +23,7 @@ export interface Config {
   databaseTlsCert: string | null;
   databaseTlsKey: string | null;
   databaseAwayLimit: number | null;
+  migrateBesideOlder: boolean;
   databaseEncryptionKey: string | null;
   databaseEncryptionKeyOld: string | null;
   defaultAdminEmail: string | null;

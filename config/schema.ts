@@ -205,6 +205,14 @@ export const settings = [
       'Seconds after which no device passes while the database cannot be read (10 or more), because a user may have been disabled elsewhere; none: devices pass for as long as it lasts.',
   },
   {
+    name: 'MIGRATE_BESIDE_OLDER',
+    schema: flag,
+    fallback: false,
+    example: 'true',
+    sentence:
+      'Migrates the database also while gateways of 1.0.0 run on it, which take [rules for some as rules for everybody](../guides/several-gateways.md#upgrading) until they are upgraded; false: a start waits 60 s for them to stop, then ends, and commands end at once.',
+  },
+  {
     name: 'DATABASE_ENCRYPTION_KEY',
     schema: base64Key,
     fallback: null,

@@ -19,6 +19,11 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(parsed.help);
     return 0;
   }
+  if ('isVersion' in parsed) {
+    const { fingerprint } = await import('./fingerprint.ts');
+    process.stdout.write(`postern ${fingerprint()}\n`);
+    return 0;
+  }
   if ('complaint' in parsed) {
     process.stderr.write(`${parsed.complaint}\n`);
     return EXIT_USAGE;

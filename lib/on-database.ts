@@ -18,7 +18,8 @@ import type { Command } from './command/run.ts';
 import { databaseTls } from './database/tls.ts';
 import { sayFault } from './database/fault.ts';
 import { defaultDatabaseFile, missingDatabase } from './database/place.ts';
-import { prepareDataDir } from './installation/first-start.ts';
+import { waitForOlder } from './installation/beside-older.ts';
+import { gatewayIdentity, prepareDataDir } from './installation/first-start.ts';
 import { lockDataDir } from './installation/only-gateway.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
@@ -86,9 +87,10 @@ async function obeyInDataDir(
   const database = await openDatabase(config, keys, log, isServing);
   try {
     // A backup may be made of an earlier schema; a restore migrates itself, with any key.
-    if (command.words === 'restore') await upgrade(config, database, log, false);
+    const upgrading = { config, database, log, isServing };
+    if (command.words === 'restore') await upgrade({ ...upgrading, checksKey: false });
     else if (command.words === 'backup') await pendingMigrations(database);
-    else await upgrade(config, database, log, true);
+    else await upgrade({ ...upgrading, checksKey: true });
     if (serving === null) return await run(command, config, database, log);
     return await serving.serveUntilStopped({ config, database, log, warnings, workers });
   } finally {
@@ -122,11 +124,25 @@ async function orRunsAlready(said: string, config: Config): Promise<string> {
   return (await runsAlready(config)) ?? said;
 }
 
+interface Upgrading {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Log;
+  readonly isServing: boolean;
+  readonly checksKey: boolean;
+}
+
 /** Brings the database up to date; a database with rows is backed up before. */
-async function upgrade(config: Config, database: Database, log: Log, checksKey: boolean) {
+async function upgrade({ config, database, log, isServing, checksKey }: Upgrading): Promise<void> {
   await migrate(database, {
     checksKey,
     beforeUpgrade: async () => {
+      await waitForOlder(database, {
+        isStart: isServing,
+        gatewayId: isServing ? gatewayIdentity(config).id : null,
+        isAllowed: config.migrateBesideOlder,
+        log,
+      });
       const { path: backup, keys } = await backUpBefore('before-upgrade', config, database);
       log.info({ backup, keys }, 'the database was backed up before it is migrated');
       const unknown = unknownKeys(keys, database);

@@ -153,10 +153,13 @@ export {
   wakeTokens,
 } from './queries/provider-tokens.ts';
 export { readSealingKeys, type Resealed, resealSecrets } from './queries/key-rotation.ts';
+export { type GatewayBeside, readGatewaysBeside } from './migrations/beside.ts';
+export { readLatest } from './migrations/latest.ts';
 export { openMemoryDatabase } from './migrations/memory.ts';
 export {
   DatabaseTooNewError,
   executedMigrations,
+  lastStep,
   migrate,
   pendingMigrations,
 } from './migrations/index.ts';

@@ -4,16 +4,18 @@
 import { parseArgs } from 'node:util';
 import { type CommandName, commands, type Entry } from './grammar.ts';
 import { type OptionName, optionTypes } from './options.ts';
-import { version } from '../process/version.ts';
 import { helpText, nounText, usageOf } from './help.ts';
 import type { Command, Options } from './run.ts';
 import { readTime } from '../judge/texts.ts';
 import { commandLine } from '../process/command-line.ts';
 import { messageOf } from '../process/message.ts';
 
-/** What the arguments came to: a command, help that was asked for, or a complaint. */
+/** What the arguments came to: a command, a question for help or the version, or a complaint. */
 export type Parsed =
-  { readonly command: Command } | { readonly help: string } | { readonly complaint: string };
+  | { readonly command: Command }
+  | { readonly help: string }
+  | { readonly isVersion: true }
+  | { readonly complaint: string };
 
 const SEE_HELP = `see: ${commandLine('help')}`;
 
@@ -30,7 +32,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     const [message = ''] = messageOf(error).split('. ');
     return { complaint: `${message.replace(/\.$/, '')}; ${SEE_HELP}` };
   }
-  if (values.version === true) return { help: `postern ${version}\n` };
+  if (values.version === true) return { isVersion: true };
   if (values.help === true || words[0] === 'help')
     return { help: helpText(commands, words[0] === 'help' ? words.slice(1) : words) };
   const found = findCommand(words.length === 0 ? ['serve'] : words);

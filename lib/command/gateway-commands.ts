@@ -24,7 +24,8 @@ async function list(database: Database): Promise<Outcome> {
     row.name,
     row.started_at.toISOString(),
     row.seen_at.toISOString(),
+    row.schema_step ?? '',
     stateOf(data[i] ?? {}),
   ]);
-  return { text: table(['id', 'name', 'started at', 'seen at', 'state'], lines), data };
+  return { text: table(['id', 'name', 'started at', 'seen at', 'schema', 'state'], lines), data };
 }

@@ -108,7 +108,7 @@ export class Translation {
     for (const id of idsOf(this.#owners.keys(), users, isAll)) {
       const owner = this.#owners.get(id);
       if (owner?.row == null) continue;
-      owner.row = endedUser(owner.row, users.get(id) ?? null, (row) => this.#endOf(row));
+      owner.row = endedUser(owner.row, users.get(id) ?? null, (row) => this.#timeOf(row).untilMs);
     }
     for (const id of idsOf(this.#devices.keys(), devices, isAll)) {
       const device = this.#devices.get(id);

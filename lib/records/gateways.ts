@@ -32,11 +32,13 @@ interface ServesHere {
 
 /** A gateway as it is shown. docs/api.md#gateways. */
 export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSeen): Shown {
-  const { id, name, public_key, started_at, seen_at, applied_revision, settings } = row;
+  const { id, name, public_key, schema_step, started_at, seen_at, applied_revision } = row;
+  const { settings } = row;
   return {
     id,
     name,
     public_key,
+    schema: schema_step,
     started_at: showTime(started_at),
     seen_at: showTime(seen_at),
     running: isWithin(seen_at, GATEWAY_ALIVE_MS, nowMs),

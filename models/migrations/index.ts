@@ -21,6 +21,7 @@ import { up as providerGroups } from './0011-provider-groups.ts';
 import { up as stagedRules } from './0012-staged-rules.ts';
 import { up as ownAddress } from './0013-own-address.ts';
 import { up as lookAlikes } from './0014-look-alikes.ts';
+import { up as gatewaySchema } from './0015-gateway-schema.ts';
 import { FIRST, UNRELEASED, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -48,7 +49,13 @@ export const migrations: readonly Migration[] = [
   { name: '0012-staged-rules', up: stagedRules },
   { name: '0013-own-address', up: ownAddress },
   { name: '0014-look-alikes', up: lookAlikes },
+  { name: '0015-gateway-schema', up: gatewaySchema },
 ];
+
+/** The name of the last of them. */
+export function lastStep(): string {
+  return migrations.at(-1)?.name ?? '';
+}
 
 /** Thrown when the database was migrated by later code than this. */
 export class DatabaseTooNewError extends Error {

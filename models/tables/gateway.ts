@@ -27,6 +27,8 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare settings: CreationOptional<string | null>;
   /** The key that devices know it by, base64. */
   declare public_key: CreationOptional<string | null>;
+  /** The last migration that it knows; null: it is of 1.0.0, which looks for no later ones. */
+  declare schema_step: CreationOptional<string | null>;
 }
 
 /** Binds the table to one database. */
@@ -42,6 +44,7 @@ export function initGateway({ sequelize }: TableContext): typeof Gateway {
       bootstrap_sha256: { type: DataTypes.CHAR(64), allowNull: true },
       settings: { type: DataTypes.TEXT, allowNull: true },
       public_key: { type: DataTypes.CHAR(44), allowNull: true },
+      schema_step: { type: DataTypes.STRING(64), allowNull: true },
     },
     { sequelize, modelName: 'gateway', tableName: 'gateways', timestamps: false },
   );

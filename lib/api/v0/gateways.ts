@@ -21,6 +21,9 @@ export const gatewayFields = resource({
   public_key: mark(text('The key by which devices know it; null: it wrote none.'), {
     readOnly: true,
   }).allow(null),
+  schema: mark(text('The last migration that it knows; null: it is of 1.0.0, which says none.'), {
+    readOnly: true,
+  }).allow(null),
   started_at: timestamp('When it was started last.'),
   seen_at: timestamp('When it said last that it runs.'),
   running: mark(joi.boolean().description('Whether that is less than a minute ago.'), {

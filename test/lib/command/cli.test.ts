@@ -223,6 +223,5 @@ test('help on one command tells its options and no other command', (t) => {
 });
 
 test('--version says which version this is', (t) => {
-  const parsed = parseCommandLine(['--version']);
-  t.true('help' in parsed && /^postern \d+\.\d+\.\d+\n$/.test(parsed.help));
+  t.deepEqual(parseCommandLine(['--version']), { isVersion: true });
 });

@@ -28,7 +28,7 @@ for (const kind of databaseKinds())
       (await list()).text
         .split('\n')
         .slice(1)
-        .map((line) => line.replace(/^\S+ +(\S+) +\S+ +\S+ +/, '$1: '));
+        .map((line) => line.replace(/^\S+ +(\S+) +\S+ +\S+ +\d{4}-\S+ +/, '$1: '));
     t.deepEqual(await states(), ['gone: stopped', 'here: behind']);
     const appliedRevision = await currentRevision(database);
     await recordHeartbeat(database, here, { seenAt: new Date(), appliedRevision });

@@ -12,6 +12,7 @@ import {
   type Revision,
   writeTransaction,
 } from '../../../models/index.ts';
+import { migrations } from '../../../models/migrations/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const startedAt = new Date('2026-11-20T10:00:00.123Z');
@@ -38,6 +39,7 @@ for (const kind of databaseKinds()) {
       clock_floor: clockFloor,
       bootstrap_sha256: null,
       settings: null,
+      schema_step: migrations.at(-1)?.name ?? null,
       public_key: null,
     });
     const again = await registerGateway(database, { id, name: 'two', startedAt: seenAt });

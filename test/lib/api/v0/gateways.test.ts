@@ -8,6 +8,7 @@ import {
   recordHeartbeat,
   registerGateway,
 } from '../../../../models/index.ts';
+import { migrations } from '../../../../models/migrations/index.ts';
 import { openServer } from '../../../support/api/server.ts';
 import { fakeExplaining, fakeWatched } from '../../../support/observe/fake-gateway.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
@@ -42,6 +43,7 @@ for (const kind of databaseKinds()) {
       running: true,
       up_to_date: true,
       public_key: 'k'.repeat(44),
+      schema: migrations.at(-1)?.name,
       settings: { wireguardPort: 51_820 },
     });
   });

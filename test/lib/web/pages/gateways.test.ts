@@ -58,6 +58,7 @@ for (const kind of firstKind()) {
     t.is(page.text.match(/HTTP_<wbr>PORT[^]{0,200}?\b80\b/g)?.length, 3);
     t.false(page.text.includes('NOT_<wbr>SET'), 'what is not set is left out');
     t.true(page.text.includes('key of late'));
+    t.is(page.text.match(/<dt>Schema<\/dt><dd class="mono">\d{4}-/g)?.length, 3);
     judgeText(t, page, 'the gateways');
   });
 
