@@ -51,6 +51,8 @@ export interface GatewayFacts {
   readonly workers: number;
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
+  /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
+  readonly tunFault: string | null;
   readonly masquerade: boolean;
   /** The kernel's table of connections, which masquerading needs; null where there is none. */
   readonly connections: TableFill | null;
@@ -181,6 +183,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       listenPort: this.#listenPort,
       workers: this.#links.length,
       tun: this.#hasTun && !this.#isTunGone ? this.#options.interfaceName : null,
+      tunFault: this.#hostRoutes?.addressFault ?? null,
       masquerade: this.#egress.isMasqueraded,
       connections: this.#kernelCounts.fill,
       alive: this.#links.every((link) => link.isWell) && !this.#isTunGone,

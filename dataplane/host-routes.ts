@@ -20,7 +20,7 @@ const ASKED_PER_LOOK = 16;
 /** The routes that are there. */
 export class HostRoutes {
   readonly #options: HostRoutesOptions;
-  readonly #addresses: Pick<TunAddresses, 'restore'>;
+  readonly #addresses: Pick<TunAddresses, 'fault' | 'restore'>;
   #wanted: readonly NetworkRange[] = [];
   /** By text. */
   #present = new Map<string, NetworkRange>();
@@ -33,7 +33,7 @@ export class HostRoutes {
 
   constructor(
     options: HostRoutesOptions,
-    addresses: Pick<TunAddresses, 'restore'> = new TunAddresses(options),
+    addresses: Pick<TunAddresses, 'fault' | 'restore'> = new TunAddresses(options),
   ) {
     this.#options = options;
     this.#addresses = addresses;
@@ -51,6 +51,11 @@ export class HostRoutes {
     for (const text of this.#refused.keys()) if (!wanted.has(text)) this.#refused.delete(text);
     this.#add();
     this.#masquerade();
+  }
+
+  /** Which address of the interface is lost, and why the kernel refuses it; null: none. */
+  get addressFault(): string | null {
+    return this.#addresses.fault;
   }
 
   /** Whether a route to an address is there. */

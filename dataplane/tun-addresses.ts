@@ -25,6 +25,10 @@ export class TunAddresses {
   readonly #read: (interfaceName: string) => Uint8Array[];
   /** Whether all were there when they were looked for last; a fault after that is logged once. */
   #wereThere = false;
+  /** Those that were there once: one that never was, as where IPv6 is off, is missed by nobody. */
+  readonly #once = new Set<NetworkConfig>();
+  /** Why the kernel refuses one of these now. */
+  #fault: string | null = null;
 
   constructor(options: TunAddressesOptions, read = readAddressesOf) {
     this.#options = options;
@@ -32,18 +36,27 @@ export class TunAddresses {
     this.#read = read;
   }
 
+  /** Which address the interface has lost and why the kernel refuses it; null: it refuses none. */
+  get fault(): string | null {
+    return this.#fault;
+  }
+
   /**
    * Adds what is missing where the interface is up; returns whether it added some. `here`: the
    * addresses of the host, which may be a second old.
    */
   restore(here: readonly Uint8Array[]): boolean {
-    if (this.#missingIn(here).length === 0) {
+    const missing = this.#missingIn(here);
+    for (const one of this.#wanted) if (!missing.includes(one)) this.#once.add(one);
+    if (missing.length === 0) {
       this.#wereThere = true;
+      this.#fault = null;
       return false;
     }
     const present = this.#present();
     // Who set it down wants it so. A flushed one has no address either, so the kernel is asked.
     if (present === null || (present.length === 0 && !this.#isUp())) return false;
+    this.#fault = null;
     // Each is tried, also when one is refused.
     return this.#missingIn(present)
       .map((one) => this.#add(one))
@@ -73,15 +86,18 @@ export class TunAddresses {
     }
   }
 
-  #add({ address, prefixBits }: NetworkConfig): boolean {
+  #add(one: NetworkConfig): boolean {
+    const { address, prefixBits } = one;
     const { interfaceName, addon, log } = this.#options;
     try {
       addon.addAddress(interfaceName, address, prefixBits);
+      this.#once.add(one);
       return true;
     } catch (error) {
-      const text = formatAddress(address);
-      if (this.#wereThere) log('warn', `${interfaceName} has lost ${text}: ${messageOf(error)}`);
+      const fault = `${interfaceName} has lost ${formatAddress(address)}: ${messageOf(error)}`;
+      if (this.#wereThere) log('warn', fault);
       this.#wereThere = false;
+      if (this.#once.has(one)) this.#fault ??= fault;
       return false;
     }
   }

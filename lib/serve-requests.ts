@@ -284,7 +284,7 @@ function readinessOf(
   reconciler: Reconciler,
   isDraining: boolean,
 ): Readiness {
-  const { alive, tun, masquerade } = gateway.facts;
+  const { alive, tun, tunFault, masquerade } = gateway.facts;
   const status = (): Readiness['status'] => {
     if (isDraining) return 'draining';
     if (!alive) return 'data_plane_down';
@@ -292,9 +292,13 @@ function readinessOf(
     if (reconciler.isSchemaNewer) return 'schema_newer';
     if (isDatabaseReadOnly(reconciler.error)) return 'database_read_only';
     if (isFull || reconciler.error !== null || reconciler.isStuck) return 'database_unavailable';
-    return reconciler.appliedRevision < 0 ? 'starting' : 'ready';
+    if (reconciler.appliedRevision < 0) return 'starting';
+    return tunFault === null ? 'ready' : 'tun_address_missing';
   };
-  return { status: status(), tun, masquerade };
+  const found = { status: status(), tun, masquerade };
+  return found.status === 'tun_address_missing' && tunFault !== null
+    ? { ...found, reason: tunFault }
+    : found;
 }
 
 // ---- what the log says -----------------------------------------------------------------------

@@ -55,6 +55,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       listenPort,
       workers,
       tun: 'memory',
+      tunFault: null,
       masquerade: false,
       connections: null,
       alive: true,

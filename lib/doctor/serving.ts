@@ -33,6 +33,10 @@ const STATES: Record<
     'The database takes no changes. Packets pass; nothing can be changed here until it does.',
     'Let DATABASE_URL or DATABASE_HOST lead to the server that takes writes, or set read_only=OFF there.',
   ],
+  tun_address_missing: [
+    'The TUN interface has lost an address of the gateway, and the kernel refuses to give it back: devices do not reach the gateway there.',
+    'Let the kernel take it: switch IPv6 of the interface on again (sysctl net.ipv6.conf.INTERFACE.disable_ipv6=0), or give the process CAP_NET_ADMIN. Then it is put back within a second.',
+  ],
   schema_newer: [
     'A later version of Postern migrated the database. This gateway obeys only what disables, deletes or ends; it changes no rule and takes no writes.',
     'Upgrade this gateway to that version; docs/guides/several-gateways.md, “Upgrading”, says how.',
@@ -43,7 +47,11 @@ const STATES: Record<
 export function readiness(answer: Readiness, config: Config): Finding[] {
   const check = 'gateway';
   const found = lacks(answer, config);
-  if (answer.status !== 'ready') found.unshift(failed(check, ...STATES[answer.status]));
+  if (answer.status !== 'ready') {
+    const [text, fix] = STATES[answer.status];
+    const { reason } = answer;
+    found.unshift(failed(check, reason === undefined ? text : `${text} (${reason})`, fix));
+  }
   return found.length > 0 ? found : [ok(check, 'the gateway that runs here is ready')];
 }
 

@@ -21,10 +21,14 @@ export interface Readiness {
     | 'database_read_only'
     /** A later version migrated the database: only what ends is obeyed. */
     | 'schema_newer'
+    /** The kernel refuses an address that the TUN had: `reason` names it. */
+    | 'tun_address_missing'
     | 'data_plane_down';
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   readonly masquerade: boolean;
+  /** What is wrong, where the status alone does not say it. */
+  readonly reason?: string;
 }
 
 /** What this process's data plane was seen to do, at most half a second ago. */

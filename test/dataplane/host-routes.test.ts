@@ -63,7 +63,8 @@ function open(
     lost.addresses = false;
     return addresses;
   };
-  const routes = new HostRoutes(options, { restore });
+  const fault = 'wg-test has lost 10.0.0.1: EACCES';
+  const routes = new HostRoutes(options, { restore, fault });
   return { routes, done, said, masqueraded, kernel, lost, asked };
 }
 
@@ -272,4 +273,8 @@ test('a route that has vanished is no fault; after a new interface all are made 
   refused[1] = 'ESRCH';
   routes.set([B]);
   t.deepEqual(said, []);
+});
+
+test('it says which address the kernel refuses', (t) => {
+  t.is(open().routes.addressFault, 'wg-test has lost 10.0.0.1: EACCES');
 });

@@ -96,6 +96,30 @@ test('a refusal is said once after the address was there, and it is tried again'
   t.deepEqual(said, ['warn wg-test has lost fd00::1: EACCES']);
 });
 
+test('the address that is lost and refused is a fault until it is there again', (t) => {
+  const { addresses, host } = open();
+  addresses.restore(host.present);
+  t.is(addresses.fault, null);
+  host.present = [V4];
+  host.fault = 'EACCES';
+  addresses.restore(host.present);
+  t.is(addresses.fault, 'wg-test has lost fd00::1: EACCES');
+  host.present = [];
+  addresses.restore(host.present);
+  t.is(addresses.fault, 'wg-test has lost 10.0.0.1: EACCES', 'the first of two');
+  host.fault = '';
+  t.true(addresses.restore(host.present));
+  t.is(addresses.fault, null);
+});
+
+test('an address that the start did not get, as where IPv6 is off, is no fault', (t) => {
+  const { addresses, host } = open();
+  host.present = [V4];
+  host.fault = 'EACCES';
+  for (let time = 0; time < 3; time += 1) addresses.restore(host.present);
+  t.is(addresses.fault, null);
+});
+
 test('addresses that cannot be read are looked for again later', (t) => {
   const { addresses, host, added } = open();
   host.present = [V4];

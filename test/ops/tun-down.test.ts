@@ -5,6 +5,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
 import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
+import type { Readiness } from '../../lib/observe/gateway-state.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import type { Host } from '../support/network/namespaces.ts';
 import {
@@ -88,6 +89,20 @@ async function isPutBack(t: ExecutionContext, topology: Topology, engine: string
   t.deepEqual(await stateOf(gateway), before);
   for (const address of [TUNNEL4, TUNNEL6])
     await until(`${address} answers`, () => canPing(alice.client.host, address, 1));
+
+  // The kernel takes no IPv6 address any more.
+  const setIpv6Off = (off: 0 | 1) =>
+    gateway.run('sysctl', '-w', `net.ipv6.conf.${TUN}.disable_ipv6=${off}`);
+  await setIpv6Off(1);
+  await until('it is not ready', async () => (await postern.readiness()).status !== 'ready');
+  const answer = await fetch(`${postern.api}/readyz`);
+  const { status: state, reason } = (await answer.json()) as Readiness;
+  t.is(state, 'tun_address_missing');
+  t.regex(reason ?? '', new RegExp(`^${TUN} has lost ${TUNNEL6}: `));
+  t.true(await canPing(alice.client.host, TUNNEL4, 1));
+  await setIpv6Off(0);
+  await until('it is ready', async () => (await postern.readiness()).status === 'ready');
+  await until('it answers', () => canPing(alice.client.host, TUNNEL6, 1));
   await alice.client.stop();
   await postern.stop();
 }

@@ -35,7 +35,9 @@ export function* factMetrics(
   yield single('wg_gateway_data_plane_up', 'gauge', 'Whether the data plane runs.', flag(up));
   const workers = facts?.workers ?? 0;
   yield single('wg_gateway_workers', 'gauge', 'How many workers carry packets.', workers);
-  yield single('wg_gateway_tun_up', 'gauge', 'Whether there is a TUN.', flag(tun !== null));
+  const hasTun = tun !== null && (facts?.tunFault ?? null) === null;
+  const ofTun = 'Whether there is a TUN, with the addresses of the gateway.';
+  yield single('wg_gateway_tun_up', 'gauge', ofTun, flag(hasTun));
   const help = 'Whether what leaves is masqueraded.';
   yield single('wg_gateway_masquerade_up', 'gauge', help, flag(masquerade));
   yield* connectionMetrics(facts?.connections ?? null);

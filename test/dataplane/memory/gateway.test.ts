@@ -12,6 +12,7 @@ test('it says what it is', async (t) => {
     listenPort: 51_820,
     workers: WORKERS,
     tun: 'memory',
+    tunFault: null,
     masquerade: false,
     connections: null,
     alive: true,

@@ -21,6 +21,7 @@ test('readyz says whether the gateway serves, and why not', async (t) => {
     'database_away',
     'database_read_only',
     'schema_newer',
+    'tun_address_missing',
     'data_plane_down',
   ] as const) {
     readiness = { status, tun: null, masquerade: false };

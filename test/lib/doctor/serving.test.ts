@@ -46,11 +46,15 @@ test('every state but ready is a fault with a fix', (t) => {
     'database_away',
     'database_read_only',
     'schema_newer',
+    'tun_address_missing',
   ] as const) {
     const [found] = readiness({ ...WELL, status }, config);
     t.is(found?.level, 'failed', status);
     t.not(found?.fix, null, status);
   }
+  const reason = 'wg-postern has lost fd00::1: EACCES';
+  const [lost] = readiness({ ...WELL, status: 'tun_address_missing', reason }, config);
+  t.regex(lost?.message ?? '', /has lost an address.*\(wg-postern has lost fd00::1: EACCES\)/);
 });
 
 test('an API without TLS is said, and a proxy with TLS is believed', (t) => {

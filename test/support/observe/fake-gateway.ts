@@ -38,6 +38,7 @@ export function fakeWatched(
       listenPort: 51_820,
       workers: 1,
       tun: null,
+      tunFault: null,
       masquerade: false,
       connections: null,
       alive: true,

@@ -130,6 +130,9 @@ test('what runs and whether it serves', (t) => {
   const tracked = read(factMetrics({ ...fakeWatched().facts(), connections }, ready, about));
   t.is(valueOf(tracked, 'wg_gateway_kernel_connections'), 12);
   t.is(valueOf(tracked, 'wg_gateway_kernel_connections_max'), 262_144);
+  const tunFault = 'wg-postern has lost fd00::1: EACCES';
+  const lost = read(factMetrics({ ...fakeWatched().facts(), tunFault }, ready, about));
+  t.is(valueOf(lost, 'wg_gateway_tun_up'), 0);
   const down = { status: 'draining', tun: null, masquerade: false } as const;
   for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
     t.is(valueOf(read(factMetrics(null, down, about)), `wg_gateway_${name}`), 0, name);
