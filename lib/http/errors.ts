@@ -3,7 +3,12 @@
 
 import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { isDatabaseAway, isDatabaseDamaged, SchemaNewerError } from '../../models/index.ts';
+import {
+  isDatabaseAway,
+  isDatabaseDamaged,
+  isDatabaseFull,
+  SchemaNewerError,
+} from '../../models/index.ts';
 import { fixOf } from '../database/fault.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -70,6 +75,9 @@ const answers = {
 /** A provider's fault is logged where it is met, a later schema once; anybody can cause both. */
 const LOGGED_ELSEWHERE: ReadonlySet<string> = new Set(['bad_gateway', 'schema_newer']);
 
+/** A full disk is said so often at most, however many writes are refused. */
+const FULL_LINE_MS = 10_000;
+
 /** Names an error; the table above says what clients get to see. */
 export type ErrorCode = keyof typeof answers;
 
@@ -113,18 +121,51 @@ export interface ErrorAnswers extends Pick<Shared, 'config' | 'log' | 'counters'
 export const errorAnswers: Plugin<ErrorAnswers> = {
   name: 'error-answers',
   register(server, { config, log, counters, answerPerson }) {
+    const full = new SparseLines(FULL_LINE_MS);
     server.ext('onPreResponse', async (request, h) => {
       const { response } = request;
       if (!(response instanceof Error)) return h.continue;
       const error = toApiError(request, response);
       counters.add('requests_refused', error.reason);
       const isOurs = answers[error.code].status >= 500 && !LOGGED_ELSEWHERE.has(error.code);
-      if (isOurs) logFault({ config, log }, request, error);
+      const more = isOurs ? linesFor(full, error) : null;
+      if (more !== null) logFault({ config, log }, request, error, more);
       const page = await answerPerson(request, h, error);
       return withHeaders(page ?? answerTo(request, h, error), error);
     });
   },
 };
+
+/** Lines that say one thing again and again, of which few are written. */
+export class SparseLines {
+  readonly #everyMs: number;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  #left = 0;
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
+
+  /** How many lines were left out since the last one; null: this one is left out too. */
+  next(nowMs: number = performance.now()): number | null {
+    if (nowMs - this.#writtenAt < this.#everyMs) {
+      this.#left += 1;
+      return null;
+    }
+    const left = this.#left;
+    this.#left = 0;
+    this.#writtenAt = nowMs;
+    return left;
+  }
+}
+
+/** Null: no line. A log on the disk that is full must not grow with each write that is refused. */
+function linesFor(full: SparseLines, { cause }: ApiError): { left_out?: number } | null {
+  if (!isDatabaseFull(cause)) return {};
+  const left = full.next();
+  if (left === null) return null;
+  return left === 0 ? {} : { left_out: left };
+}
 
 /** The status with which an error is answered. */
 export function statusOf({ code }: ApiError): number {
@@ -163,6 +204,7 @@ function logFault(
   { config, log }: Pick<Shared, 'config' | 'log'>,
   request: Request,
   error: ApiError,
+  more: object,
 ): void {
   const cause = error.cause ?? error;
   const fix = fixOf(cause, config);
@@ -172,6 +214,7 @@ function logFault(
     // The route, not the path: a path may hold an e-mail.
     route: request.route.path,
     ...(fix === null ? {} : { fix: fix.advice }),
+    ...more,
     err: describeError(cause),
   };
   if (isDatabaseDamaged(cause)) log.error(fields, 'the database is damaged');
