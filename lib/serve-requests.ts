@@ -34,6 +34,7 @@ import { PendingUsage } from './reconcile/pending-usage.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import { forgetEntries } from './records/audit.ts';
+import { ALIKE_FIX, readDifferences } from './records/gateway-differences.ts';
 import { effectiveConfiguration, type FixedSettings } from './records/effective-configuration.ts';
 import { createServer } from './server.ts';
 import type { Services } from './services.ts';
@@ -167,6 +168,12 @@ function startChores(
       await logMetadataDoubts(database, log, saml, doubted);
     },
   };
+  const comparing = {
+    failure: 'the gateways of the database were not compared',
+    run: async () => {
+      for (const text of await readDifferences(database)) log.warn({ fix: ALIKE_FIX }, text);
+    },
+  };
   const history = forgetHistory(database, config.historyRetention, log);
   const chores = [
     entries,
@@ -179,6 +186,7 @@ function startChores(
     metadata,
     history,
     forgetUsage(database),
+    comparing,
   ];
   const forgetting = startHourly(chores, log, isLater);
   return {

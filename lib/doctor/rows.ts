@@ -12,6 +12,7 @@ import {
   refuseOtherKey,
   tryWriting,
 } from '../../models/index.ts';
+import { ALIKE_FIX, readDifferences } from '../records/gateway-differences.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
@@ -66,6 +67,7 @@ export async function rows(
     ...(isReadable ? await people(opened, config) : []),
     ...(isReadable ? await samlMetadata(opened, config) : []),
     ...(isReadable ? await providerGroups(opened, config) : []),
+    ...(await gateways(opened)),
     await clock(opened),
   ];
 }
@@ -185,6 +187,12 @@ function keyRotation(needed: readonly string[], opened: Database, config: Config
       'take it away from every gateway, unless a rotation or a restore is about to begin',
     ),
   ];
+}
+
+/** Whether all gateways that run have alike what they must. */
+async function gateways(opened: Database): Promise<Finding[]> {
+  const differences = await readDifferences(opened);
+  return differences.map((text) => warning('gateways', text, ALIKE_FIX));
 }
 
 async function clock(opened: Database): Promise<Finding> {

@@ -10,6 +10,7 @@ import {
   showGateway,
   stateOf,
 } from '../../records/gateways.ts';
+import { ALIKE_FIX, readDifferences } from '../../records/gateway-differences.ts';
 import { adminPage } from '../kit/route.ts';
 import { pageById } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -48,6 +49,8 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
       isHere: row.id === explaining?.id,
     })),
     pages,
+    differences: await readDifferences(database),
+    fix: ALIKE_FIX,
   });
 }
 

@@ -62,6 +62,23 @@ for (const kind of firstKind()) {
     judgeText(t, page, 'the gateways');
   });
 
+  test(`${kind}: what they should have alike and have not is said above`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    for (const [name, port] of [
+      [NASTY, 1],
+      ['b', 2],
+    ] as const)
+      await registerGateway(database, {
+        id: newId(),
+        name,
+        startedAt: new Date(),
+        settings: JSON.stringify({ WIREGUARD_PORT: port }),
+      });
+    const page = await admin.get('/gateways');
+    t.regex(page.text, /differ in WIREGUARD_PORT: 1 at [^]*; 2 at b \([^]*Give all gateways/);
+    judgeText(t, page, 'the differences');
+  });
+
   test(`${kind}: many gateways come in pages`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     for (let i = 0; i < 101; i += 1)
