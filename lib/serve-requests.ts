@@ -27,6 +27,7 @@ import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { groupsHearer } from './policy/memberships.ts';
 import { watchFailures } from './policy/watch.ts';
 import { Counters } from './process/counters.ts';
+import { FIRST_MS, forgettingTime } from './process/forgetting.ts';
 import { startHourly } from './process/hourly.ts';
 import type { Log } from './process/log.ts';
 import { watchPasta } from './process/pasta.ts';
@@ -157,8 +158,9 @@ function startChores(
     effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
   const hearGroups = groupsHearer({ services: { config, database, log }, fixed });
   const refreshing = startRefreshing({ ...context, settings, hearGroups });
-  const isLater = (): boolean => database.later !== null;
-  const entries = forgetEntries(database, config.auditRetentionDays, log);
+  const isWaiting = (): boolean => database.later !== null;
+  const time = forgettingTime(database, log);
+  const history = forgetHistory(database, config.historyRetention, log, time);
   const doubted = new Map<string, string>();
   const metadata = {
     failure: 'metadata of SAML providers were not fetched',
@@ -174,24 +176,28 @@ function startChores(
       for (const text of await readDifferences(database)) log.warn({ fix: ALIKE_FIX }, text);
     },
   };
-  const history = forgetHistory(database, config.historyRetention, log);
   const chores = [
-    entries,
-    forgetSessions(database),
     forgetRequests(context),
-    forgetLinks(database),
     forgetGroups(database, settings, (transaction, write) =>
       watchFailures({ services: { config, database }, fixed }, transaction, write),
     ),
     metadata,
-    history,
-    forgetUsage(database),
     comparing,
+    // Where none is to be kept, no clock matters.
+    ...(config.historyRetention === 'off' ? [history] : []),
   ];
-  const forgetting = startHourly(chores, log, isLater);
+  const working = startHourly(chores, log, { isWaiting });
+  const old = [
+    forgetEntries(database, config.auditRetentionDays, log, time),
+    forgetSessions(database, time),
+    forgetLinks(database, time),
+    history,
+    forgetUsage(database, time),
+  ];
+  const forgetting = startHourly(old, log, { firstMs: FIRST_MS, isWaiting });
   return {
     stop: async () => {
-      await Promise.all([forgetting.stop(), refreshing.stop()]);
+      await Promise.all([working.stop(), forgetting.stop(), refreshing.stop()]);
     },
   };
 }

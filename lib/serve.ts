@@ -5,6 +5,7 @@ import type { Server } from '@hapi/hapi';
 import { type Config, openSettings, readRootless } from '../config/index.ts';
 import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
 import {
+  beginForgettingClock,
   type Database,
   type GatewayStart,
   readOrCreateConfiguration,
@@ -173,6 +174,7 @@ async function enterGateway(
   config: Config,
 ): Promise<number> {
   const settings = JSON.stringify(openSettings(config));
+  await beginForgettingClock(database);
   const row = await registerGateway(database, { ...start, settings, startedAt: new Date() });
   return row.clock_floor?.getTime() ?? 0;
 }

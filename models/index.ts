@@ -269,6 +269,11 @@ export {
   type Step,
   STEPS,
 } from './queries/history.ts';
+export {
+  beginForgettingClock,
+  JUMP_MAX_MS,
+  moveForgettingClock,
+} from './queries/forgetting-clock.ts';
 export { rollUpHistory } from './queries/roll-up.ts';
 export {
   forgetQuotaUsage,
@@ -337,5 +342,5 @@ export { findLookAlikes, type LookAlike } from './queries/look-alikes.ts';
 export { PolicyTest } from './tables/policy-test.ts';
 export { readRulesByAddress, type AddressesOf } from './queries/rules-by-address.ts';
 export { UsedAssertion } from './tables/used-assertion.ts';
-export { useAssertion } from './queries/used-assertions.ts';
+export { forgetAssertions, useAssertion } from './queries/used-assertions.ts';
 export { type DisabledBy, emailKey, emailLook, ENABLED, type Role, User } from './tables/user.ts';

@@ -16,6 +16,7 @@ import {
   type User,
 } from '../../models/index.ts';
 import { PageError } from '../http/page-error.ts';
+import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
 import { maySignIn } from '../records/session-life.ts';
 import { hashSecret, isSecret, newSecret } from './browser-cookies.ts';
@@ -122,11 +123,11 @@ export async function useLink(
 }
 
 /** Forgets links that have been over for long. */
-export function forgetLinks(database: Database): Chore {
+export function forgetLinks(database: Database, time: ForgettingTime): Chore {
   return {
     failure: 'old one-time links were not forgotten',
     async run() {
-      await pruneLinks(database, new Date());
+      await pruneLinks(database, await time());
     },
   };
 }

@@ -6,6 +6,8 @@ import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import {
   countsFrom,
   type Database,
+  forgetAssertions,
+  JUMP_MAX_MS,
   Op,
   pruneSignIns,
   type Session,
@@ -16,6 +18,7 @@ import {
   type User,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
+import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -226,12 +229,15 @@ export class Sessions {
   }
 }
 
-/** Forgets sessions that have expired, and attempts that no longer count. */
-export function forgetSessions(database: Database): Chore {
+/** Forgets sessions and used assertions that have expired, and attempts that no longer count. */
+export function forgetSessions(database: Database, time: ForgettingTime): Chore {
   return {
     failure: 'old sessions were not forgotten',
     async run() {
-      await pruneSignIns(database, { seenBefore: new Date(Date.now() - IDLE_MS) });
+      // They are void by themselves: a jump of the clock that is made good must not take them.
+      const now = new Date((await time()).getTime() - JUMP_MAX_MS);
+      await pruneSignIns(database, { seenBefore: new Date(now.getTime() - IDLE_MS), now });
+      await forgetAssertions(database, now);
     },
   };
 }

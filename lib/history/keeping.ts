@@ -7,6 +7,7 @@ import {
   rollUpHistory,
 } from '../../models/index.ts';
 import type { Config } from '../../config/index.ts';
+import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -35,18 +36,15 @@ export function forgetHistory(
   database: Database,
   days: Config['historyRetention'],
   log: Log,
+  time: ForgettingTime,
 ): Chore {
   return {
     failure: 'the history was not rolled up',
     async run(isStopping) {
       // Whatever began until tomorrow, where nothing is kept.
       const retentionS = days === 'off' ? -DAY_S : days * DAY_S;
-      const { joined, forgotten } = await rollUpHistory(
-        database,
-        retentionS,
-        new Date(),
-        isStopping,
-      );
+      const now = days === 'off' ? new Date() : await time();
+      const { joined, forgotten } = await rollUpHistory(database, retentionS, now, isStopping);
       await endLostConnections(database, new Date(Date.now() - HOUR_MS));
       if (joined + forgotten > 0) log.info({ joined, forgotten }, 'the history was rolled up');
     },

@@ -1,5 +1,5 @@
-// Chores that are done at the start and every hour while the gateway serves: forgetting what is
-// old. One that fails is tried again an hour later and holds nothing up.
+// Chores that are done every hour while the gateway serves, from the start on or from a time after
+// it: forgetting what is old. One that fails is tried again an hour later and holds nothing up.
 
 import type { Log } from './log.ts';
 
@@ -14,13 +14,13 @@ export interface Chore {
 }
 
 /**
- * Does the chores now and every hour, until the stop, which waits for those under way. While
- * `isWaiting` they are not done: they come when their hour does again.
+ * Does the chores after a time, at once if it is 0, and then every hour, until the stop. It waits
+ * for those under way. While `isWaiting` they are not done: they come when their hour does again.
  */
 export function startHourly(
   chores: readonly Chore[],
   log: Log,
-  isWaiting: () => boolean = () => false,
+  { firstMs = 0, isWaiting = () => false }: { firstMs?: number; isWaiting?: () => boolean } = {},
 ): { stop(): Promise<void> } {
   let isStopping = false;
   const runAll = async (): Promise<void> => {
@@ -30,14 +30,16 @@ export function startHourly(
         log.warn({ error: (error as Error).name }, `${failure}; tried again in an hour`);
       });
   };
-  let underWay = runAll();
-  const timer = setInterval(() => {
+  let underWay = firstMs === 0 ? runAll() : Promise.resolve();
+  const next = (): void => {
     underWay = underWay.then(runAll);
-  }, HOUR_MS);
+    timer = setTimeout(next, HOUR_MS);
+  };
+  let timer = setTimeout(next, firstMs === 0 ? HOUR_MS : firstMs);
   return {
     stop: () => {
       isStopping = true;
-      clearInterval(timer);
+      clearTimeout(timer);
       return underWay;
     },
   };

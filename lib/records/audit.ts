@@ -11,6 +11,7 @@ import {
   pruneAuditEntries,
 } from '../../models/index.ts';
 import { isUuid } from '../judge/fields.ts';
+import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
 import { inWords } from './audit-names.ts';
@@ -68,11 +69,17 @@ export function entryLine(entry: AuditEntry): string {
 }
 
 /** Forgets entries that are older than `days`. */
-export function forgetEntries(database: Database, days: number, log: Log): Chore {
+export function forgetEntries(
+  database: Database,
+  days: number,
+  log: Log,
+  time: ForgettingTime,
+): Chore {
   return {
     failure: 'old audit entries were not forgotten',
     async run() {
-      const count = await pruneAuditEntries(database, new Date(Date.now() - days * DAY_MS));
+      const before = new Date((await time()).getTime() - days * DAY_MS);
+      const count = await pruneAuditEntries(database, before);
       if (count > 0) log.info({ count, days }, 'old audit entries were forgotten');
     },
   };

@@ -22,7 +22,7 @@ type Compared = Pick<Gateway, 'id' | 'name' | 'settings' | 'schema_step'>;
 
 /** A sentence for each difference between the gateways that run. */
 export async function readDifferences(database: Database): Promise<string[]> {
-  return differencesOf(await readGateways(database, new Date(Date.now() - GATEWAY_ALIVE_MS)));
+  return differencesOf(await readGateways(database, GATEWAY_ALIVE_MS));
 }
 
 /** A sentence for each difference; a gateway that does not say a setting is not compared. */

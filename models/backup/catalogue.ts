@@ -61,8 +61,11 @@ const TABLES = [
   'audit_entries',
 ] as const;
 
-/** How this one database came to its shape; a backup says that in its header. */
-export const NOT_CARRIED: readonly string[] = ['migrations', 'leases'];
+/**
+ * How this one database came to its shape, which a backup says in its header, and the clock by
+ * which it forgets.
+ */
+export const NOT_CARRIED: readonly string[] = ['migrations', 'leases', 'forgetting'];
 
 const KINDS: readonly [RegExp, ValueKind][] = [
   [/^TINYINT\(1\)$/, 'flag'],

@@ -22,6 +22,7 @@ import { up as stagedRules } from './0012-staged-rules.ts';
 import { up as ownAddress } from './0013-own-address.ts';
 import { up as lookAlikes } from './0014-look-alikes.ts';
 import { up as gatewaySchema } from './0015-gateway-schema.ts';
+import { up as forgetting } from './0016-forgetting.ts';
 import { FIRST, UNRELEASED, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   { name: '0013-own-address', up: ownAddress },
   { name: '0014-look-alikes', up: lookAlikes },
   { name: '0015-gateway-schema', up: gatewaySchema },
+  { name: '0016-forgetting', up: forgetting },
 ];
 
 /** The name of the last of them. */

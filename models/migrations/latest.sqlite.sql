@@ -61,6 +61,7 @@ CREATE TABLE `one_time_links` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHA
 CREATE INDEX `one_time_links_expires_at` ON `one_time_links` (`expires_at`);
 CREATE TABLE `quota_usage` (`user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE CASCADE, `month` INTEGER NOT NULL, `gateway_id` CHAR(36) NOT NULL, `bytes` BIGINT NOT NULL, PRIMARY KEY (`user_id`, `month`, `gateway_id`));
 CREATE INDEX `users_email_look` ON `users` (`email_look`);
+CREATE TABLE `forgetting` (`name` VARCHAR(32) NOT NULL PRIMARY KEY, `clock_ms` BIGINT NOT NULL, `ran_ms` BIGINT NOT NULL);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-history', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -77,6 +78,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0012-staged-rules', strftime
 INSERT INTO migrations (name, executed_at) VALUES ('0013-own-address', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0014-look-alikes', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0015-gateway-schema', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0016-forgetting', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -25,7 +25,7 @@ export function latestStored(now: Time, forMs = 0): Date {
   return new Date(Number(now) + aheadOf(forMs));
 }
 
-/** When a stored time that counts for `forMs` begins to count, Unix ms: before, it is too far ahead. */
+/** When a stored time that counts for `forMs` begins to count, Unix ms; before, it is far ahead. */
 export function countsFrom(stored: Time, forMs = 0): number {
   return Number(stored) - aheadOf(forMs);
 }

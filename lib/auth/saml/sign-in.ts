@@ -120,7 +120,7 @@ export async function consumeSaml(
     return { kind: 'denied', status: verdict.status, begunBy: request.user_id };
   const { assertion } = verdict;
   const id = createHash('sha256').update(JSON.stringify([assertion.issuer, assertion.id]));
-  const use = { id: id.digest('hex'), expiresAt: assertion.expiresAt, now };
+  const use = { id: id.digest('hex'), expiresAt: assertion.expiresAt };
   if (!(await useAssertion(database, use))) throw new ProviderRefusal('answer_used');
   const ticket = newState();
   await keepRequest(database, {

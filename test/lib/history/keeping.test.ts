@@ -140,7 +140,7 @@ for (const kind of databaseKinds()) {
       [OTHER, null, null],
       [GATEWAY, seen.getTime(), 'gateway_lost'],
     ]);
-    await forgetHistory(database, 400, log).run(() => false);
+    await forgetHistory(database, 400, log, async () => new Date()).run(() => false);
     t.deepEqual((await ends())[0], [OTHER, seen.getTime(), 'gateway_lost']);
   });
 
@@ -148,7 +148,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const { id } = await addDevice(database, (await addUser(database)).id);
     const lines: LogLine[] = [];
-    const chore = forgetHistory(database, 30, logInto(lines));
+    const chore = forgetHistory(database, 30, logInto(lines), async () => new Date());
     await chore.run(() => false);
     t.deepEqual(lines, []);
     for (const days of [1, 29, 32, 500])

@@ -1,4 +1,5 @@
-// Hourly tasks run at the start, one after the other, and a failure does not stop the next ones.
+// Hourly tasks run at the start or some time later, one after the other, and a failure does not
+// stop the next ones.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -33,7 +34,7 @@ test('every task runs, and a failure is logged without its message', async (t) =
 
 test('what waits is not done', async (t) => {
   const chore = { failure: 'it was done', run: async () => t.fail('it was done') };
-  await startHourly([chore], logInto([]), () => true).stop();
+  await startHourly([chore], logInto([]), { isWaiting: () => true }).stop();
   t.pass();
 });
 
@@ -51,4 +52,16 @@ test('what takes long hears that the gateway stops', async (t) => {
   await sleep(5);
   await chores.stop();
   t.deepEqual(heard, [false, true]);
+});
+
+test('what begins later runs at its time, and not at a stop before', async (t) => {
+  let count = 0;
+  const chore = { failure: 'it was not done', run: async () => void (count += 1) };
+  const late = startHourly([chore], logInto([]), { firstMs: 60_000 });
+  const soon = startHourly([chore], logInto([]), { firstMs: 5 });
+  await sleep(1);
+  t.is(count, 0);
+  while (count === 0) await sleep(5);
+  await Promise.all([late.stop(), soon.stop()]);
+  t.is(count, 1);
 });

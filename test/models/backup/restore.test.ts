@@ -239,6 +239,7 @@ for (const kind of kinds) {
       identities: ',null]',
       devices: ',null,null,null]',
       device_statuses: ',null]',
+      gateways: ',null]',
       api_tokens: ',"admin"]',
     }).map(([name, columns]) => {
       const lines = before[name] ?? [];

@@ -1,0 +1,92 @@
+// The clock by which old rows are forgotten. It follows the clock of the database server, or ours
+// where that has none, but a jump moves it by 25 hours at most: so a start with a wrong clock costs
+// a day of what is oldest, and not everything. What it is behind is made up while gateways run, by
+// an extra hour for each hour. docs/state.md#forgetting.
+
+import { QueryTypes } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { rerunOnConflict } from '../storage/rerun.ts';
+import { plainSelect } from '../storage/select.ts';
+import { readClocks } from './clocks.ts';
+
+/** A run may be a day after the one before, and a little late. */
+export const JUMP_MAX_MS = 25 * 3_600_000;
+const NAME = 'clock';
+
+/** What a look at the clock came to. */
+export interface ForgettingClock {
+  /** The time by which to forget; never later than the clock that it follows. */
+  readonly time: Date;
+  /** How long ago the last look was, by the clock that it follows; negative: that was set back. */
+  readonly sinceMs: number;
+  /** How far it is behind. */
+  readonly behindMs: number;
+}
+
+/** A look at the clock. */
+export interface ForgettingLook {
+  /** For how long this process has run since its last look, by a clock that does not jump. */
+  readonly runningMs: number;
+  /** In place of the clock of the database server, or ours. */
+  readonly now?: Date;
+}
+
+interface Row {
+  readonly clock_ms: number | string;
+  readonly ran_ms: number | string;
+}
+
+/**
+ * Sets the clock going where there is none. Before a gateway says that it starts: then it is still
+ * known when one was seen last, so that an upgrade with a wrong clock is recognised.
+ */
+export async function beginForgettingClock(database: Database, now?: Date): Promise<void> {
+  if ((await read(database)) !== undefined) return;
+  const { server, lastSeen } = await readClocks(database);
+  const nowMs = (now ?? server ?? new Date()).getTime();
+  const ms = Math.min(nowMs, lastSeen?.getTime() ?? nowMs);
+  const verb = database.kind === 'sqlite' ? 'INSERT OR IGNORE' : 'INSERT IGNORE';
+  await rerunOnConflict(database, () =>
+    database.sequelize.query(
+      `${verb} INTO forgetting (name, clock_ms, ran_ms) VALUES (:name, :ms, :ms)`,
+      { replacements: { name: NAME, ms: Math.round(ms) }, type: QueryTypes.INSERT },
+    ),
+  );
+}
+
+/** Moves the clock, and reads it. */
+export async function moveForgettingClock(
+  database: Database,
+  { runningMs, now }: ForgettingLook,
+): Promise<ForgettingClock> {
+  await beginForgettingClock(database, now);
+  const nowMs = Math.round((now ?? (await readClocks(database)).server ?? new Date()).getTime());
+  return rerunOnConflict(database, () =>
+    database.sequelize.transaction(async (transaction) => {
+      const row = await read(database, transaction);
+      const [clockMs, ranMs] = [Number(row?.clock_ms ?? nowMs), Number(row?.ran_ms ?? nowMs)];
+      const sinceMs = nowMs - ranMs;
+      const extraMs = Math.min(Math.round(runningMs), Math.max(0, sinceMs));
+      const mostMs = Math.min(Math.abs(sinceMs), JUMP_MAX_MS) + extraMs;
+      const movedMs = clockMs + Math.max(-mostMs, Math.min(mostMs, nowMs - clockMs));
+      await database.sequelize.query(
+        'UPDATE forgetting SET clock_ms = :movedMs, ran_ms = :nowMs WHERE name = :name',
+        { replacements: { movedMs, nowMs, name: NAME }, type: QueryTypes.UPDATE, transaction },
+      );
+      const time = new Date(Math.min(movedMs, nowMs));
+      return { time, sinceMs, behindMs: nowMs - time.getTime() };
+    }),
+  );
+}
+
+async function read(
+  database: Database,
+  transaction?: Parameters<typeof plainSelect>[0],
+): Promise<Row | undefined> {
+  const lock = database.kind === 'mysql' && transaction !== undefined ? 'FOR UPDATE' : '';
+  const [row] = await database.sequelize.query<Row>(
+    `SELECT clock_ms, ran_ms FROM forgetting WHERE name = '${NAME}' ${lock}`,
+    plainSelect(transaction),
+  );
+  return row;
+}
