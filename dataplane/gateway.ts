@@ -211,9 +211,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     void this.#kernelCounts.look();
   }
 
-  /**
-   * Opens the socket that `wg show` reads; without the right to make it, `wg show` does not work.
-   */
+  /** Opens the socket that `wg show` reads; without the right to make it, that does not work. */
   async openUapi(): Promise<void> {
     const { interfaceName, privateKey, uapi, log } = this.#options;
     if (uapi === 'off') return;
@@ -450,10 +448,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     return { ...joinSamples(samples), drops, forgotten: this.#forgotten.all };
   }
 
-  /**
-   * Requests part after part. If the worker ends before the last part, the parts so far are the
-   * sample.
-   */
+  /** Requests part after part. If the worker ends before the last, the sample is what came. */
   async #takeSampleOf(link: WorkerLink): Promise<Sample> {
     const whole = new WholeSample();
     while (link.isReady && !this.#isClosing && !whole.isWhole) {

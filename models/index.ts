@@ -239,7 +239,7 @@ export {
   refuseOtherKey,
 } from './queries/secrets.ts';
 export { Session, type SessionAtProvider, type SessionState } from './tables/session.ts';
-export { pruneSignIns, touchSession } from './queries/sessions.ts';
+export { notOver, pruneSignIns, touchSession } from './queries/sessions.ts';
 export { type AttemptKind, SignInAttempt } from './tables/sign-in-attempt.ts';
 export { SignInRequest, type SignInSecrets, type TestReport } from './tables/sign-in-request.ts';
 export {

@@ -6,7 +6,6 @@
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import { Op, type WhereOptions } from 'sequelize';
 import {
   actAs,
   type AttemptKind,
@@ -14,7 +13,7 @@ import {
   emailKey,
   isToCome,
   noteAction,
-  toCome,
+  notOver,
   type Transaction,
   UniqueConstraintError,
   writeTransaction,
@@ -36,6 +35,9 @@ export const CODE_WAIT_MAX_MS = 24 * 60 * 60_000;
 const CODE_WAITS = 1 + Math.ceil(Math.log2(CODE_WAIT_MAX_MS / ATTEMPTS_MS));
 /** Counts at which somebody waits. Only codes go on counting over a wait, up to the last one. */
 const FULL_COUNTS = Array.from({ length: CODE_WAITS }, (_, i) => ATTEMPTS_MAX * (i + 1));
+
+/** The longest time for which a count may last. */
+const WAITS_MAX = { codeMs: CODE_WAIT_MAX_MS, otherMs: ATTEMPTS_MS };
 
 /** For what an attempt is counted: an account (`emailKey`), an address, the codes of a user. */
 export interface Counted {
@@ -137,7 +139,7 @@ export async function forgetAttempts(
 ): Promise<void> {
   const { SignInAttempt } = database.models;
   const where = { sha256: counted.map(hashOf) };
-  const isLocked = { ...where, count: FULL_COUNTS, ...stillWaits(new Date()) };
+  const isLocked = { ...where, count: FULL_COUNTS, ...notOver(WAITS_MAX, new Date()) };
   if ((await SignInAttempt.count({ where: isLocked, transaction })) > 0) {
     noteAction(transaction, { action: 'unlock', kind: 'user', recordId: userId });
     transaction.afterCommit(() => {
@@ -163,7 +165,7 @@ export async function readWaits(
     users.flatMap((user) => countedOf(user).map((one) => [hashOf(one), user.id])),
   );
   const rows = await models.SignInAttempt.findAll({
-    where: { sha256: [...owners.keys()], count: FULL_COUNTS, ...stillWaits(now) },
+    where: { sha256: [...owners.keys()], count: FULL_COUNTS, ...notOver(WAITS_MAX, now) },
     order: [['expires_at', 'ASC']],
   });
   return new Map(rows.map(({ sha256, expires_at }) => [owners.get(sha256) ?? '', expires_at]));
@@ -229,16 +231,6 @@ function keptOf({ kind }: Counted, count: number): number {
 function lastsMs(one: Counted, count: number): number {
   const waits = one.kind === 'code' && isFull(one, count) ? count / ATTEMPTS_MAX : 1;
   return Math.min(ATTEMPTS_MS * 2 ** (waits - 1), CODE_WAIT_MAX_MS);
-}
-
-/** The condition on full counts whose waits are not over. */
-function stillWaits(now: Date): WhereOptions {
-  return {
-    [Op.or]: [
-      { kind: 'code', expires_at: toCome(CODE_WAIT_MAX_MS, now) },
-      { kind: { [Op.ne]: 'code' }, expires_at: toCome(ATTEMPTS_MS, now) },
-    ],
-  };
 }
 
 /** The order in which all transactions lock, so that none waits for another in a circle. */

@@ -4,6 +4,7 @@ import type { Model } from 'sequelize';
 import { type ModelStatic, Op, type WhereOptions } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
+import { toCome } from '../storage/stored-time.ts';
 import type { Session } from '../tables/session.ts';
 
 const TOUCH_EVERY_MS = 60_000;
@@ -44,6 +45,19 @@ export async function pruneSignIns(
       ],
     }))
   );
+}
+
+/** The condition on counts of attempts that are not over; each lasts for at most so long. */
+export function notOver(
+  { codeMs, otherMs }: { codeMs: number; otherMs: number },
+  now: Date,
+): { [Op.or]: object[] } {
+  return {
+    [Op.or]: [
+      { kind: 'code', expires_at: toCome(codeMs, now) },
+      { kind: { [Op.ne]: 'code' }, expires_at: toCome(otherMs, now) },
+    ],
+  };
 }
 
 /** Short statements, so that nobody waits long for a lock. */

@@ -13,14 +13,7 @@ import { reasonNames } from '../../../dataplane/reasons.ts';
 import type { InnerPacket } from '../../../dataplane/wire/ip.ts';
 import { echoRequest } from '../../support/dataplane/packets.ts';
 import { rule } from '../../support/dataplane/simulation.ts';
-import {
-  filterOf,
-  icmp,
-  OWNER,
-  parsed,
-  tcp80,
-  tcpTo,
-} from '../../support/filter/filtering.ts';
+import { filterOf, icmp, OWNER, parsed, tcp80, tcpTo } from '../../support/filter/filtering.ts';
 import { innerPacket, manyRule, numbers, packetNear } from '../../support/filter/random-rules.ts';
 import {
   slowJudge,

@@ -333,8 +333,7 @@ test('asking for a verdict changes nothing, whatever the packet and the state', 
     for (const kind of verdicts.flatMap(kindsOf)) met.add(kind);
   }
   for (const kind of [...reasonsToMeet, 'step 0', 'step 1', 'step 2']) t.true(met.has(kind), kind);
-  for (const kind of ['stale', 'renewed', 'doubtful'])
-    t.true(met.has(kind), kind);
+  for (const kind of ['stale', 'renewed', 'doubtful']) t.true(met.has(kind), kind);
 });
 
 test('what a packet changes when it is sent is seen', (t) => {

@@ -31,5 +31,4 @@ export const alone = [
 ];
 
 /** What `files` of a configuration names besides its own. */
-export const withoutAlone =
-  process.env['ALONE'] === 'later' ? alone.map((file) => `!${file}`) : [];
+export const withoutAlone = process.env['ALONE'] === 'later' ? alone.map((file) => `!${file}`) : [];
