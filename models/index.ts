@@ -19,12 +19,8 @@ export {
 } from './queries/provider-groups.ts';
 export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts';
 export { ApiToken } from './tables/api-token.ts';
-export { AuditEntry } from './tables/audit-entry.ts';
-export {
-  type AuditSelection,
-  pruneAuditEntries,
-  readAuditEntries,
-} from './database/audit-trail.ts';
+export { type AuditRow, type AuditSelection, readAuditEntries } from './database/audit-search.ts';
+export { pruneAuditEntries } from './database/audit-trail.ts';
 export { BackupError } from './backup/format.ts';
 export { type Restored, restoreBackup, type RestoreOptions } from './backup/restore.ts';
 export { type BackedUp, writeBackup } from './backup/write.ts';

@@ -182,10 +182,8 @@ export class Translation {
     this.#handedOverDefault = this.#defaultAction;
   }
 
-  /**
-   * Hands over the part of `pending` that no new row can change: it removes devices, and turns the
-   * rules whose start or end has come. Null if there is none.
-   */
+  // It removes devices, and turns the rules whose start or end has come.
+  /** Hands over the part of `pending` that no new row can change. Null if there is none. */
   handOverDue(): Amendment | null {
     const peers = new Map<string, null>();
     for (const key of this.#pendingKeys) if (this.#peerOf(key) === null) peers.set(key, null);

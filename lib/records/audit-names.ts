@@ -2,7 +2,7 @@
 // shows entries or looks for them goes through here. docs/api.md#audit-trail.
 
 import {
-  type AuditEntry,
+  type AuditRow,
   auditKinds,
   type AuditSelection,
   type FieldChange,
@@ -54,7 +54,7 @@ export interface InWords {
 }
 
 /** Actor, kind and changes of an entry as they are shown. */
-export function inWords({ actor, kind, changes }: AuditEntry): InWords {
+export function inWords({ actor, kind, changes }: AuditRow): InWords {
   const renamed = RENAMED[kind] ?? {};
   return {
     actor: actor.replaceAll(' ', '_'),

@@ -4,7 +4,7 @@
 
 import type { Request } from '@hapi/hapi';
 import {
-  type AuditEntry,
+  type AuditRow,
   type Database,
   GATEWAY,
   type Origin,
@@ -37,7 +37,7 @@ export function idInTrail(id: string): string {
 }
 
 /** An entry as programs get it. */
-export function showEntry(entry: AuditEntry): Shown {
+export function showEntry(entry: AuditRow): Shown {
   const { actor, kind, changes } = inWords(entry);
   return {
     id: entry.id,
@@ -56,7 +56,7 @@ export function showEntry(entry: AuditEntry): Shown {
 }
 
 /** An entry as a line for people: when, who, from where, what, and the names of the fields. */
-export function entryLine(entry: AuditEntry): string {
+export function entryLine(entry: AuditRow): string {
   const { actor, kind, changes } = inWords(entry);
   return [
     entry.happened_at.toISOString(),
@@ -77,9 +77,9 @@ export function forgetEntries(
 ): Chore {
   return {
     failure: 'old audit entries were not forgotten',
-    async run() {
+    async run(isStopping) {
       const before = new Date((await time()).getTime() - days * DAY_MS);
-      const count = await pruneAuditEntries(database, before);
+      const count = await pruneAuditEntries(database, before, isStopping);
       if (count > 0) log.info({ count, days }, 'old audit entries were forgotten');
     },
   };

@@ -2,6 +2,7 @@
 // and what the values of each column are. Read from the database itself, so that one of an earlier
 // schema is described as truly as one of this.
 
+import { readColumns } from '../migrations/schema.ts';
 import { ENCRYPTED } from '../queries/key-rotation.ts';
 import type { Database } from '../database/database.ts';
 import { sealingKeyOf } from '../storage/encryption.ts';
@@ -82,14 +83,14 @@ export async function readCatalogue(database: Database): Promise<Table[]> {
   const tables: Table[] = [];
   for (const name of TABLES) {
     if (!present.has(name)) continue;
-    const described = Object.entries(await queries.describeTable(name));
+    const described = await readColumns(database, name);
     tables.push({
       name,
-      columns: described.map(([column, { type }]) => ({
-        name: column,
-        kind: kindOf(type, `${name}.${column}`),
+      columns: described.map((column) => ({
+        name: column.name,
+        kind: kindOf(column.type, `${name}.${column.name}`),
       })),
-      key: described.filter(([, { primaryKey }]) => primaryKey).map(([column]) => column),
+      key: described.filter(({ primaryKey }) => primaryKey).map((column) => column.name),
     });
   }
   return tables;

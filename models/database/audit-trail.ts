@@ -1,18 +1,20 @@
-// The audit trail: written at the end of each transaction, read by filters, forgotten when it is
-// old. docs/state.md#audit-trail.
+// The audit trail as it grows and shrinks: written at the end of each transaction, and forgotten
+// when it is old. models/database/audit-search.ts reads it. docs/state.md#audit-trail.
 
-import { col, fn, Op, QueryTypes, type Transaction, where, type WhereOptions } from 'sequelize';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { QueryTypes, type Transaction } from 'sequelize';
 import type { AuditDraft } from '../storage/auditing.ts';
 import type { Database } from './database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
+import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
-import type { AuditEntry } from '../tables/audit-entry.ts';
 
-/** Entries that one statement writes or deletes: few round trips, short locks. */
+/** Entries that one statement writes: few round trips. */
 const ENTRIES_PER_STATEMENT = 200;
-const PRUNED_PER_STATEMENT = 1_000;
-/** Entries that one reading yields at most. */
-const READ_MAX = 10_000;
+/** Entries that one statement deletes. Each index is changed too, and others wait meanwhile. */
+const PRUNED_PER_STATEMENT = 100;
+/** The shortest pause between two of them; it is as long as the statement, if that took longer. */
+const PAUSE_MS = 5;
 const COLUMNS =
   'id, happened_at, actor, user_id, email, token_id, action, kind, record_id, changes, ' +
   'request_id, address';
@@ -41,73 +43,38 @@ export async function appendAuditEntries(
   await Promise.all(inserts);
 }
 
-/** What to read of the trail. */
-export interface AuditSelection {
-  /** Entries from this time on. */
-  readonly since?: Date;
-  /** Entries from before this time. */
-  readonly until?: Date;
-  /** Entries that are older than this one. */
-  readonly beforeId?: string;
-  /** In the name of this e-mail, in any case; or of this actor. */
-  readonly who?: string;
-  readonly action?: string;
-  readonly kind?: string;
-  readonly recordId?: string;
-  /** As many of the newest; at most 10,000. */
-  readonly limit: number;
-}
-
-/** Reads the newest entries, the oldest of them first. */
-export async function readAuditEntries(
+/**
+ * Forgets the entries from before a time, some at a time, with pauses in which others write.
+ * Returns how many went; `isStopping` ends it between two statements.
+ */
+export async function pruneAuditEntries(
   database: Database,
-  selection: AuditSelection,
-): Promise<AuditEntry[]> {
-  const found = await database.models.AuditEntry.findAll({
-    where: conditionsOf(selection),
-    order: [['id', 'DESC']],
-    limit: Math.min(selection.limit, READ_MAX),
-  });
-  return found.toReversed();
-}
-
-function conditionsOf(selection: AuditSelection): WhereOptions {
-  const { since, until, beforeId, who, action, kind, recordId } = selection;
-  const sameEmail = (text: string) => where(fn('LOWER', col('email')), text.toLowerCase());
-  const conditions = [
-    since && { id: { [Op.gte]: firstIdAt(since) } },
-    until && { id: { [Op.lt]: firstIdAt(until) } },
-    beforeId !== undefined && { id: { [Op.lt]: beforeId } },
-    who !== undefined && { [Op.or]: [{ email: who }, sameEmail(who), { actor: who }] },
-    action !== undefined && { action },
-    kind !== undefined && { kind },
-    recordId !== undefined && { record_id: recordId },
-  ];
-  return { [Op.and]: conditions.filter((condition) => typeof condition === 'object') };
-}
-
-/** Forgets the entries from before a time; returns how many went. */
-export async function pruneAuditEntries(database: Database, before: Date): Promise<number> {
-  const { AuditEntry: entries } = database.models;
-  const older = { id: { [Op.lt]: firstIdAt(before) } };
-  for (let count = 0; ;) {
-    const rows = await entries.findAll({
-      attributes: ['id'],
-      where: older,
-      order: [['id', 'ASC']],
-      limit: PRUNED_PER_STATEMENT,
-      raw: true,
-    });
-    const last = rows.at(-1);
-    if (last === undefined) return count;
-    count += await rerunOnConflict(database, () =>
-      entries.destroy({ where: { id: { [Op.lte]: last.id } } }),
+  before: Date,
+  isStopping: () => boolean = () => false,
+): Promise<number> {
+  const end = firstIdAt(before);
+  let count = 0;
+  while (!isStopping()) {
+    const rows = await database.sequelize.query<{ id: string }>(
+      `SELECT id FROM audit_entries WHERE id < :end ORDER BY id LIMIT ${PRUNED_PER_STATEMENT}`,
+      { ...plainSelect(), replacements: { end } },
     );
+    const last = rows.at(-1)?.id;
+    if (last === undefined) return count;
+    const startedAt = performance.now();
+    count += await rerunOnConflict(database, () =>
+      database.sequelize.query('DELETE FROM audit_entries WHERE id <= :last', {
+        replacements: { last },
+        type: QueryTypes.BULKDELETE,
+      }),
+    );
+    await sleep(Math.max(PAUSE_MS, performance.now() - startedAt));
   }
+  return count;
 }
 
 /** A text below every id that was made at a time or later, and above every earlier one. */
-function firstIdAt(time: Date): string {
+export function firstIdAt(time: Date): string {
   const ms = Math.max(0, time.getTime()).toString(16).padStart(12, '0');
   return `${ms.slice(0, 8)}-${ms.slice(8)}`;
 }

@@ -11,6 +11,7 @@ import {
 } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { driverError } from '../storage/rerun.ts';
+import { plainSelect } from '../storage/select.ts';
 
 /** A table to be made: its columns, and what must be unique or quickly found in it. */
 export interface TableSchema {
@@ -65,9 +66,53 @@ export async function addColumn(
   options: ModelAttributeColumnOptions,
 ): Promise<void> {
   const queries = database.sequelize.getQueryInterface();
-  const present = await queries.describeTable(table);
-  if (!Object.hasOwn(present, column))
+  const present = await readColumns(database, table);
+  if (present.every(({ name }) => name !== column))
     await unlessThere('ER_DUP_FIELDNAME', queries.addColumn(table, column, options));
+}
+
+/** Adds a column that a server computes and does not keep; `definition` is SQL of both servers. */
+export async function addComputedColumn(
+  { sequelize }: Database,
+  table: string,
+  column: string,
+  definition: string,
+): Promise<void> {
+  const sql = `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`;
+  await unlessThere('ER_DUP_FIELDNAME', sequelize.query(sql));
+}
+
+/** A column that holds values of its own. */
+export interface ColumnThere {
+  readonly name: string;
+  /** As the database calls it. */
+  readonly type: string;
+  readonly allowNull: boolean;
+  readonly primaryKey: boolean;
+}
+
+/** Reads the columns of a table; Sequelize cannot where SQLite has an index of an expression. */
+export async function readColumns(database: Database, table: string): Promise<ColumnThere[]> {
+  const sql =
+    database.kind === 'sqlite'
+      ? `SELECT name, type, NOT "notnull" AS optional, pk > 0 AS in_key
+         FROM pragma_table_info(:table) ORDER BY cid`
+      : `SELECT COLUMN_NAME AS name, UPPER(COLUMN_TYPE) AS type, IS_NULLABLE = 'YES' AS optional,
+           COLUMN_KEY = 'PRI' AS in_key FROM information_schema.COLUMNS
+         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = :table AND EXTRA NOT LIKE '%VIRTUAL%'
+         ORDER BY ORDINAL_POSITION`;
+  const rows = await database.sequelize.query<{
+    name: string;
+    type: string;
+    optional: number;
+    in_key: number;
+  }>(sql, { ...plainSelect(), replacements: { table } });
+  return rows.map(({ name, type, optional, in_key: inKey }) => ({
+    name,
+    type,
+    allowNull: Number(optional) === 1,
+    primaryKey: Number(inKey) === 1,
+  }));
 }
 
 /** Makes room for longer text in a column that is never null; SQLite takes text of any length. */

@@ -26,6 +26,8 @@ export interface RowSource<Row> {
 export interface RowQuery {
   /** True: the rows come page by page, so the index of their order must lead. */
   paged: boolean;
+  /** Which index leads, in the words of the database, where the query knows it. */
+  index?: string;
   where: string;
   order: string;
   limit: string;
@@ -59,7 +61,9 @@ export async function selectRows<Row>(
   const { where, order, limit, replacements, transaction } = query;
   // MySQL would rather sort the whole table for each page than follow the index.
   const hint =
-    query.paged && database.kind === 'mysql' ? `FORCE INDEX (${source.table}_inserted_at_id)` : '';
+    query.paged && database.kind === 'mysql'
+      ? `FORCE INDEX (${source.table}_inserted_at_id)`
+      : (query.index ?? '');
   const found = await database.sequelize.query<Record<string, Value>>(
     `SELECT ${selected} FROM ${source.table} ${hint} ${source.join ?? ''}
      ${where} ${order} ${limit}`,

@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
   auditActions,
-  type AuditEntry,
+  type AuditRow,
   type AuditSelection,
   type FieldChange,
   readAuditEntries,
@@ -99,7 +99,7 @@ function choices(words: readonly string[], chosen: string): [string, string][] {
   return [['', 'any'], ...all.map((word): [string, string] => [word, word.replaceAll('_', ' ')])];
 }
 
-function entryView(entry: AuditEntry): object {
+function entryView(entry: AuditRow): object {
   const page = PAGES[entry.kind];
   const { actor, kind, changes } = inWords(entry);
   return {

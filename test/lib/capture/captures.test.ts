@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { RunningCaptures } from '../../../dataplane/captures.ts';
 import type { CaptureOrder } from '../../../dataplane/index.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
-import { type AuditEntry, readAuditEntries, writeTransaction } from '../../../models/index.ts';
+import { type AuditRow, readAuditEntries, writeTransaction } from '../../../models/index.ts';
 import { RunningCapture, untilHolds } from '../../support/api/running-capture.ts';
 import { ADMIN_EMAIL, openServer, type TestServer } from '../../support/api/server.ts';
 import { databaseKinds, type TestDatabaseKind } from '../../support/database/databases.ts';
@@ -60,7 +60,7 @@ for (const kind of databaseKinds()) {
     const capture = await RunningCapture.begin(target, 'duration=1&only=refused', token);
     const id = capture.response.headers['x-request-id'];
     await capture.end();
-    const entries = async (): Promise<AuditEntry[]> =>
+    const entries = async (): Promise<AuditRow[]> =>
       (await readAuditEntries(database, { limit: 100, recordId: device.id })).filter(({ action }) =>
         action.endsWith(' capture'),
       );

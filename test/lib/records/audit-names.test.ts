@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import { inWords, storedWords } from '../../../lib/records/audit-names.ts';
-import type { AuditEntry } from '../../../models/index.ts';
+import type { AuditRow } from '../../../models/index.ts';
 
-function rowOf(fields: Partial<AuditEntry>): AuditEntry {
-  return { actor: 'user', kind: 'rule', changes: {}, ...fields } as AuditEntry;
+function rowOf(fields: Partial<AuditRow>): AuditRow {
+  return { actor: 'user', kind: 'rule', changes: {}, ...fields } as AuditRow;
 }
 
 test('actors and kinds have the names of the API, and rows are found by both', (t) => {

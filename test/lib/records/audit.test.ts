@@ -9,7 +9,7 @@ import type { Outcome } from '../../../lib/command/run.ts';
 import { startHourly } from '../../../lib/process/hourly.ts';
 import { forgetEntries } from '../../../lib/records/audit.ts';
 import {
-  type AuditEntry,
+  type AuditRow,
   COMMAND_LINE,
   type Database,
   migrate,
@@ -29,7 +29,7 @@ import {
   openServer,
 } from '../../support/api/server.ts';
 
-const shortly = ({ action, kind }: AuditEntry): string => `${kind} ${action}`;
+const shortly = ({ action, kind }: AuditRow): string => `${kind} ${action}`;
 
 async function runLine(database: Database, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
@@ -197,7 +197,7 @@ for (const kind of databaseKinds()) {
     const { AuditEntry } = database.models;
     const [sample] = await readAuditEntries(database, { limit: 1 });
     t.not(sample, undefined);
-    const old = { ...sample!.get(), id: '00000000-0000-7000-8000-000000000000' };
+    const old = { ...sample!, id: '00000000-0000-7000-8000-000000000000' };
     await AuditEntry.create(old);
     const lines: LogLine[] = [];
     const time = async () => new Date();

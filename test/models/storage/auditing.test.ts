@@ -4,7 +4,7 @@
 import test from 'ava';
 import {
   actAs,
-  type AuditEntry,
+  type AuditRow,
   COMMAND_LINE,
   type Database,
   GATEWAY,
@@ -24,7 +24,7 @@ import { migrate } from '../../../models/index.ts';
 import { addDevice, addRule, addToken, addUser, userValues, write } from '../fixtures.ts';
 
 /** The entries since the last call, without those of the database's own making. */
-function reader(database: Database): () => Promise<AuditEntry[]> {
+function reader(database: Database): () => Promise<AuditRow[]> {
   let seen = 0;
   return async () => {
     const all = await readAuditEntries(database, { limit: 10_000 });
@@ -34,8 +34,7 @@ function reader(database: Database): () => Promise<AuditEntry[]> {
   };
 }
 
-const shortly = ({ action, kind, record_id }: AuditEntry): string =>
-  `${action} ${kind} ${record_id}`;
+const shortly = ({ action, kind, record_id }: AuditRow): string => `${action} ${kind} ${record_id}`;
 
 for (const kind of databaseKinds()) {
   test(`${kind}: a row that is made, changed and deleted leaves three entries`, async (t) => {

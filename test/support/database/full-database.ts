@@ -9,6 +9,7 @@ import type { ExecutionContext } from 'ava';
 import { QueryTypes } from 'sequelize';
 import { type Database, newId, writeBackup } from '../../../models/index.ts';
 import { readCatalogue } from '../../../models/backup/catalogue.ts';
+import { readColumns } from '../../../models/migrations/schema.ts';
 import { ENCRYPTED } from '../../../models/queries/key-rotation.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
 
@@ -29,12 +30,13 @@ export async function fillDatabase(database: Database): Promise<void> {
   const ids = new Map<string, string[]>();
   for (const { name, columns, key } of await readCatalogue(database)) {
     if (name === 'scopes' || name === 'revisions') continue;
-    const described = await database.sequelize.getQueryInterface().describeTable(name);
+    const described = await readColumns(database, name);
     for (let i = 0; i < ROWS; i += 1) {
       const row: Record<string, string | number | null> = {};
       for (const column of columns) {
         const referred = ids.get(REFERENCES[column.name] ?? '')?.[i];
-        const isNull = described[column.name]?.allowNull === true && i === 1;
+        const isNull =
+          described.find((one) => one.name === column.name)?.allowNull === true && i === 1;
         if (referred !== undefined) row[column.name] = referred;
         else if (isNull) row[column.name] = null;
         else if (column.name === 'id') row[column.name] = newId();
