@@ -4,7 +4,7 @@
 // past, here and for all. Times that people chose (the end of a device, of a token, of a rule) are
 // theirs, however far ahead.
 
-import { Op } from 'sequelize';
+import { Op, type WhereOperators } from 'sequelize';
 
 /** By how much the clocks of two gateways may differ. */
 const APART_MS = 60_000;
@@ -41,12 +41,12 @@ export function isToCome(end: Time, longestMs: number, now: Time): boolean {
 }
 
 /** `isWithin` as a condition on a column. */
-export function within(forMs: number, now: Time) {
+export function within(forMs: number, now: Time): WhereOperators<Date> {
   return { [Op.gt]: new Date(Number(now) - forMs), [Op.lte]: latestStored(now, forMs) };
 }
 
 /** `isToCome` as a condition on a column. */
-export function toCome(longestMs: number, now: Time) {
+export function toCome(longestMs: number, now: Time): WhereOperators<Date> {
   return {
     [Op.gt]: new Date(Number(now)),
     [Op.lte]: latestStored(Number(now) + longestMs, longestMs),
@@ -54,7 +54,10 @@ export function toCome(longestMs: number, now: Time) {
 }
 
 /** The contrary of `toCome`; neither is true of a time that is not there. */
-export function notToCome(longestMs: number, now: Time) {
+export function notToCome(
+  longestMs: number,
+  now: Time,
+): { [Op.or]: readonly WhereOperators<Date>[] } {
   const latest = latestStored(Number(now) + longestMs, longestMs);
   return { [Op.or]: [{ [Op.lte]: new Date(Number(now)) }, { [Op.gt]: latest }] };
 }

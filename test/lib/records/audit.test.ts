@@ -1,6 +1,7 @@
 // The audit trail of a run of requests and commands: who is named, what is not recorded, how it is
 // listed, when it is forgotten.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { createToken, ensureBootstrapToken } from '../../../lib/auth/tokens.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
@@ -220,6 +221,8 @@ test('a database that is away is no reason to stop', async (t) => {
   const lines: LogLine[] = [];
   const log = logInto(lines);
   const chore = forgetEntries(database, 365, log, async () => new Date());
-  await startHourly([chore], log).stop();
+  const hourly = startHourly([chore], log);
+  while (lines.length === 0) await sleep(5);
   t.is(lines[0]?.level, 'warn');
+  await hourly.stop();
 });
