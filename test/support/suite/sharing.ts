@@ -53,14 +53,16 @@ export function share(name: string, files: readonly string[], count: number): st
   ];
 }
 
-/** Finds the test files that patterns of AVA name, as paths from the root of the repository. */
+/**
+ * Finds the test files that patterns of AVA name, as paths from the root of the repository. It looks
+ * once, because other phases write into FOLDER meanwhile.
+ */
 export function findTests(patterns: readonly string[]): string[] {
-  const excluded = patterns.filter((pattern) => pattern.startsWith('!'));
-  const exclude = excluded.flatMap((pattern) => globSync(pattern.slice(1), { cwd: ROOT }));
-  const included = patterns.filter((pattern) => !pattern.startsWith('!'));
-  return globSync(included, { cwd: ROOT })
-    .filter((file) => !exclude.includes(file))
-    .sort();
+  const isExclusion = (pattern: string): boolean => pattern.startsWith('!');
+  return globSync(
+    patterns.filter((pattern) => !isExclusion(pattern)),
+    { cwd: ROOT, exclude: patterns.filter(isExclusion).map((pattern) => pattern.slice(1)) },
+  ).toSorted();
 }
 
 /** Neighbours go to different processes, because files of one folder need like time. */
