@@ -14,6 +14,7 @@ test('texts are those of docs/api.md', (t) => {
     "can't be blank",
     'is invalid',
     'has already been taken',
+    'looks like the address of another user',
     'does not exist',
     'is reserved',
     'is invalid email address',
