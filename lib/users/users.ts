@@ -311,10 +311,12 @@ export async function judgeEmailTaken(
   const except = user === null ? {} : { id: { [Op.ne]: user.id } };
   const where = { email_key: emailKey(email), ...except };
   const options = { attributes: ['id'], where, transaction };
-  const other = await database.models.User.findOne(options);
+  const [other, looks] = await Promise.all([
+    database.models.User.findOne(options),
+    looksTaken(database, email, user, transaction),
+  ]);
   if (other !== null) addFault(faults, 'email', messages.taken);
-  else if (await looksTaken(database, email, user, transaction))
-    addFault(faults, 'email', messages.looksTaken);
+  else if (looks) addFault(faults, 'email', messages.looksTaken);
   return faults;
 }
 
