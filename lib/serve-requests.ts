@@ -183,17 +183,16 @@ function startChores(
     ),
     metadata,
     comparing,
-    // Where none is to be kept, no clock matters.
-    ...(config.historyRetention === 'off' ? [history] : []),
   ];
-  const working = startHourly(chores, log, { isWaiting });
   const old = [
     forgetEntries(database, config.auditRetentionDays, log, time),
     forgetSessions(database, time),
     forgetLinks(database, time),
-    history,
     forgetUsage(database, time),
   ];
+  // Where no history is to be kept, no clock matters.
+  (config.historyRetention === 'off' ? chores : old).push(history);
+  const working = startHourly(chores, log, { isWaiting });
   const forgetting = startHourly(old, log, { firstMs: FIRST_MS, isWaiting });
   return {
     stop: async () => {

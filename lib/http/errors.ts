@@ -75,7 +75,7 @@ const answers = {
 /** A provider's fault is logged where it is met, a later schema once; anybody can cause both. */
 const LOGGED_ELSEWHERE: ReadonlySet<string> = new Set(['bad_gateway', 'schema_newer']);
 
-/** A full disk is said so often at most, however many writes are refused. */
+/** The time between two lines about a full disk: a line for each refused write would fill it. */
 const FULL_LINE_MS = 10_000;
 
 /** Names an error; the table above says what clients get to see. */

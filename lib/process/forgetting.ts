@@ -1,6 +1,6 @@
 // When what is old is forgotten, and by which clock. The first time is ten minutes after a start,
-// so that a host can set its clock; the clock is that of models/queries/forgetting-clock.ts, and a
-// jump of it is said loudly. docs/state.md#forgetting.
+// so that a host can set its clock. The clock is that of models/queries/forgetting-clock.ts, and
+// the log warns where it jumps. docs/state.md#forgetting.
 
 import { type Database, JUMP_MAX_MS, moveForgettingClock } from '../../models/index.ts';
 import type { Log } from './log.ts';

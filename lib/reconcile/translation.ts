@@ -182,8 +182,7 @@ export class Translation {
     this.#handedOverDefault = this.#defaultAction;
   }
 
-  // It removes devices, and turns the rules whose start or end has come.
-  /** Hands over the part of `pending` that no new row can change. Null if there is none. */
+  /** Hands over what is due and no new row can change: devices that end, rules that turn. */
   handOverDue(): Amendment | null {
     const peers = new Map<string, null>();
     for (const key of this.#pendingKeys) if (this.#peerOf(key) === null) peers.set(key, null);
