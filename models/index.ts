@@ -295,7 +295,7 @@ export {
   noteAction,
 } from './storage/auditing.ts';
 export type { CommitListener, Database } from './database/database.ts';
-export type { DatabaseLog } from './storage/rerun.ts';
+export { type DatabaseLog, pauseBefore } from './storage/rerun.ts';
 export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { type FileLock, lockFile } from './storage/file-lock.ts';

@@ -14,6 +14,7 @@ import {
   isDatabaseAway,
   lockScopes,
   type Origin,
+  pauseBefore,
   type Revision,
   type Scopes,
   type Transaction,
@@ -31,8 +32,12 @@ const TOGETHER_MAX = 32;
 const GATHER_MS = 8;
 /** A write that has waited longer is given up if the write before it finds the database away. */
 const PATIENCE_MS = 5_000;
-/** How often a work runs if other writers change what it judged before it writes. */
-const RUNS_MAX = 5;
+/**
+ * How often a work runs if other writers change what it judged before it writes. Gateways on the
+ * nodes of a cluster do not see each other's locks and choose the same free address: one creation
+ * in four meets another one there, again and again.
+ */
+const RUNS_MAX = 15;
 
 /** One write of one request. It may run several times and must have no effect but its writes. */
 export interface Work<Plan, Result> {
@@ -217,6 +222,7 @@ export class Writes {
         return await this.#runTogether([waiting]);
       } catch (error) {
         if (run === RUNS_MAX || !wasOvertaken(error)) return waiting.reject(error);
+        await pauseBefore(run);
       }
     }
   }

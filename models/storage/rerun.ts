@@ -49,9 +49,14 @@ export async function rerunOnConflict<T>(
       if (isBusy(error) && performance.now() - startedAt >= BUSY_TIMEOUT_MS) throw error;
       const text = 'a transaction met a conflict and is run again';
       log?.info({ rerun, conflict: (error as Error).message }, text);
-      await sleep(Math.random() * Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** (rerun - 1)));
+      await pauseBefore(rerun);
     }
   }
+}
+
+/** Waits a short random time, so that two writers do not meet again at each of their reruns. */
+export async function pauseBefore(rerun: number): Promise<void> {
+  await sleep(Math.random() * Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** (rerun - 1)));
 }
 
 function rerunsMax(error: unknown): number {

@@ -154,6 +154,24 @@ for (const kind of databaseKinds()) {
     t.is(judged, 2);
   });
 
+  test(`${kind}: a write that others overtake many times in a row is made in the end`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const writes = new Writes(database);
+    const { User } = database.models;
+    let judged = 0;
+    const email = (number: number): string => `free-${number}@example.test`;
+    const made = await writes.run(request(), {
+      judge: async (transaction) => {
+        judged += 1;
+        // Another writer chooses the same value, and is first.
+        if (judged <= 12) await User.create({ email: email(judged) }, { transaction });
+        return judged;
+      },
+      write: (transaction, number) => User.create({ email: email(number) }, { transaction }),
+    });
+    t.is(made.email, email(13));
+  });
+
   test(`${kind}: saving without a change writes nothing`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
