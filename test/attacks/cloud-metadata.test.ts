@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { udp } from '../support/dataplane/packets.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { RawDevice } from '../support/network/raw-device.ts';
 import { API_ADDRESS, buildTopology, LAN4, LAN6, Traffic } from '../support/network/topology.ts';
@@ -25,7 +26,11 @@ test.serial('no device asks a cloud in the name of the host, until it is allowed
   }
   await new Traffic(lan, 'echo', PORT, LAN4, ...clouds).ready();
   // 100.100.100.200 is no cloud's where it lies in the network of the devices.
-  const settings = { WIREGUARD_TUN: 'required', WIREGUARD_IPV4_NETWORK: '100.64.0.0/16' };
+  const settings = {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+    WIREGUARD_IPV4_NETWORK: '100.64.0.0/16',
+  };
   const postern = new Postern(gateway, API_ADDRESS, settings);
   await postern.start();
   t.teardown(() => postern.stop());

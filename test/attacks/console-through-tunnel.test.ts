@@ -3,6 +3,7 @@
 
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -21,6 +22,7 @@ test.serial('a device reaches no console in the clear', async (t) => {
   t.teardown(() => topology.network.remove());
   const api = API_ADDRESS.replace('10.255.77', '10.255.76');
   const postern = new Postern(topology.gateway, api, {
+    ...WITHOUT_WARM_UP,
     HTTP_HOST: '::',
     WIREGUARD_TUN: 'required',
   });

@@ -8,6 +8,7 @@ import test from 'ava';
 import { enrol, expireDevice, type Person } from '../e2e/people.ts';
 import { openRelay, urlThrough } from '../support/network/tcp-relay.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
@@ -28,6 +29,7 @@ test.serial('an end and the limit do not wait for a database that hangs', async 
   const relay = await openRelay(`${API_NETWORK}.1`, Number(new URL(mariadb.url).port));
   try {
     const postern = new Postern(topology.gateway, `${API_NETWORK}.2`, {
+      ...WITHOUT_WARM_UP,
       DATABASE_URL: urlThrough(mariadb.url, `${API_NETWORK}.1`, relay, 'gone'),
       DATABASE_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       DATABASE_AWAY_LIMIT: String(AWAY_LIMIT_S),

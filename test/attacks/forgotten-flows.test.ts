@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { udp } from '../support/dataplane/packets.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { RawDevice } from '../support/network/raw-device.ts';
 import {
@@ -36,7 +37,7 @@ for (const engine of ['native', 'typescript'])
       const slowness = await measureSlowness();
       const topology = await buildTopology('ff');
       t.teardown(() => topology.network.remove());
-      const settings = { WIREGUARD_TUN: 'required', DATAPLANE_ENGINE: engine };
+      const settings = { ...WITHOUT_WARM_UP, WIREGUARD_TUN: 'required', DATAPLANE_ENGINE: engine };
       const postern = new Postern(topology.gateway, API_ADDRESS, settings);
       await postern.start();
       t.teardown(() => postern.stop());

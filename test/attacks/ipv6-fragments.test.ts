@@ -5,6 +5,7 @@
 import test from 'ava';
 import { Capture } from '../support/network/capture.ts';
 import { concat, fragmentHeader, ip, udp, viewOf } from '../support/dataplane/packets.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { RawDevice } from '../support/network/raw-device.ts';
 import { API_ADDRESS, buildTopology, LAN6, Traffic } from '../support/network/topology.ts';
@@ -23,6 +24,7 @@ test.serial('later IPv6 fragments get past no rule about ports', async (t) => {
   const topology = await buildTopology('sf');
   t.teardown(() => topology.network.remove());
   const settings = {
+    ...WITHOUT_WARM_UP,
     WIREGUARD_TUN: 'required',
     WIREGUARD_IPV4_MASQUERADE: 'false',
     WIREGUARD_IPV6_MASQUERADE: 'false',

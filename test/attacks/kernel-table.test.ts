@@ -14,6 +14,7 @@ import { enrol, type Person } from '../e2e/people.ts';
 import { readExposition, valueOf } from '../support/observe/exposition.ts';
 import type { Host } from '../support/network/namespaces.ts';
 import { flagsOf, ip, tcp, udp } from '../support/dataplane/packets.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
@@ -42,7 +43,10 @@ async function scene(t: ExecutionContext, prefix: string): Promise<Scene> {
   t.timeout(120_000);
   const topology = await buildTopology(prefix, API);
   t.teardown(() => topology.network.remove());
-  const postern = new Postern(topology.gateway, `${API}.2`, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(topology.gateway, `${API}.2`, {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+  });
   await postern.start();
   t.teardown(() => postern.stop());
   const person = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Capture } from '../support/network/capture.ts';
 import { concat, fragmentHeader, ip, tcp, udp } from '../support/dataplane/packets.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { RawDevice } from '../support/network/raw-device.ts';
 import {
@@ -31,7 +32,10 @@ interface Scene {
 async function begin(t: ExecutionContext, prefix: string): Promise<Scene> {
   const topology = await buildTopology(prefix);
   t.teardown(() => topology.network.remove());
-  const postern = new Postern(topology.gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(topology.gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+  });
   await postern.start();
   t.teardown(() => postern.stop());
   const endpoint = { address: API_ADDRESS, port: 51_820 };

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { formatAddress } from '../../dataplane/wire/address.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { RawDevice } from '../support/network/raw-device.ts';
 import { API_ADDRESS, buildTopology, LAN4, LAN6, traffic } from '../support/network/topology.ts';
@@ -16,7 +17,10 @@ test.serial('nobody on the LAN poses as a device or as link-local', async (t) =>
   const topology = await buildTopology('pn');
   t.teardown(() => topology.network.remove());
   const { gateway, lan } = topology;
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+  });
   await postern.start();
   t.teardown(() => postern.stop());
   const endpoint = { address: API_ADDRESS, port: 51_820 };

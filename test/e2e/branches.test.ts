@@ -10,6 +10,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { NFT } from '../support/network/capture.ts';
 import { type Host, type Network } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -79,7 +80,10 @@ test('offices behind devices and a laptop that roams reach each other', async (t
     await addOffice(network, alice, 77),
     await addOffice(network, bob, 78),
   ];
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+  });
   await postern.start();
   t.teardown(() => postern.stop());
   const [first, second, laptop] = [

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { readPcapng } from '../support/network/pcapng.ts';
 import {
@@ -40,6 +41,7 @@ test.before('a gateway, and a device with a real client', async (t) => {
   t.timeout(120_000);
   topology = await buildTopology('cp');
   postern = new Postern(topology.gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
     NODE_OPTIONS: `--import=${ENDING}`,
     DATAPLANE_WORKERS: String(WORKERS),
     END_WORKERS: folder,

@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
 import { listens } from '../support/network/capture.ts';
 import { type Host, type Output, stop } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -113,6 +114,7 @@ async function begin(t: ExecutionContext): Promise<Scene> {
   const { network, alice, bob, gateway, lan } = await buildTopology('dm');
   t.teardown(() => network.remove());
   const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
     WIREGUARD_TUN: 'required',
     WIREGUARD_MTU: String(TUN_MTU),
   });

@@ -4,6 +4,7 @@
 
 import test from 'ava';
 import { Capture, NFT } from '../support/network/capture.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -40,7 +41,10 @@ test.serial('the class is 0 outside and unchanged inside, over IPv4 and IPv6', a
   t.timeout(120_000);
   const { network, alice, bob, gateway, lan } = await buildTopology('ec');
   t.teardown(() => network.remove());
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
+    WIREGUARD_TUN: 'required',
+  });
   await postern.start();
   t.teardown(() => postern.stop());
   for (const [host, email, endpoint, outer] of [

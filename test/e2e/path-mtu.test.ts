@@ -4,6 +4,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import type { Host } from '../support/network/namespaces.ts';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -52,6 +53,7 @@ test.serial('a path of 1,280 bytes outside is no black hole, over IPv4 and IPv6'
   const { network, alice, bob, gateway, lan } = await buildTopology('pu');
   t.teardown(() => network.remove());
   const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
     WIREGUARD_TUN: 'required',
     WIREGUARD_MTU: '1420',
   });

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -42,6 +43,7 @@ test.serial('keys age while the machine sleeps, and a handshake makes new ones',
   const { network, alice, gateway } = await buildTopology('sl');
   t.teardown(() => network.remove());
   const postern = new Postern(gateway, API_ADDRESS, {
+    ...WITHOUT_WARM_UP,
     WIREGUARD_TUN: 'required',
     LD_PRELOAD: library,
     BOOTTIME_SHIFT_FILE: file,

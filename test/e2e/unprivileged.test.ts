@@ -1,6 +1,7 @@
 // A start without rights: it serves what it can, and says what is missing and how to fix it.
 
 import test from 'ava';
+import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -23,7 +24,7 @@ for (const engine of enginesOfRun)
     t.timeout(120_000);
     const topology = await buildTopology('pu');
     try {
-      const settings = { DATAPLANE_ENGINE: engine };
+      const settings = { ...WITHOUT_WARM_UP, DATAPLANE_ENGINE: engine };
       const postern = new Postern(topology.gateway, API_ADDRESS, settings, WITHOUT_RIGHTS);
       await postern.start();
       const warnings = postern
@@ -55,7 +56,7 @@ test.serial('a TUN that is required but cannot be made stops the start with its 
   t.timeout(120_000);
   const topology = await buildTopology('pu');
   try {
-    const settings = { WIREGUARD_TUN: 'required' };
+    const settings = { ...WITHOUT_WARM_UP, WIREGUARD_TUN: 'required' };
     const postern = new Postern(topology.gateway, API_ADDRESS, settings, WITHOUT_RIGHTS);
     const error = await t.throwsAsync(postern.start());
     t.regex(
