@@ -262,6 +262,16 @@ test('an error goes to whoever sent what it quotes, or is judged by itself', (t)
   t.is(bench.judge(errorAbout(ask, device, host)), 'none');
 });
 
+test('an error to a neighbour of the sender is judged by itself', (t) => {
+  const bench = new Bench({ default: 'drop' });
+  const [mine, theirs] = ['fd00::2', '2001:db8::1'];
+  const { ask } = exchange(theirs, mine);
+  bench.judge(ask);
+  t.is(bench.judge(errorAbout(ask, mine, '2001:db8::2')), 'default_drop');
+  t.is(bench.judge(errorAbout(ask, mine, '2001:db8::1:0:1')), 'default_drop');
+  t.is(bench.judge(errorAbout(ask, mine, theirs)), 'none');
+});
+
 test('an error about a ping belongs to the ping', (t) => {
   const bench = new Bench({ default: 'drop' });
   const ask = echoRequest(host, device);
