@@ -229,6 +229,18 @@ test('giving up sends no keepalive any more, and forgets keys 540 s later', (t) 
   ]);
 });
 
+test('giving up does not put off when the keys of a session are forgotten', (t) => {
+  const { timers, run } = house();
+  const a = peerNamed('a');
+  timers.sessionDerived(a, 0);
+  timers.handshakeInitiated(a, 120_000);
+  const fired = run(2_000_000).filter(([, action]) => action !== 'retry a');
+  t.deepEqual(fired, [
+    [215_000, 'giveUp a'],
+    [540_000, 'forgetKeys a'],
+  ]);
+});
+
 // ---- forgetting keys (6.3) -------------------------------------------------------------------
 
 test('keys are forgotten 540 s after the session was made', (t) => {
