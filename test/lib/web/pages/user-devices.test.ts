@@ -125,6 +125,18 @@ for (const kind of firstKind()) {
     t.is(await server.database.models.Device.count(), 0);
   });
 
+  test(`${kind}: a form that is sent again finds no device of somebody else`, async (t) => {
+    const server = await openServer(t, kind);
+    const [ann, bob] = [await visit(server, ANN), await visit(server, BOB)];
+    const { id, public_key } = await addOwn(server, bob);
+    const fields = { public_key, again: 'true' };
+    t.is((await addByForm(bob, fields)).location, `/user_devices/${id}/file`);
+    const refused = await addByForm(ann, fields);
+    t.is(refused.status, 422);
+    t.is(refused.location, null);
+    t.false(refused.text.includes(id));
+  });
+
   test(`${kind}: nobody can have more devices than the limit`, async (t) => {
     const server = await openServer(t, kind, { MAX_DEVICES_PER_USER: '1' });
     const ann = await visit(server, ANN);
