@@ -6,7 +6,13 @@ import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { writeTransaction } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { openServer, type TestServer } from '../../../support/api/server.ts';
-import { addPerson, endSessionsBefore, personOf, Visitor } from '../../../support/web/visitor.ts';
+import {
+  addPerson,
+  endSessionsBefore,
+  PASSWORD,
+  personOf,
+  Visitor,
+} from '../../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 const SECRET = new Secret({ size: 20 }).base32;
@@ -29,6 +35,24 @@ async function withFactor(server: TestServer): Promise<readonly string[]> {
 const OPEN = ['/sign_out', '/auth/', '/forgotten_password', '/one_time_links/'];
 
 for (const kind of firstKind()) {
+  test(`${kind}: a password that a code must follow ends the session before`, async (t) => {
+    const server = await openServer(t, kind);
+    const { id: userId } = await addPerson(server.database, EMAIL);
+    const visitor = new Visitor(server);
+    await visitor.signIn(EMAIL);
+    const stolen = new Visitor(server);
+    stolen.cookies.set('postern-session', visitor.cookies.get('postern-session') ?? '');
+    t.is((await stolen.get('/user_account')).status, 200);
+    const factor = { userId, name: 'phone', secret: SECRET, step: 0 };
+    await writeTransaction(server.database, (transaction) =>
+      addSecondFactor(server.database, factor, transaction),
+    );
+    await visitor.get('/user_account');
+    const form = { email: EMAIL, password: PASSWORD };
+    t.is((await visitor.post('/auth/identity/callback', form)).location, '/mfa/auth');
+    t.is((await stolen.get('/user_account')).status, 302);
+  });
+
   test(`${kind}: after the password every page leads to the second step`, async (t) => {
     const server = await openServer(t, kind);
     await withFactor(server);
