@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import fc from 'fast-check';
+import { ATTEMPTS_MAX } from '../../../lib/auth/attempts.ts';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { type Database, readUsers, writeTransaction } from '../../../models/index.ts';
@@ -16,6 +17,8 @@ import {
   surfaces,
 } from '../../support/api/server.ts';
 import { addIdentity, addUser } from '../../models/fixtures.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import { addPerson, PASSWORD, Visitor } from '../../support/web/visitor.ts';
 import { oidcEntry } from '../../support/auth/provider-entries.ts';
 import { anyCharacter } from '../../support/suite/characters.ts';
 
@@ -25,6 +28,26 @@ const notFound = { error: 'not_found' };
 const blank = ["can't be blank"];
 const invalid = ['is invalid'];
 const good = 'correct horse battery';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a new password ends the wait after wrong ones, another change does not`, async (t) => {
+    const server = await openServer(t, kind);
+    const { id, email } = await addPerson(server.database, 'ann@example.com');
+    const visitor = new Visitor(server);
+    const isLetIn = async (password: string): Promise<boolean> => {
+      await visitor.signIn(email, password);
+      return visitor.cookies.has('postern-session');
+    };
+    for (let n = 0; n < ATTEMPTS_MAX; n += 1) await visitor.signIn(email, 'a wrong password');
+    t.false(await isLetIn(PASSWORD));
+    const change = (user: object) => server.send('PATCH', `/v0/users/${id}`, { body: { user } });
+    t.is((await change({ role: 'admin' })).status, 200);
+    t.false(await isLetIn(PASSWORD));
+    const password = 'another good password';
+    t.is((await change({ password, password_confirmation: password })).status, 200);
+    t.true(await isLetIn(password));
+  });
+}
 
 for (const kind of surfaces()) {
   test(`${kind}: a user is made, read, changed and deleted`, async (t) => {
