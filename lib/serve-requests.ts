@@ -17,7 +17,7 @@ import { forgetSessions } from './auth/sessions.ts';
 import { checkupOf } from './doctor/checkup.ts';
 import { type FlowLogExport, NOTHING_REPORTED } from './flow-log/export.ts';
 import type { Followers } from './followers.ts';
-import { forgetHistory } from './history/keeping.ts';
+import { forgetHistory, forgetRemovedHistory } from './history/keeping.ts';
 import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
 import { followCertificate } from './http/tls.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -181,6 +181,7 @@ function startChores(
     forgetGroups(database, settings, (transaction, write) =>
       watchFailures({ services: { config, database }, fixed }, transaction, write),
     ),
+    forgetRemovedHistory(database, log),
     metadata,
     comparing,
   ];

@@ -169,7 +169,8 @@ export {
   RELINK_DAYS,
   removeLinks,
 } from './queries/relinking.ts';
-export { removeDevices, removeUser } from './queries/removal.ts';
+export { removeDevices, removeRules, removeUser } from './queries/removal.ts';
+export { forgetRemoved } from './queries/removed-history.ts';
 export {
   readAllRivalDevices,
   readRivalDevices,

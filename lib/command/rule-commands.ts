@@ -11,6 +11,7 @@ import {
   readPolicyTests,
   readRules,
   readUsers,
+  removeRules,
   type Rule,
   type RuleRow,
   type Transaction,
@@ -252,7 +253,7 @@ async function deleteRule(
     const guard = await PolicyGuard.open(context, tests, [change], transaction);
     const failures = guard.change(change);
     noteFailures(transaction, failures, { ruleId: rule.id });
-    await rule.destroy({ transaction });
+    await removeRules(database, [rule.id], transaction);
     return failures;
   });
   const data = { id, removed: true };

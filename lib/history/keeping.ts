@@ -4,6 +4,7 @@ import {
   type Database,
   endConnections,
   endLostConnections,
+  forgetRemoved,
   rollUpHistory,
 } from '../../models/index.ts';
 import type { Config } from '../../config/index.ts';
@@ -29,6 +30,17 @@ export async function startHistory(
   const before = await database.models.Gateway.findByPk(gatewayId);
   if (before !== null) await endConnections(database, gatewayId, 'gateway_lost', before.seen_at);
   return { history: new History({ database, gatewayId, log }) };
+}
+
+/** Deletes what removed devices and rules left; no clock matters for it. */
+export function forgetRemovedHistory(database: Database, log: Log): Chore {
+  return {
+    failure: 'the history of removed devices and rules was not deleted',
+    async run(isStopping) {
+      const rows = await forgetRemoved(database, isStopping);
+      if (rows > 0) log.info({ rows }, 'the history of removed devices and rules was deleted');
+    },
+  };
 }
 
 /** Makes longer steps of what is old, and forgets what is older than `days`; 'off': everything. */

@@ -15,6 +15,7 @@ import {
   readRules,
   readTouchingRules,
   readUserIds,
+  removeRules,
   type Rule,
   ruleFields,
   type RuleExtent,
@@ -201,7 +202,7 @@ export class Rules implements Collection<RuleValues> {
       // A removal is never held up.
       write: (transaction, { rule, failing }) => {
         noteFailures(transaction, failing, { ruleId: rule.id });
-        return rule.destroy({ transaction });
+        return removeRules(this.#database, [rule.id], transaction);
       },
     });
   }

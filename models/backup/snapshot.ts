@@ -3,6 +3,7 @@
 
 import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
+import { BELONGINGS } from '../queries/removed-history.ts';
 import { plainSelect } from '../storage/select.ts';
 import { readTransaction } from '../database/transaction.ts';
 import { readCatalogue, type Table } from './catalogue.ts';
@@ -49,7 +50,7 @@ async function countRows(
   transaction: Transaction,
 ): Promise<number> {
   const [row] = await database.sequelize.query<{ count: number }>(
-    `SELECT COUNT(*) AS count FROM ${name}`,
+    `SELECT COUNT(*) AS count FROM ${name} WHERE ${isOwned(name)}`,
     plainSelect(transaction),
   );
   return row?.count ?? 0;
@@ -84,7 +85,7 @@ async function readPage(
       ? `json_array(${expressions.join(', ')}) AS json`
       : expressions.map((expression, i) => `${expression} AS c${i}`).join(', ');
   const found = await database.sequelize.query<Record<string, unknown>>(
-    `SELECT ${selected} FROM ${name} ${after === null ? '' : `WHERE ${isAfter(key)}`}
+    `SELECT ${selected} FROM ${name} WHERE ${isOwned(name)} ${after === null ? '' : `AND (${isAfter(key)})`}
      ORDER BY ${key.join(', ')} LIMIT ${PAGE_ROWS}`,
     { ...plainSelect(transaction), ...(after === null ? {} : { replacements: after }) },
   );
@@ -97,6 +98,14 @@ async function readPage(
       return value;
     });
   });
+}
+
+/** What removed devices and rules left is nobody's, until it is deleted. */
+function isOwned(name: string): string {
+  const found = BELONGINGS.find(({ table }) => table === name);
+  if (found === undefined) return '1 = 1';
+  const { owners, subject } = found;
+  return `EXISTS (SELECT 1 FROM ${owners} WHERE ${owners}.id = ${name}.${subject})`;
 }
 
 /** What follows a key of several columns, said so that an index serves. */

@@ -5,6 +5,7 @@ import { QueryTypes } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
+import { readPresent } from './history.ts';
 
 /** Why a connection ended. */
 export type ConnectionEnd = 'silent' | 'elsewhere' | 'removed' | 'gateway_stopped' | 'gateway_lost';
@@ -37,7 +38,16 @@ export async function recordConnections(
   connections: readonly Connection[],
 ): Promise<void> {
   if (connections.length === 0) return;
+  const present =
+    database.kind === 'sqlite'
+      ? null
+      : await readPresent(
+          database,
+          'devices',
+          connections.map(({ deviceId }) => deviceId),
+        );
   const rows = connections
+    .filter(({ deviceId }) => present === null || present.has(deviceId))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map((one) => [
       one.id,
@@ -49,6 +59,7 @@ export async function recordConnections(
       one.remotePort,
       one.reason,
     ]);
+  if (rows.length === 0) return;
   const { sequelize } = database;
   await rerunOnConflict(database, () =>
     database.kind === 'sqlite'
@@ -68,9 +79,8 @@ const SQLITE_UPSERT = `
   WHERE EXISTS (SELECT 1 FROM devices WHERE id = value ->> 1)
   ON CONFLICT (id) DO UPDATE SET
     disconnected_at = excluded.disconnected_at, reason = excluded.reason`;
-/** IGNORE makes the foreign key skip devices that are gone. */
 const MYSQL_UPSERT = `
-  INSERT IGNORE INTO connections (${COLUMNS}) VALUES :rows
+  INSERT INTO connections (${COLUMNS}) VALUES :rows
   ON DUPLICATE KEY UPDATE disconnected_at = VALUES(disconnected_at), reason = VALUES(reason)`;
 
 /** Ends the connections to a gateway that last: it stops now, or it stopped without saying so. */
@@ -109,7 +119,7 @@ export async function endLostConnections(database: Database, seenBefore: Date): 
       await endConnections(database, id, 'gateway_lost', new Date(seenAt));
 }
 
-/** Reads the latest connections of a device, the latest one first. */
+/** Reads the latest connections of a device, the latest one first; none of a removed device. */
 export async function readConnections(
   database: Database,
   deviceId: string,
@@ -117,6 +127,7 @@ export async function readConnections(
 ): Promise<Connection[]> {
   const rows = await database.sequelize.query<Row>(
     `SELECT ${COLUMNS} FROM connections WHERE device_id = :deviceId
+     AND EXISTS (SELECT 1 FROM devices WHERE devices.id = :deviceId)
      ORDER BY connected_at DESC, id DESC LIMIT ${limit}`,
     { ...plainSelect(), replacements: { deviceId } },
   );

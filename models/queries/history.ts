@@ -77,9 +77,11 @@ export async function recordHistory(
   reports: readonly HistoryReport[],
 ): Promise<void> {
   if (reports.length === 0) return;
-  const { subject, counts } = SERIES[kind];
+  const { subject, owners, counts } = SERIES[kind];
+  const present = await presentOwners(database, owners, reports);
   // All gateways lock rows in one order, so they wait for one another but never deadlock.
   const rows = reports
+    .filter((report) => present === null || present.has(report.subject))
     .toSorted((a, b) => (a.subject < b.subject ? -1 : 1))
     .map((report) => [
       ...(subject === null ? [] : [report.subject]),
@@ -88,6 +90,7 @@ export async function recordHistory(
       gatewayId,
       ...report.counts.slice(0, counts.length),
     ]);
+  if (rows.length === 0) return;
   const { sequelize } = database;
   await rerunOnConflict(database, () =>
     database.kind === 'sqlite'
@@ -98,6 +101,36 @@ export async function recordHistory(
         })
       : sequelize.query(onMysql(SERIES[kind]), { replacements: { rows }, type: QueryTypes.INSERT }),
   );
+}
+
+/** The subjects that are there; null where the statement itself looks for them. */
+async function presentOwners(
+  database: Database,
+  owners: string | null,
+  reports: readonly HistoryReport[],
+): Promise<ReadonlySet<string> | null> {
+  if (owners === null || database.kind === 'sqlite') return null;
+  return readPresent(
+    database,
+    owners,
+    reports.map(({ subject }) => subject),
+  );
+}
+
+/**
+ * Which of some ids a table has. Without locks: what is written of a record that is removed
+ * meanwhile is read by nobody, and removed-history.ts deletes it.
+ */
+export async function readPresent(
+  database: Database,
+  table: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await database.sequelize.query<{ id: string }>(
+    `SELECT id FROM ${table} WHERE id IN (:ids)`,
+    { ...plainSelect(), replacements: { ids } },
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Adds what was read of a series to what is there; the text goes behind a SELECT. */
@@ -132,10 +165,8 @@ function onSqlite(series: Series): string {
     WHERE ${exists} ${addingTo({ kind: 'sqlite' }, series)}`;
 }
 
-/** IGNORE makes the foreign key skip owners that are gone. */
 function onMysql(series: Series): string {
-  const { table, owners } = series;
-  return `INSERT ${owners === null ? '' : 'IGNORE'} INTO ${table} (${columnsOf(series)})
+  return `INSERT INTO ${series.table} (${columnsOf(series)})
     VALUES :rows ${addingTo({ kind: 'mysql' }, series)}`;
 }
 
@@ -192,9 +223,11 @@ const DEVICES_OF_GROUP = `SELECT devices.id FROM devices JOIN group_memberships
   ON group_memberships.user_id = devices.user_id WHERE group_memberships.group_id = :groupId`;
 
 function whereOf({ kind, subject, userId, groupId }: Omit<HistoryWish, 'step'>): string {
-  const { subject: column } = SERIES[kind];
+  const { subject: column, owners } = SERIES[kind];
+  // What a removed record left is nobody's.
+  const isThere = owners === null ? [] : [`EXISTS (SELECT 1 FROM ${owners} WHERE id = :subject)`];
   const conditions = [
-    ...(subject === undefined ? [] : [`${column} = :subject`]),
+    ...(subject === undefined ? [] : [`${column} = :subject`, ...isThere]),
     ...(userId === undefined
       ? []
       : [`${column} IN (SELECT id FROM devices WHERE user_id = :userId)`]),

@@ -1,11 +1,13 @@
 // Removing what has children. Each child is deleted by name, so that every one leaves its change
-// row; the foreign keys refuse a parent whose children were forgotten.
+// row; the foreign keys refuse a parent whose children were forgotten. The history goes as
+// removed-history.ts says.
 
 import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { removeLinks } from './relinking.ts';
 import { lockScopes } from '../database/transaction.ts';
 import type { PolicyTest } from '../tables/policy-test.ts';
+import { takeHistoryAlong } from './removed-history.ts';
 
 /** Deletes a user with all that is theirs; false when there is no such user. */
 export async function removeUser(
@@ -18,8 +20,9 @@ export async function removeUser(
   await lockScopes(database, transaction, { userId });
   const user = await User.findByPk(userId, { transaction });
   if (user === null) return false;
-  const [devices, tests] = await Promise.all([
+  const [devices, rules, tests] = await Promise.all([
     Device.findAll({ attributes: ['id'], where: { user_id: userId }, transaction, lock: true }),
+    Rule.findAll({ attributes: ['id'], where: { user_id: userId }, transaction, lock: true }),
     PolicyTest.findAll({ attributes: ['id'], where: { user_id: userId }, transaction }),
   ]);
   await removeDevices(
@@ -28,7 +31,11 @@ export async function removeUser(
     transaction,
   );
   await removePolicyTests(database, tests, transaction);
-  await Rule.destroy({ where: { user_id: userId }, transaction });
+  await removeRules(
+    database,
+    rules.map(({ id }) => id),
+    transaction,
+  );
   await GroupMembership.destroy({ where: { user_id: userId }, transaction });
   await ApiToken.destroy({ where: { user_id: userId }, transaction });
   for (const table of [Session, SecondFactor, RecoveryCode, OneTimeLink] as (typeof Session)[])
@@ -67,7 +74,19 @@ export async function removeDevices(
   const ids = present.map(({ id }) => id);
   await removePolicyTests(database, tests, transaction);
   await DeviceStatus.destroy({ where: { device_id: ids }, transaction });
+  await takeHistoryAlong(database, 'devices', ids, transaction);
   return Device.destroy({ where: { id: ids }, transaction });
+}
+
+/** Deletes rules. */
+export async function removeRules(
+  database: Database,
+  ids: readonly string[],
+  transaction: Transaction,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await takeHistoryAlong(database, 'rules', ids, transaction);
+  await database.models.Rule.destroy({ where: { id: [...ids] }, transaction });
 }
 
 /** Most users and devices have none, and then nothing is sent. */
