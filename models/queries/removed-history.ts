@@ -106,7 +106,7 @@ async function* removedOf(
   }
 }
 
-/** The next subjects of a table. SQLite skips to the next one in the index only if the statement says so. */
+/** The next subjects of a table. SQLite skips in the index only if the statement says so. */
 function subjectsOf({ kind }: Database, { table, subject }: Belonging): string {
   if (kind === 'mysql')
     return `WITH subjects AS (SELECT DISTINCT ${subject} AS id FROM ${table}

@@ -94,4 +94,39 @@ for (const kind of databaseKinds()) {
     const [oldest] = await readAuditEntries(database, { limit: 10_000 });
     t.deepEqual(oldest?.happened_at, before);
   });
+
+  test(`${kind}: entries go a hundred at a time, and others have a pause after each`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const before = new Date(Date.UTC(2020, 0, 1));
+    await append(
+      database,
+      Array.from({ length: 450 }, (_, i) => before.getTime() - 1 - i),
+    );
+    const counts: number[] = [];
+    const pauses: number[] = [];
+    let deletedAt: number | null = null;
+    let isDelete = false;
+    database.sequelize.addHook('beforeQuery', (options) => {
+      const { type } = options as { type?: string };
+      if (deletedAt !== null) pauses.push(performance.now() - deletedAt);
+      deletedAt = null;
+      isDelete = type === 'BULKDELETE';
+    });
+    database.sequelize.addHook('afterQuery', () => {
+      if (isDelete) deletedAt = performance.now();
+    });
+    let left = await database.models.AuditEntry.count();
+    const stopAfter = async (deletes: number): Promise<void> => {
+      let turns = 0;
+      await pruneAuditEntries(database, before, () => (turns += 1) > deletes);
+      const now = await database.models.AuditEntry.count();
+      counts.push(left - now);
+      left = now;
+    };
+    for (const deletes of [1, 1, 9]) await stopAfter(deletes);
+    t.deepEqual(counts, [100, 100, 250]);
+    // The counts come behind a pause too; timers may be a millisecond early.
+    t.is(pauses.length, 5);
+    for (const pause of pauses) t.true(pause >= 4, `${pause} ms`);
+  });
 }
