@@ -17,6 +17,7 @@ import { forgetSessions } from './auth/sessions.ts';
 import { checkupOf } from './doctor/checkup.ts';
 import { type FlowLogExport, NOTHING_REPORTED } from './flow-log/export.ts';
 import type { Followers } from './followers.ts';
+import { shrinkDatabase } from './database/shrinking.ts';
 import { forgetHistory, forgetRemovedHistory } from './history/keeping.ts';
 import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
 import { followCertificate } from './http/tls.ts';
@@ -193,6 +194,7 @@ function startChores(
   ];
   // Where no history is to be kept, no clock matters.
   (config.historyRetention === 'off' ? chores : old).push(history);
+  old.push(shrinkDatabase(database, log));
   const working = startHourly(chores, log, { isWaiting });
   const forgetting = startHourly(old, log, { firstMs: FIRST_MS, isWaiting });
   return {

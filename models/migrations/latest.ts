@@ -25,12 +25,15 @@ export async function makeLatest(path: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const file = new sqlite3.Database(path);
     // Nobody shares the file yet: no journal, one transaction.
-    file.exec(`PRAGMA journal_mode = OFF; BEGIN; ${readLatest()} COMMIT;`, (fault) => {
-      file.close((error) => {
-        if (fault !== null || error !== null) reject(fault ?? error);
-        else resolve();
-      });
-    });
+    file.exec(
+      `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = OFF; BEGIN; ${readLatest()} COMMIT;`,
+      (fault) => {
+        file.close((error) => {
+          if (fault !== null || error !== null) reject(fault ?? error);
+          else resolve();
+        });
+      },
+    );
   });
 }
 

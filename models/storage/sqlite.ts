@@ -36,6 +36,9 @@ const PRAGMAS = [
   'trusted_schema = OFF',
 ];
 
+/** Free pages can be given back; a file that has tables does not change, and may be locked. */
+const OF_EMPTY_FILE = ['auto_vacuum = INCREMENTAL'];
+
 /** The file of a SQLite database. */
 export interface SqliteFile {
   path: string;
@@ -134,7 +137,8 @@ class SqliteConnections {
    */
   async #open(pragmas: readonly string[], onBusy?: () => void): Promise<SqliteConnection> {
     this.#file.assertInPlace();
-    return SqliteConnection.open(this.#file.path, pragmas, onBusy);
+    const first = statSync(this.#file.path).size === 0 ? OF_EMPTY_FILE : [];
+    return SqliteConnection.open(this.#file.path, [...first, ...pragmas], onBusy);
   }
 
   /** Another program holds the file: those who have waited for about as long give up as well. */
