@@ -7,6 +7,7 @@
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import {
   type Database,
+  isDatabaseFull,
   isDatabaseReadOnly,
   monthOf,
   pruneChanges,
@@ -26,6 +27,8 @@ import { Translation } from './translation.ts';
 const POLL_MS = 1_000;
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
+/** A disk that is full has room at some moment: readiness must not lag behind. */
+const RETRY_FULL_MS_MAX = 1_000;
 /** How far ahead of the time that was used the floor of the next start is. */
 const CLOCK_FLOOR_MS = 120_000;
 /** No turn takes so long unless something hangs. */
@@ -438,7 +441,8 @@ export class Reconciler {
         { err: error },
         'the data plane cannot follow the database; what was in force stays in force',
       );
-    else this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
+    const mostMs = isDatabaseFull(error) ? RETRY_FULL_MS_MAX : RETRY_MS_MAX;
+    if (this.#error !== null) this.#retryMs = Math.min(mostMs, this.#retryMs * 2);
     this.#error = error;
   }
 

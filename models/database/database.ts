@@ -9,9 +9,7 @@ import type { DatabaseLog } from '../storage/rerun.ts';
 import type { DatabaseKind } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
 import { type KnownSteps, type LaterSchema, SchemaNewerError } from './later-schema.ts';
-
-/** A disk counts as full for so long after it refused a write: smaller writes may still fit. */
-const FULL_MS = 10_000;
+import { RoomWatch } from './room.ts';
 
 /** Called after a commit of this process, with the revision that it made. */
 export type CommitListener = (revision: Revision) => void;
@@ -46,8 +44,7 @@ export class Database {
   readonly log: DatabaseLog | null;
   readonly #parts: DatabaseParts;
   readonly #listeners = new Set<CommitListener>();
-  /** Monotonic ms. */
-  #refusedAt = Number.NEGATIVE_INFINITY;
+  readonly #room = new RoomWatch(this);
   #known: KnownSteps | null = null;
   #later: LaterSchema | null = null;
 
@@ -68,12 +65,12 @@ export class Database {
 
   /** Notes that a write found no room on the disk; `writeTransaction` calls it. */
   noteFull(): void {
-    this.#refusedAt = performance.now();
+    this.#room.noteFull();
   }
 
-  /** Whether the disk refused a write just now. */
+  /** Whether the disk refused a write, and has had no room since. */
   get isFull(): boolean {
-    return performance.now() - this.#refusedAt < FULL_MS;
+    return this.#room.isFull;
   }
 
   /** The steps that this version knows; null before `migrate` said so: nothing is looked for. */
@@ -134,6 +131,7 @@ export class Database {
   /** Waits for running statements, ends the connections, deletes a database in memory. */
   async close(): Promise<void> {
     this.#listeners.clear();
+    await this.#room.stop();
     await this.sequelize.close();
     this.#parts.discard();
   }
