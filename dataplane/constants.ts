@@ -215,6 +215,11 @@ export const TOO_BIG_BURST = 10;
 /** Time after which a peer may cause one more "too big" message. */
 export const TOO_BIG_INTERVAL_MS = 100;
 
+/** "Host unreachable" messages that one worker sends at once. */
+export const UNREACHABLE_BURST = 10;
+/** Time after which a worker may send one more "host unreachable" message. */
+export const UNREACHABLE_INTERVAL_MS = 100;
+
 /**
  * How much time's worth of a limit a peer may send or receive at once. TCP that has lost all of a
  * train says nothing for 200 ms or more; what comes meanwhile must find room, or the limit is not
@@ -293,4 +298,5 @@ assertRelation(REJECT_AFTER_TIME_MS > REKEY_AFTER_TIME_MS, 'reject after rekey')
 assertRelation(REJECT_AFTER_MESSAGES > REKEY_AFTER_MESSAGES, 'reject after rekey, in messages');
 assertRelation(REKEY_ATTEMPT_TIME_MS > REKEY_TIMEOUT_MS, 'more than one attempt');
 assertRelation(FRAGMENT_BYTES_PER_PEER % FRAGMENT_CELL_BYTES === 0, 'shares are whole cells');
+assertRelation(UNREACHABLE_BURST <= PACKET_SLOTS, 'answers fit into a batch');
 assertRelation(REPLAY_WINDOW_COUNTERS % 32 === 0, 'the replay window is whole words');

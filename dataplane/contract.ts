@@ -198,9 +198,14 @@ export interface SampleSums {
   readonly drops: Readonly<Record<string, number>>;
   /** Records of refused packets that were given up for others, by why: `share`, `full`. */
   readonly forgotten: Readonly<Record<string, number>>;
+  /**
+   * Answers to the host and the LAN that nobody is where they send to, by what became of them:
+   * `sent`, `withheld`; left out where there was none.
+   */
+  readonly answers?: Readonly<Record<string, number>>;
 }
 
-/** A part of a sample; `drops` and `forgotten` are the totals at the time of the part. */
+/** A part of a sample; its sums are the totals at the time of the part. */
 export interface SamplePart extends Sample {
   readonly isLast: boolean;
 }

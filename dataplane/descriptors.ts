@@ -3,6 +3,7 @@
 // what is missing and how to fix it.
 
 import type { NetworkConfig } from './contract.ts';
+import { acceptOwnSource } from './io/system.ts';
 import { mayTryAnotherPort } from './io/udp.ts';
 import { type Addon, loadAddon } from './native/index.ts';
 import { type WorkersWanted, workersOf } from './worker-count.ts';
@@ -72,10 +73,16 @@ export interface Descriptors {
   /** Keeps others from the port that several workers share; -1 where one worker has it. */
   readonly lock: number;
   readonly tunTakesUdp: boolean;
+  /** Whether the host takes IPv4 packets from the TUN that have its own address; left out: yes. */
+  readonly tunTakesOwnSource?: boolean;
   readonly listenPort: number;
 }
 
-type Tun = { readonly tuns: readonly number[]; readonly tunTakesUdp: boolean };
+/** The queues of the TUN, and what the kernel takes from it. */
+type Tun = { readonly tuns: readonly number[] } & Pick<
+  Descriptors,
+  'tunTakesUdp' | 'tunTakesOwnSource'
+>;
 
 /**
  * Opens everything. Throws an error that names the fix when something necessary cannot be opened.
@@ -97,10 +104,10 @@ export function openDescriptors(options: GatewayOptions): Descriptors {
   if (addon === null || options.engine === 'typescript') {
     if (options.workers !== 'auto' && options.workers > 1)
       options.log('info', 'the TypeScript engine has one worker; DATAPLANE_WORKERS has no effect');
-    const { tuns, tunTakesUdp } = openTun(options, addon, false, 1);
+    const { tuns, ...taken } = openTun(options, addon, false, 1);
     const queue = { udp4: -1, udp6: -1, wake: -1, tun: tuns[0]! };
     const { listenPort } = options;
-    return { addon, engine: 'typescript', queues: [queue], lock: -1, tunTakesUdp, listenPort };
+    return { addon, engine: 'typescript', queues: [queue], lock: -1, ...taken, listenPort };
   }
   const workers = workersOf(options);
   if (workers > 1) {
@@ -146,11 +153,11 @@ export function defaultSignals(): void {
 class UndividedError extends Error {}
 
 function openFor(options: GatewayOptions, addon: Addon, workers: number): Descriptors {
-  const { tuns, tunTakesUdp } = openTun(options, addon, true, workers);
+  const { tuns, ...taken } = openTun(options, addon, true, workers);
   try {
     const { sockets, lock, listenPort } = openSockets(options, addon, workers);
     const queues = sockets.map((ofWorker, i) => ({ ...ofWorker, tun: tuns[i]! }));
-    return { addon, engine: 'native', queues, lock, tunTakesUdp, listenPort };
+    return { addon, engine: 'native', queues, lock, ...taken, listenPort };
   } catch (error) {
     for (const fd of tuns) if (fd >= 0) addon.closeFd(fd);
     throw error;
@@ -183,10 +190,10 @@ function openTun(
 /** Makes the interface again after it vanished. Throws an error that names the fix. */
 export function reopenTun(options: GatewayOptions, system: Descriptors): Descriptors {
   const { addon, engine, queues } = system;
-  const { tuns, tunTakesUdp } = makeTun(options, addon, engine === 'native', queues.length);
+  const { tuns, ...taken } = makeTun(options, addon, engine === 'native', queues.length);
   return {
     ...system,
-    tunTakesUdp,
+    ...taken,
     queues: queues.map((queue, i) => ({
       ...queue,
       tun: tuns[i]!,
@@ -215,7 +222,7 @@ function makeTun(
     }
     addon.setLink(interfaceName, options.mtu);
     addAddresses(options, addon);
-    return { tuns, tunTakesUdp };
+    return { tuns, tunTakesUdp, tunTakesOwnSource: acceptOwnSource(interfaceName) };
   } catch (error) {
     for (const fd of tuns) addon?.closeFd(fd);
     // A kernel without queues, or an interface that was made without them.

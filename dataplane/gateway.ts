@@ -36,7 +36,7 @@ import { openUapi, type Uapi, type UapiDevice } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
 import type { CaptureOrder } from './path/capture.ts';
 import { AskedWorkers, type Questions } from './questions.ts';
-import { joinSamples, Samples, SumTotals, WholeSample } from './sample.ts';
+import { joinSamples, Samples, SampleTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
@@ -132,10 +132,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly flowLog: FlowLog | null;
   /** What the workers share; null where there is one. */
   readonly #memory: SharedMemory | null;
-  /** Refusals over all workers, also those that ended. */
-  readonly #drops = new SumTotals();
-  /** Records of refused packets that were given up for others. */
-  readonly #forgotten = new SumTotals();
+  /** Sums over all workers, also those that ended. */
+  readonly #sums = new SampleTotals();
   #isClosing = false;
   readonly #egress: Egress;
   readonly #kernelCounts: KernelCounts;
@@ -260,7 +258,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   workerOptions({ number }: WorkerLink): Omit<WorkerOptions, 'port'> {
     const { privateKey } = this.#options;
-    const { engine, queues, tunTakesUdp } = this.#system;
+    const { engine, queues, tunTakesUdp, tunTakesOwnSource } = this.#system;
     const { udp4, udp6, wake, tun } = queues[number]!;
     const wakes = queues.map((queue) => queue.wake);
     const { ipv4, ipv6, mtu, x25519, defaultAction, allowsMetadata } = this.#options;
@@ -280,6 +278,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       wake,
       tun,
       tunTakesUdp,
+      tunTakesOwnSource,
       listenPort: this.#listenPort,
       flowLog: this.flowLog?.rings[number] ?? null,
     };
@@ -309,8 +308,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   }
 
   lost(link: WorkerLink): void {
-    this.#drops.restart(link.number);
-    this.#forgotten.restart(link.number);
+    this.#sums.restart(link.number);
   }
 
   /** From now on the kernel gives the packets of its queue to the other workers. */
@@ -444,8 +442,9 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   async #takeSample(): Promise<Sample> {
     const samples = await Promise.all(this.#links.map((link) => this.#takeSampleOf(link)));
-    const drops = { ...this.#drops.all, ...this.#kernelCounts.drops };
-    return { ...joinSamples(samples), drops, forgotten: this.#forgotten.all };
+    const sums = this.#sums.all;
+    const drops = { ...sums.drops, ...this.#kernelCounts.drops };
+    return { ...joinSamples(samples), ...sums, drops };
   }
 
   /** Requests part after part. If the worker ends before the last, the sample is what came. */
@@ -457,8 +456,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       this.#totals.add(report.sample.peers, this.#inForce.peers, Date.now());
       whole.add(report.sample);
       // At once: they are kept if the worker ends before the others have answered.
-      this.#drops.set(link.number, report.sample.drops);
-      this.#forgotten.set(link.number, report.sample.forgotten);
+      this.#sums.set(link.number, report.sample);
     }
     return whole.sample;
   }

@@ -58,6 +58,7 @@ import { OverQuota } from './path/over-quota.ts';
 import { WaitingPackets } from './path/waiting.ts';
 import { RefusalList, type RefusalQuery, type SeenRefusal } from './path/refusal-list.ts';
 import { Refused } from './path/refused.ts';
+import { Unreachable } from './path/unreachable.ts';
 import { reasonNames, reasons } from './reasons.ts';
 import { dropsByName, Sampling } from './sample.ts';
 import { Sanity } from './sanity.ts';
@@ -69,6 +70,7 @@ import type { StagedPacket } from './wireguard/staging.ts';
 import { type TracePart, traceOf } from './wireguard/trace.ts';
 import { isOwn, Tunnel } from './wireguard/tunnel.ts';
 import type { UnknownSenders } from './wireguard/unknown-senders.ts';
+import { shareOf } from './worker-count.ts';
 
 /** What a pipeline is made from. */
 export interface PipelineOptions {
@@ -86,6 +88,8 @@ export interface PipelineOptions {
   readonly mtu: number;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
+  /** False: the host refuses IPv4 packets from the TUN that have its own address. */
+  readonly takesOwnSource?: boolean | undefined;
   /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;
   /** The workers of the gateway; one where it is left out. */
@@ -120,6 +124,7 @@ export class Pipeline {
   readonly #refusalList: RefusalList;
   readonly #captures: Captures;
   readonly #waiting: WaitingPackets;
+  readonly #unreachable: Unreachable;
   readonly #flowLog: FlowLogWriter | null;
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
@@ -167,9 +172,10 @@ export class Pipeline {
     this.#refusalList = new RefusalList({ refusals, tracker, tunnel });
     const refused = new Refused({ refusals, tracker, drop });
     const captures = (this.#captures = new Captures({ tracker, tunnel, sender }));
-    const kept = { tracker, mtus, limits };
-    const forwarder = new Forwarder({ engine, sender, handOver, ...kept, refused, captures });
-    const acts = { inward, outward, forwarder, refused, captures };
+    const unreachable = (this.#unreachable = new Unreachable({ ...options, sanity }));
+    const kept = { tracker, mtus, limits, refused, captures, unreachable };
+    const forwarder = new Forwarder({ engine, sender, handOver, ...kept });
+    const acts = { inward, outward, forwarder, refused, captures, unreachable };
     const datagrams = (this.#datagrams = new Datagrams({ ...acts, engine, tunnel, random, peers }));
     this.#path = new PacketPath({ ...acts, datagrams });
     this.#flowLog = this.#openFlowLog(options.flowLog ?? null);
@@ -482,16 +488,12 @@ export class Pipeline {
   #sums(): SampleSums {
     const { share, full } = this.#refusals.forgotten;
     const { share: ended_share, full: ended_full } = this.#tracker.ended.forgotten;
-    return { drops: this.drops(), forgotten: { share, full, ended_share, ended_full } };
+    const forgotten = { share, full, ended_share, ended_full };
+    return { drops: this.drops(), forgotten, ...this.#unreachable.sums };
   }
 
   /** Refusals by reason since the beginning; zero ones are left out. */
   drops(): Sample['drops'] {
     return dropsByName(this.#drops, this.#engine.faults);
   }
-}
-
-/** The part of a table that each of so many workers has: a power of two, as the whole is. */
-function shareOf(whole: number, workers: number): number {
-  return whole >> Math.ceil(Math.log2(workers));
 }

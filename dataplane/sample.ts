@@ -71,10 +71,10 @@ export class WholeSample {
     return { peers: this.#peers, rules: this.#rules, ...this.#sums };
   }
 
-  add({ peers, rules, drops, forgotten, isLast }: SamplePart): void {
+  add({ peers, rules, isLast, ...sums }: SamplePart): void {
     this.#peers.push(...peers);
     this.#rules.push(...rules);
-    this.#sums = { drops, forgotten };
+    this.#sums = sums;
     this.#isWhole = isLast;
   }
 }
@@ -186,6 +186,35 @@ export class SumTotals {
   }
 }
 
+/** Sums of all workers, also of those that ended. */
+export class SampleTotals {
+  readonly #drops = new SumTotals();
+  readonly #forgotten = new SumTotals();
+  readonly #answers = new SumTotals();
+
+  /** Sets what a worker has counted since it began. */
+  set(worker: number, { drops, forgotten, answers = {} }: SampleSums): void {
+    this.#drops.set(worker, drops);
+    this.#forgotten.set(worker, forgotten);
+    this.#answers.set(worker, answers);
+  }
+
+  /** Notes that a worker ended; the next one begins with nothing. */
+  restart(worker: number): void {
+    for (const totals of [this.#drops, this.#forgotten, this.#answers]) totals.restart(worker);
+  }
+
+  /** The sums since the gateway began. */
+  get all(): SampleSums {
+    const { all: drops } = this.#drops;
+    return { drops, forgotten: this.#forgotten.all, ...withAnswers(this.#answers.all) };
+  }
+}
+
+function withAnswers(answers: Record<string, number>): Pick<SampleSums, 'answers'> {
+  return Object.keys(answers).length === 0 ? {} : { answers };
+}
+
 /** Adds up counts by name. */
 export function sumOf(all: readonly Sample['drops'][]): Record<string, number> {
   const sum: Record<string, number> = {};
@@ -201,5 +230,6 @@ export function joinSamples(samples: readonly Sample[]): Sample {
     rules: samples.flatMap(({ rules }) => rules),
     drops: sumOf(samples.map(({ drops }) => drops)),
     forgotten: sumOf(samples.map(({ forgotten }) => forgotten)),
+    ...withAnswers(sumOf(samples.map(({ answers = {} }) => answers))),
   };
 }

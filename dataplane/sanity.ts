@@ -115,6 +115,14 @@ export class Sanity {
       : reasons.none;
   }
 
+  /**
+   * Whether a packet of a peer comes from an address of the host. Only a network behind the peer
+   * can hold that; the host would take the packet as its own.
+   */
+  isFromHost({ source0, source1, source2, source3 }: InnerPacket): boolean {
+    return this.#allowedIps.routes > 0 && isAmong(this.#here, source0, source1, source2, source3);
+  }
+
   /** Whether a packet comes from the gateway's own address; it reads the addresses alone. */
   isFromGateway(view: DataView, offset: number): boolean {
     if (view.getUint8(offset) >> 4 === 4)

@@ -1,4 +1,4 @@
-// How many workers carry packets.
+// How many workers carry packets, and how much of a table each has.
 
 import { availableParallelism } from 'node:os';
 import { MAX_WORKERS } from './constants.ts';
@@ -16,4 +16,9 @@ export function workersOf({ engine, workers }: WorkersWanted): number {
   if (engine === 'typescript') return 1;
   if (workers !== 'auto') return workers;
   return Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1));
+}
+
+/** The part of a table that each of so many workers has: a power of two, as the whole is. */
+export function shareOf(whole: number, workers: number): number {
+  return whole >> Math.ceil(Math.log2(workers));
 }

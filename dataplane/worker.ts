@@ -54,6 +54,8 @@ export interface WorkerOptions {
   readonly wake: number;
   readonly tun: number;
   readonly tunTakesUdp: boolean;
+  /** Whether the host takes IPv4 packets from the TUN that have its own address. */
+  readonly tunTakesOwnSource?: boolean | undefined;
   readonly listenPort: number;
   /** The ring to which it writes the flow log; null: nobody wants it. */
   readonly flowLog: SharedArrayBuffer | null;
@@ -162,6 +164,7 @@ class Loop {
       listenPort: options.listenPort,
       mtu: options.mtu,
       hasTun: options.tun >= 0,
+      takesOwnSource: options.tunTakesOwnSource,
       flowLog: options.flowLog,
     });
     this.#turns = new Turns(engine, this.#pipeline, clock, (error, now) => {

@@ -270,6 +270,7 @@ function observedBy(gateway: Gateway, sampler: Sampler, reconciler: Reconciler):
   return {
     drops: () => sampler.drops,
     forgotten: () => sampler.forgotten,
+    answers: () => sampler.answers,
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
     deviceCount: () => reconciler.deviceCount,

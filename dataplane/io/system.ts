@@ -66,6 +66,21 @@ export function readFilesMax(): number | null {
   }
 }
 
+/**
+ * Lets the host take IPv4 packets from an interface that have an address of the host as source, as
+ * the gateway's answers to the host and the LAN do. Returns whether it does: where settings of the
+ * kernel cannot be written, as in a container, it may not.
+ */
+export function acceptOwnSource(interfaceName: string): boolean {
+  const file = `ipv4/conf/${interfaceName}/accept_local`;
+  try {
+    if (readSysctl(file) !== '1') writeFileSync(join(SYSCTL, file), '1');
+  } catch {
+    // What is in force is read below.
+  }
+  return readSysctl(file) === '1' || readSysctl('ipv4/conf/all/accept_local') === '1';
+}
+
 function writeSysctl(file: string, name: string, value: string): string[] {
   try {
     writeFileSync(join(SYSCTL, file), value);

@@ -31,6 +31,7 @@ import type { Mtus } from './mtu.ts';
 import type { Refused } from './refused.ts';
 import { isOwn } from '../wireguard/tunnel.ts';
 import type { Captures } from './capture.ts';
+import type { Unreachable } from './unreachable.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, TO_WORKER, type Verdict } from './verdict.ts';
 
 /** What acting on a verdict can change. */
@@ -43,6 +44,7 @@ export interface ForwarderParts {
   readonly limits: Pick<Limits, 'has' | 'take'>;
   readonly refused: Pick<Refused, 'unsent'>;
   readonly captures: Pick<Captures, 'isOn' | 'answer'>;
+  readonly unreachable: Pick<Unreachable, 'noEndpoint'>;
 }
 
 /** Acts on verdicts. */
@@ -55,6 +57,7 @@ export class Forwarder {
   readonly #limits: ForwarderParts['limits'];
   readonly #refused: ForwarderParts['refused'];
   readonly #captures: ForwarderParts['captures'];
+  readonly #unreachable: ForwarderParts['unreachable'];
   /** By descriptor of the current batch: the peer for which it is sealed. */
   readonly #targets: (Peer | null)[];
   #hasTunWork = false;
@@ -69,6 +72,7 @@ export class Forwarder {
     this.#limits = parts.limits;
     this.#refused = parts.refused;
     this.#captures = parts.captures;
+    this.#unreachable = parts.unreachable;
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
   }
 
@@ -205,7 +209,10 @@ export class Forwarder {
       if (this.#limits.has(to.slot, DOWN))
         this.#limits.take(to.slot, DOWN, bytesFromTun(batch, i, packet, isReadable));
       const refused = this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, NO_PEER);
-      if (refused !== reasons.none) this.#refused.unsent(verdict, NO_PEER, refused);
+      if (refused === reasons.none) return;
+      this.#refused.unsent(verdict, NO_PEER, refused);
+      if (refused === reasons.peer_no_endpoint && isReadable)
+        this.#unreachable.noEndpoint(batch, i, packet, to, now);
     } else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
   }
 

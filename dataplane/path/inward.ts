@@ -29,7 +29,7 @@ const NO_DATAGRAM = -1;
 
 /** What a verdict on a packet of a peer is read from; only methods that change nothing. */
 export interface InwardTables {
-  readonly sanity: Pick<Sanity, 'inward' | 'placeOf' | 'destinationOwner'>;
+  readonly sanity: Pick<Sanity, 'inward' | 'placeOf' | 'destinationOwner' | 'isFromHost'>;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isTooBig' | 'isLarger'>;
   readonly limits: Pick<Limits, 'isReached'>;
@@ -189,6 +189,7 @@ export class InwardJudge {
     verdict: Verdict,
     isToGateway: boolean,
   ): number {
+    if (this.#sanity.isFromHost(verdict.packet)) return reasons.inner_source_not_allowed;
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
     if (!this.#hasTun) return reasons.no_tun;

@@ -13,6 +13,7 @@ import type { Forwarder } from './forwarder.ts';
 import type { InwardJudge } from './inward.ts';
 import type { OutwardJudge } from './outward.ts';
 import type { Refused } from './refused.ts';
+import type { Unreachable } from './unreachable.ts';
 import { TO_COLLECTOR, Verdict } from './verdict.ts';
 
 /** What the path of a packet is made of. */
@@ -23,6 +24,7 @@ export interface PathParts {
   readonly refused: Refused;
   readonly captures: Captures;
   readonly datagrams: Datagrams;
+  readonly unreachable: Pick<Unreachable, 'noPeer' | 'send'>;
 }
 
 /** Takes packets, one after the other; `finish` ends their batch. */
@@ -33,16 +35,18 @@ export class PacketPath {
   readonly #refused: Refused;
   readonly #captures: Captures;
   readonly #datagrams: Datagrams;
+  readonly #unreachable: PathParts['unreachable'];
   /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
 
-  constructor({ inward, outward, forwarder, refused, captures, datagrams }: PathParts) {
-    this.#inward = inward;
-    this.#outward = outward;
-    this.#forwarder = forwarder;
-    this.#refused = refused;
-    this.#captures = captures;
-    this.#datagrams = datagrams;
+  constructor(parts: PathParts) {
+    this.#inward = parts.inward;
+    this.#outward = parts.outward;
+    this.#forwarder = parts.forwarder;
+    this.#refused = parts.refused;
+    this.#captures = parts.captures;
+    this.#datagrams = parts.datagrams;
+    this.#unreachable = parts.unreachable;
   }
 
   /** Takes the inner packet of descriptor `i`, which peer `from` sent. */
@@ -91,6 +95,7 @@ export class PacketPath {
     } else if (verdict.reason !== reasons.none) this.#refused.take(verdict, NO_PEER);
     if (this.#captures.isOn) this.#captures.outward(batch, i, verdict, now);
     this.#forwarder.outward(batch, i, verdict, now);
+    if (verdict.reason === reasons.no_peer) this.#unreachable.noPeer(batch, i, now);
   }
 
   #refuseInward(from: Peer, now: number): void {
@@ -109,6 +114,7 @@ export class PacketPath {
   /** Ends a batch: what was marked leaves. */
   finish(batch: Batch, now: number): void {
     this.#forwarder.finish(batch, now);
+    this.#unreachable.send();
   }
 
   /** True: no packet passes, whatever peers and rules say. */

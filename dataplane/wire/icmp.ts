@@ -1,7 +1,7 @@
-// ICMP for IPv4 and IPv6 (RFC 792, RFC 4443): what a message means for a flow, and the two messages
-// that the gateway makes. Each is written over the packet that causes it: an echo request to the
-// own address becomes the reply where there is no TUN, and a packet that is too big becomes the
-// error that says so.
+// ICMP for IPv4 and IPv6 (RFC 792, RFC 4443): what a message means for a flow, and the messages
+// that the gateway makes. Each is written over the packet that causes it, or over a copy: an echo
+// request to the own address becomes the reply where there is no TUN, and a packet that is too big
+// or reaches nobody becomes the error that says so.
 
 import {
   type InnerPacket,
@@ -17,17 +17,25 @@ const ECHO_REQUEST = 8;
 const ECHO_REQUEST_V6 = 128;
 const ECHO_REPLY_V6 = 129;
 const UNREACHABLE = 3;
+const HOST_UNREACHABLE = 1;
 const FRAGMENTATION_NEEDED = 4;
 const SOURCE_QUENCH = 4;
+const REDIRECT = 5;
 const TIME_EXCEEDED = 11;
 const PARAMETER_PROBLEM = 12;
+const UNREACHABLE_V6 = 1;
+const ADDRESS_UNREACHABLE_V6 = 3;
 const TOO_BIG_V6 = 2;
+const REDIRECT_V6 = 137;
 const HOP_LIMIT = 64;
 /** Precedence "internetwork control" (RFC 1812, 4.3.2.5). */
 const CONTROL_CLASS = 0xc0;
 /** The largest size of an error (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c). */
 const ERROR_BYTES_MAX_V4 = 576;
 const ERROR_BYTES_MAX_V6 = 1_280;
+/** Bytes of the headers before the packet that an error quotes. */
+const HEADERS_V4 = 28;
+const HEADERS_V6 = 48;
 const DONT_FRAGMENT = 0x40;
 
 /** What a message is in a flow of echoes: nothing, a request, or a reply. */
@@ -104,16 +112,25 @@ function adjustChecksum(view: DataView, at: number, oldWord: number, newWord: nu
   view.setUint16(at, ~sum & 0xffff);
 }
 
-// ---- too big -------------------------------------------------------------------------------
+// ---- errors --------------------------------------------------------------------------------
 
 /** Whether a packet must not be fragmented, so that its sender must learn that it is too big. */
 export function mayNotFragment(view: DataView, offset: number, packet: InnerPacket): boolean {
   return packet.version === 6 || (view.getUint8(offset + 6) & DONT_FRAGMENT) !== 0;
 }
 
-/** Whether a packet may be answered by an error: not an error, not a later fragment (RFC 1122). */
+/**
+ * Whether a packet may be answered by an error (RFC 1122, 3.2.2; RFC 4443, 2.4 e): not a later
+ * fragment, not an error or a redirect, and no ICMP whose type cannot be read.
+ */
 export function mayBeAnsweredByError(view: DataView, offset: number, packet: InnerPacket): boolean {
-  return packet.fragment !== LATER_FRAGMENT && !isIcmpError(view, offset, packet);
+  if (packet.fragment === LATER_FRAGMENT) return false;
+  if (!isIcmp(packet)) return true;
+  if (packet.length - packet.upperOffset < 8) return false;
+  const type = view.getUint8(offset + packet.upperOffset);
+  return (
+    type !== (packet.version === 4 ? REDIRECT : REDIRECT_V6) && !isIcmpError(view, offset, packet)
+  );
 }
 
 /**
@@ -129,22 +146,52 @@ export function turnIntoTooBig(
   from: Uint8Array,
   mtu: number,
 ): number {
-  return packet.version === 4
-    ? turnIntoFragmentationNeeded(bytes, view, offset, packet, from, mtu)
-    : turnIntoPacketTooBig(bytes, view, offset, packet, from, mtu);
+  if (packet.version === 6) {
+    const length = Math.min(packet.length, ERROR_BYTES_MAX_V6);
+    turnIntoError6(bytes, view, offset, packet, from, length);
+    return finishError6(view, offset, length, TOO_BIG_V6, 0, mtu);
+  }
+  const length = Math.min(packet.length, ERROR_BYTES_MAX_V4, mtu);
+  turnIntoError4(bytes, view, offset, packet, from, length);
+  return finishError4(view, offset, length, FRAGMENTATION_NEEDED, mtu);
 }
 
-function turnIntoFragmentationNeeded(
+/** The most bytes of an error that says that a packet reaches nobody. */
+export const UNREACHABLE_BYTES_MAX = ERROR_BYTES_MAX_V6;
+
+/**
+ * Turns the packet at `offset` into the error for its sender that it reaches nobody: there is no
+ * such host. `from` is the source of the error, 4 or 16 bytes. Returns the length of the error,
+ * which may be greater than that of the packet: there must be room for UNREACHABLE_BYTES_MAX.
+ */
+export function turnIntoUnreachable(
   bytes: Uint8Array,
   view: DataView,
   offset: number,
   packet: InnerPacket,
   from: Uint8Array,
-  mtu: number,
 ): number {
-  const length = Math.min(packet.length, ERROR_BYTES_MAX_V4, mtu);
-  bytes.copyWithin(offset + 28, offset, offset + length - 28);
-  bytes.fill(0, offset, offset + 28);
+  if (packet.version === 6) {
+    const length = Math.min(packet.length + HEADERS_V6, ERROR_BYTES_MAX_V6);
+    turnIntoError6(bytes, view, offset, packet, from, length);
+    return finishError6(view, offset, length, UNREACHABLE_V6, ADDRESS_UNREACHABLE_V6, 0);
+  }
+  const length = Math.min(packet.length + HEADERS_V4, ERROR_BYTES_MAX_V4);
+  turnIntoError4(bytes, view, offset, packet, from, length);
+  return finishError4(view, offset, length, HOST_UNREACHABLE, 0);
+}
+
+/** Puts the headers of an error of `length` bytes before as much of the packet as then fits. */
+function turnIntoError4(
+  bytes: Uint8Array,
+  view: DataView,
+  offset: number,
+  packet: InnerPacket,
+  from: Uint8Array,
+  length: number,
+): void {
+  bytes.copyWithin(offset + HEADERS_V4, offset, offset + length - HEADERS_V4);
+  bytes.fill(0, offset, offset + HEADERS_V4);
   view.setUint8(offset, 0x45);
   view.setUint8(offset + 1, CONTROL_CLASS);
   view.setUint16(offset + 2, length);
@@ -153,24 +200,34 @@ function turnIntoFragmentationNeeded(
   bytes.set(from, offset + 12);
   view.setInt32(offset + 16, packet.source0);
   view.setUint16(offset + 10, checksum(view, offset, 20, 0));
+}
+
+/** Writes what an error says, and its checksum. `word` is the second word of its header. */
+function finishError4(
+  view: DataView,
+  offset: number,
+  length: number,
+  code: number,
+  word: number,
+): number {
   view.setUint8(offset + 20, UNREACHABLE);
-  view.setUint8(offset + 21, FRAGMENTATION_NEEDED);
-  view.setUint16(offset + 26, mtu);
+  view.setUint8(offset + 21, code);
+  view.setUint32(offset + 24, word);
   view.setUint16(offset + 22, checksum(view, offset + 20, length - 20, 0));
   return length;
 }
 
-function turnIntoPacketTooBig(
+/** As turnIntoError4. */
+function turnIntoError6(
   bytes: Uint8Array,
   view: DataView,
   offset: number,
   packet: InnerPacket,
   from: Uint8Array,
-  mtu: number,
-): number {
-  const length = Math.min(packet.length, ERROR_BYTES_MAX_V6);
-  bytes.copyWithin(offset + 48, offset, offset + length - 48);
-  bytes.fill(0, offset, offset + 48);
+  length: number,
+): void {
+  bytes.copyWithin(offset + HEADERS_V6, offset, offset + length - HEADERS_V6);
+  bytes.fill(0, offset, offset + HEADERS_V6);
   view.setUint8(offset, 0x60);
   view.setUint16(offset + 4, length - 40);
   view.setUint8(offset + 6, PROTOCOL_ICMPV6);
@@ -180,8 +237,20 @@ function turnIntoPacketTooBig(
   view.setInt32(offset + 28, packet.source1);
   view.setInt32(offset + 32, packet.source2);
   view.setInt32(offset + 36, packet.source3);
-  view.setUint8(offset + 40, TOO_BIG_V6);
-  view.setUint32(offset + 44, mtu);
+}
+
+/** As finishError4. */
+function finishError6(
+  view: DataView,
+  offset: number,
+  length: number,
+  type: number,
+  code: number,
+  word: number,
+): number {
+  view.setUint8(offset + 40, type);
+  view.setUint8(offset + 41, code);
+  view.setUint32(offset + 44, word);
   // The pseudo header: both addresses, the length of the upper layer, its protocol.
   const pseudo = length - 40 + PROTOCOL_ICMPV6;
   view.setUint16(offset + 42, checksum(view, offset + 8, length - 8, pseudo));

@@ -66,6 +66,16 @@ export function isInNetwork(address: Uint8Array, { network, prefixBits }: Networ
   return true;
 }
 
+/** Whether an IPv4 address, as a word, is a broadcast of a network: its first or its last one. */
+export function isBroadcastIn({ network, prefixBits }: NetworkRange, address: number): boolean {
+  if (network.length !== 4 || prefixBits > 30) return false;
+  const hostMask = prefixBits === 0 ? -1 : ~(-1 << (32 - prefixBits));
+  let first = 0;
+  for (let i = 0; i < 4; i++) first = (first << 8) | network[i]!;
+  first &= ~hostMask;
+  return address === first || address === (first | hostMask);
+}
+
 /** Whether two lists have the same networks in the same order; no list is an empty one. */
 export function sameNetworks(
   a: readonly NetworkRange[] = [],

@@ -37,6 +37,8 @@ export interface Observed {
   readonly drops: () => Readonly<Record<string, number>>;
   /** Records of refused packets that were given up for others, by why. */
   readonly forgotten: () => Readonly<Record<string, number>>;
+  /** Answers to the host and the LAN that nobody is where they send to, by what became of them. */
+  readonly answers?: () => Readonly<Record<string, number>>;
   /** Hits by rule since this process began. */
   readonly rules: () => ReadonlyMap<string, RuleSample>;
   /** Rows that cannot be obeyed as they stand. */

@@ -42,6 +42,7 @@ export class Sampler {
   #unwritten = new Map<string, StatusReport>();
   #drops: Readonly<Record<string, number>> = {};
   #forgotten: Readonly<Record<string, number>> = {};
+  #answers: Readonly<Record<string, number>> = {};
   readonly #rules = new Map<string, RuleSample>();
   #timer: NodeJS.Timeout | null = null;
   #early: NodeJS.Timeout | null = null;
@@ -89,6 +90,11 @@ export class Sampler {
   /** Records of refused packets that were given up for others, by why. */
   get forgotten(): Readonly<Record<string, number>> {
     return this.#forgotten;
+  }
+
+  /** Answers to the host and the LAN that nobody is where they send to, by what became of them. */
+  get answers(): Readonly<Record<string, number>> {
+    return this.#answers;
   }
 
   /** Hits by rule since the gateway began. */
@@ -166,6 +172,7 @@ export class Sampler {
     }
     this.#observeDrops(sample.drops);
     this.#forgotten = sample.forgotten;
+    this.#answers = sample.answers ?? {};
   }
 
   /** Adds a report to what waits; of two the one with the later handshake gives the endpoint. */

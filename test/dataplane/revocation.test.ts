@@ -65,9 +65,10 @@ function exchange(
   taken(client);
   client.send(up);
   world.run(20);
+  const arrived = taken(gateway);
   gateway.send(down);
   world.run(20);
-  return { up: taken(gateway), down: taken(client) };
+  return { up: arrived, down: taken(client) };
 }
 
 test('a removed device is stopped in both directions, in the middle of its traffic', (t) => {

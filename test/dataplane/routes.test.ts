@@ -63,6 +63,21 @@ test('a host behind a device speaks for itself; nobody else does', (t) => {
   t.is(sent(scene, 1, six).tun, 0);
 });
 
+test('a host behind a device has no address of the host of the gateway towards the LAN', (t) => {
+  const scene = branches();
+  scene.gateway.pipeline.setHostAddresses({
+    here: [address('192.168.7.5'), address('2001:db8:7:1::5')],
+    outside: [],
+  });
+  const out = (source: string, destination: string) => sent(scene, 0, udp({ source, destination }));
+  t.is(out('192.168.7.5', OUTSIDE).tun, 0);
+  t.is(out('192.168.7.5', '10.0.0.1').tun, 0, 'nor towards the gateway');
+  t.is(out('2001:db8:7:1::5', '2001:db8:99::1').tun, 0);
+  t.deepEqual(scene.gateway.drops(), { inner_source_not_allowed: 3 });
+  t.is(out('192.168.7.6', OUTSIDE).tun, 1);
+  t.is(out('192.168.7.5', '10.0.0.3').clients[1], 1, 'another device can tell them apart');
+});
+
 test('packets to a network go to the device that it is behind, from the LAN and from devices', (t) => {
   const scene = branches();
   const { gateway, world, clients } = scene;

@@ -8,6 +8,7 @@ import {
   joinSamples,
   KeptSample,
   Samples,
+  SampleTotals,
   Sampling,
   WholeSample,
 } from '../../dataplane/sample.ts';
@@ -112,6 +113,9 @@ test('samples of several workers are joined: drops of one reason are added up', 
       forgotten: { share: 3 },
     },
   );
+  const part = { peers: [], rules: [], drops: {}, forgotten: {} };
+  const answers = joinSamples([{ ...part, answers: { sent: 2, withheld: 1 } }, part]).answers;
+  t.deepEqual(answers, { sent: 2, withheld: 1 });
   t.deepEqual(joinSamples([]), { peers: [], rules: [], drops: {}, forgotten: {} });
 });
 
@@ -156,4 +160,18 @@ test('what comes during a round is reported, because the round may have passed i
   arrivals.moved();
   t.true(taken.part(none).isLast);
   t.true(arrivals.takeReport());
+});
+
+test('sums of workers that ended are kept, and answers are left out while there are none', (t) => {
+  const totals = new SampleTotals();
+  totals.set(0, { drops: { no_peer: 1 }, forgotten: { share: 2 } });
+  t.deepEqual(totals.all, { drops: { no_peer: 1 }, forgotten: { share: 2 } });
+  totals.set(1, { drops: { no_peer: 4 }, forgotten: {}, answers: { sent: 3, withheld: 0 } });
+  totals.restart(1);
+  totals.set(1, { drops: {}, forgotten: { share: 1 }, answers: { sent: 1, withheld: 2 } });
+  t.deepEqual(totals.all, {
+    drops: { no_peer: 5 },
+    forgotten: { share: 3 },
+    answers: { sent: 4, withheld: 2 },
+  });
 });

@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import test from 'ava';
 import { MAX_WORKERS } from '../../dataplane/constants.ts';
-import { workersOf } from '../../dataplane/worker-count.ts';
+import { shareOf, workersOf } from '../../dataplane/worker-count.ts';
 
 test('a number is taken, and auto leaves a core to the main thread', (t) => {
   t.is(workersOf({ engine: 'auto', workers: 3 }), 3);
@@ -14,4 +14,11 @@ test('a number is taken, and auto leaves a core to the main thread', (t) => {
 test('the TypeScript engine has one worker', (t) => {
   t.is(workersOf({ engine: 'typescript', workers: 4 }), 1);
   t.is(workersOf({ engine: 'typescript', workers: 'auto' }), 1);
+});
+
+test('a worker has a power of two of a table, and all together no more than the whole', (t) => {
+  t.deepEqual(
+    [1, 2, 3, 4, 5, 8].map((workers) => shareOf(1_024, workers)),
+    [1_024, 512, 256, 256, 128, 128],
+  );
 });

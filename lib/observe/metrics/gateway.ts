@@ -91,6 +91,19 @@ export function* forgottenMetrics(forgotten: Readonly<Record<string, number>>): 
   );
 }
 
+/** Answers to the host and the LAN that nobody is where they send to, by what became of them. */
+export function answerMetrics(answers: Readonly<Record<string, number>>): Generator<string> {
+  return byLabel(
+    [
+      'wg_gateway_unreachable_answers_total',
+      'counter',
+      'Answers (ICMP host unreachable) to the host and the LAN for devices that cannot be reached: sent, or withheld because ten were sent in the second.',
+    ],
+    'result',
+    Object.entries({ sent: 0, withheld: 0, ...answers }),
+  );
+}
+
 /** Hits of the rules that are in force; a rule that was never hit is 0. */
 export function* ruleMetrics(
   rules: Observed['rules'],

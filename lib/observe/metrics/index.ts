@@ -22,6 +22,7 @@ import {
   dropMetrics,
   factMetrics,
   flowLogMetrics,
+  answerMetrics,
   forgottenMetrics,
   historyMetrics,
   presenceMetrics,
@@ -162,6 +163,7 @@ export class Metrics {
     if (watched === undefined || observed === undefined) return;
     yield* dropMetrics(observed.drops());
     yield* forgottenMetrics(observed.forgotten());
+    yield* answerMetrics(observed.answers?.() ?? {});
     yield* reconcilerMetrics(watched, observed.problems);
     yield* presenceMetrics(watched);
     if (captures !== undefined) yield* captureMetrics(captures());

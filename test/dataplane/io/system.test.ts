@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import {
+  acceptOwnSource,
   enableForwarding,
   readAddressesOf,
   readFilesMax,
@@ -55,4 +56,9 @@ test('the addresses of an interface are its own, and none where there is no such
     [],
   );
   t.deepEqual(readAddressesOf('not-there'), []);
+});
+
+test('an interface that is not there takes no packets from the own address of the host', (t) => {
+  const isForAll = readFileSync('/proc/sys/net/ipv4/conf/all/accept_local', 'utf8').trim() === '1';
+  t.is(acceptOwnSource('not-there'), isForAll);
 });

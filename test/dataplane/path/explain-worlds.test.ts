@@ -156,7 +156,8 @@ async function judge(
   const { reason, decision, place, to, waitsFor } = explanation;
   t.deepEqual(drops, reason === 'none' ? {} : { [reason]: 1 }, where);
   // An answer of the gateway comes back to the sender, an error about a packet too.
-  const isAnswered = place === 'sender' || reason === 'packet_too_big';
+  const isNobody = from === 'tun' && ['no_peer', 'peer_no_endpoint'].includes(reason);
+  const isAnswered = place === 'sender' || reason === 'packet_too_big' || isNobody;
   if (reason !== 'none' && !isAnswered) t.deepEqual(places, [], where);
   if (reason === 'none') {
     const target =

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   AddressRange,
   boundsOf,
+  isBroadcastIn,
   isInNetwork,
   OwnNetwork,
   wordsOf,
@@ -84,4 +85,22 @@ test("the gateway's address is that one and no other", (t) => {
   });
   t.true(four.isAddress(...words('10.0.0.1')));
   t.false(four.isAddress(...words('10.0.0.2')));
+});
+
+test('the first and the last address of an IPv4 network of more than two are broadcasts', (t) => {
+  const table: [network: string, bits: number, broadcasts: string[], others: string[]][] = [
+    ['10.3.2.7', 22, ['10.3.0.0', '10.3.3.255'], ['10.3.0.1', '10.3.1.255', '10.3.2.0']],
+    ['192.0.2.8', 30, ['192.0.2.8', '192.0.2.11'], ['192.0.2.9', '192.0.2.12']],
+    ['200.0.0.0', 8, ['200.0.0.0', '200.255.255.255'], ['201.0.0.0']],
+    ['0.0.0.0', 0, ['0.0.0.0', '255.255.255.255'], ['128.0.0.0']],
+    ['192.0.2.8', 31, [], ['192.0.2.8', '192.0.2.9']],
+    ['192.0.2.8', 32, [], ['192.0.2.8']],
+    ['fd00::', 64, [], ['0.0.0.0']],
+  ];
+  for (const [network, prefixBits, broadcasts, others] of table) {
+    const is = (text: string) =>
+      isBroadcastIn({ network: address(network), prefixBits }, words(text)[0]);
+    for (const text of broadcasts) t.true(is(text), `${text} in ${network}/${prefixBits}`);
+    for (const text of others) t.false(is(text), `${text} in ${network}/${prefixBits}`);
+  }
 });

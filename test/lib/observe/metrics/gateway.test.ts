@@ -3,6 +3,7 @@
 import test from 'ava';
 import { reasonNames } from '../../../../dataplane/index.ts';
 import {
+  answerMetrics,
   captureMetrics,
   dropMetrics,
   factMetrics,
@@ -33,6 +34,14 @@ test('records of refused packets that were given up are counted by why, from the
   const families = read(forgottenMetrics({ share: 7 }));
   t.is(valueOf(families, name, { reason: 'share' }), 7);
   t.is(valueOf(families, name, { reason: 'full' }), 0);
+});
+
+test('answers for devices that cannot be reached are counted, from the beginning', (t) => {
+  const name = 'wg_gateway_unreachable_answers_total';
+  const families = read(answerMetrics({ sent: 4, withheld: 2 }));
+  t.is(valueOf(families, name, { result: 'sent' }), 4);
+  t.is(valueOf(families, name, { result: 'withheld' }), 2);
+  t.is(valueOf(read(answerMetrics({})), name, { result: 'withheld' }), 0);
 });
 
 test('so are records of ended flows', (t) => {
