@@ -152,7 +152,8 @@ function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacke
       return reasons.inner_headers_unparsable;
     const next = view.getUint8(offset + at);
     if (protocol === FRAGMENT) {
-      // A fragment of a fragment (RFC 8200, 4.1: at most one): nobody sends it to be understood.
+      // Each header should be there once at most (RFC 8200, 4.1). Systems differ in what they do
+      // with a fragment of a fragment, and none sends it, so a packet with two of these is refused.
       if (hasFragmentHeader) return reasons.inner_headers_unparsable;
       hasFragmentHeader = true;
       packet.fragmentOffset = view.getUint16(offset + at + 2) >> 3;

@@ -10,10 +10,11 @@ import {
   TO_DEVICE,
 } from '../../../dataplane/capture-ring.ts';
 import type { Capture } from '../../../dataplane/captures.ts';
-import { SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
+import { FRAGMENTS_MS_V4, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
 import type { CaptureOrder } from '../../../dataplane/path/capture.ts';
 import { VIRTIO_HEADER_BYTES } from '../../../dataplane/wire/virtio.ts';
 import { connectedClients } from '../../support/dataplane/pipeline-scenes.ts';
+import { fragmentsOf } from '../../support/dataplane/fragments.ts';
 import { counting, echoRequest, flagsOf, join, tcp, udp } from '../../support/dataplane/packets.ts';
 import { gatewayAndClients, type Node, peer, rule } from '../../support/dataplane/simulation.ts';
 
@@ -58,6 +59,57 @@ for (const workers of [1, 2, 5]) {
     const gateway = { workers, ...options.gateway };
     return connectedClients(count, { ...options, gateway });
   };
+
+  test(`${workers} workers: fragments are captured when their datagram is judged, in its order`, async (t) => {
+    const { world, gateway, clients, peers } = scene(2);
+    gateway.apply(peers, {
+      owner: [rule('no', 'drop', '9.9.9.9', { type: 'udp', first: 9 })],
+    });
+    // Only the first fragment has ports; the others belong to it.
+    const capture = await begin(gateway, clients[0]!.key, { protocol: 'udp', port: 9 });
+    const cut = (source: string, destination: string): Uint8Array[] =>
+      fragmentsOf(udp({ source, destination, destinationPort: 9, data: counting(2_000) }), 900);
+    for (const [destination, says] of [
+      ['8.8.8.8', 'from in none'],
+      ['10.0.0.3', 'from in none'],
+      ['9.9.9.9', 'refused in rule_drop'],
+    ] as const) {
+      const fragments = cut('10.0.0.2', destination);
+      for (const i of [2, 0]) clients[0]!.send(fragments[i]!);
+      world.run(100);
+      t.deepEqual(taken(capture), [], 'nothing, until it is complete');
+      clients[0]!.send(fragments[1]!);
+      world.run(100);
+      const found = taken(capture);
+      t.deepEqual(
+        found.map(({ bytes }) => bytes),
+        fragments,
+        destination,
+      );
+      t.deepEqual(
+        found.map(({ length }) => length),
+        fragments.map(({ length }) => length),
+      );
+      for (const { place, reason, isOutbound } of found)
+        t.is(
+          `${PLACES[place as keyof typeof PLACES]} ${isOutbound ? 'out' : 'in'} ${reason}`,
+          says,
+        );
+    }
+    const down = cut('8.8.8.8', '10.0.0.2');
+    for (const fragment of down.toReversed()) gateway.send(fragment);
+    world.run(100);
+    const found = taken(capture);
+    t.deepEqual(
+      found.map(({ bytes }) => bytes),
+      down,
+    );
+    t.true(found.every(({ place }) => place === TO_DEVICE));
+    // One that is never complete, with the ports that its first fragment has.
+    clients[0]!.send(cut('10.0.0.2', '8.8.8.8')[0]!);
+    world.run(FRAGMENTS_MS_V4 + 1_000);
+    t.deepEqual(lines(capture), ['refused in inner_fragments_expired nothing -']);
+  });
 
   test(`${workers} workers: packets of a device are captured where they pass`, async (t) => {
     const { world, gateway, clients, peers } = scene(3);
