@@ -2,6 +2,7 @@
 // stored and released before.
 
 import test from 'ava';
+import '../../support/dataplane/seeded-test.ts';
 import { FRAGMENT_CELL_BYTES } from '../../../dataplane/constants.ts';
 import { CELLS, FragmentCells } from '../../../dataplane/filter/fragment-cells.ts';
 import { dice } from '../../support/dataplane/fragments.ts';

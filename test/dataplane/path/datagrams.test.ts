@@ -19,6 +19,7 @@ import {
 } from '../../support/dataplane/packets.ts';
 import { connectedClients, from, from6, SECOND } from '../../support/dataplane/pipeline-scenes.ts';
 import { type Client, rule } from '../../support/dataplane/simulation.ts';
+import '../../support/dataplane/seeded-test.ts';
 import { tries } from '../../support/dataplane/seed.ts';
 
 type Scene = ReturnType<typeof connectedClients>;

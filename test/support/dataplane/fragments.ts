@@ -1,6 +1,6 @@
 // Cuts packets into fragments, as their sender or a router does.
 
-import { chance } from './seeded-test.ts';
+import { chance } from './simulation.ts';
 import { checksum, concat, viewOf } from './packets.ts';
 
 const FRAGMENT = 44;

@@ -2,12 +2,9 @@
 // below each test that fails. `SEED=7 npx ava <file>` makes the worlds of that seed again.
 
 import test, { type ExecutionContext } from 'ava';
-import type { Random } from '../../../dataplane/noise/handshake.ts';
 import { isSeedChosen, SEED } from './seed.ts';
-import { seededRandom } from './simulation.ts';
 
-/** So many sources of chance has each seed before those of the next begin. */
-const NUMBERS_PER_SEED = 1_000;
+export { chance } from './simulation.ts';
 
 /** What a test leaves for the line below it. */
 interface Context {
@@ -17,11 +14,6 @@ interface Context {
 test.afterEach.always('the seed of its world', (t) => {
   if (!t.passed) t.log(`SEED=${(t.context as Context).seed ?? SEED} makes this world again`);
 });
-
-/** Chance that SEED chooses, for what no world holds: of each number, others draw other bytes. */
-export function chance(number: number): Random {
-  return seededRandom(number + NUMBERS_PER_SEED * (SEED - 1));
-}
 
 /** A test that is tried with as many seeds, each by itself, or with the chosen one alone. */
 export function seededTest(

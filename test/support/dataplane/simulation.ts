@@ -38,6 +38,14 @@ export const RESPONSE = 2;
 export const COOKIE = 3;
 export const DATA = 4;
 
+/** So many sources of chance has each seed before those of the next begin. */
+const NUMBERS_PER_SEED = 1_000;
+
+/** Chance that SEED chooses, for what no world holds: of each number, others draw other bytes. */
+export function chance(number: number): Random {
+  return seededRandom(number + NUMBERS_PER_SEED * (SEED - 1));
+}
+
 /** Bytes from a seed (xorshift32): good enough for indices, never for secrets. */
 export function seededRandom(seed: number): Random {
   let state = (seed * 2654435761) >>> 0 || 1;
