@@ -1,8 +1,8 @@
-// The HTTP server. A request passes these steps in their order, most of them hapi's own: id and
-// path (conventions) → route → who asks (bearer) → body (body.ts, judge.ts) → handler (v0) → wait
-// until a write is in force → errors (errors.ts) → headers of the answer (conventions). A page
-// takes the same way: its session (auth/sessions.ts) in place of the token, its form
-// (web/kit/form-token.ts) in place of the body.
+// The HTTP server. A request passes these steps in their order, most of them hapi's own: the gate
+// for strangers (judge-strangers.ts) → id and path (conventions) → route → who asks (bearer) → body
+// (body.ts, judge.ts) → handler (v0) → wait until a write is in force → errors (errors.ts) →
+// headers of the answer (conventions). A page takes the same way: its session (auth/sessions.ts) in
+// place of the token, its form (web/kit/form-token.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
 import { prefixOf } from '../config/index.ts';
@@ -13,6 +13,7 @@ import { clientAddress } from './http/client-address.ts';
 import { conventions } from './http/conventions.ts';
 import { docs } from './api/docs.ts';
 import { errorAnswers } from './http/errors.ts';
+import { guardListener } from './http/gate.ts';
 import { health } from './api/health.ts';
 import { inForce } from './records/in-force.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS } from './http/listener.ts';
@@ -29,7 +30,10 @@ import { v0 } from './api/v0/index.ts';
 import { giveWayToWrites, ListTurns } from './api/list-turns.ts';
 import { Writes } from './records/writes.ts';
 import { bearer } from './auth/index.ts';
+import { KnownGood } from './auth/known-good.ts';
 import { Sessions } from './auth/sessions.ts';
+import { strangers } from './auth/strangers.ts';
+import { gateOptions, strangersOf } from './judge-strangers.ts';
 import { Metrics } from './observe/metrics/index.ts';
 import type { Services } from './services.ts';
 import { personAnswers } from './web/kit/errors.ts';
@@ -80,27 +84,30 @@ export function createApiServer(services: Services): ApiServer {
   const writes = new Writes(database);
   const captures = new Captures(services);
   const outside = outsidePath(services);
-  const sessions = new Sessions(services);
+  const known = new KnownGood(services.limitsNow);
+  const sessions = new Sessions(services, known);
   const pages = new Pages({ database, recall, sessions, outside });
+  const metrics = new Metrics({ ...services, captures: () => captures.counts });
+  const judge = strangersOf({ services, recall, sessions, known, assets: pages.assets });
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({
     plugin: errorAnswers,
     options: { config, log, counters, answerPerson: personAnswers(pages, services.readiness) },
   });
   answerClientErrors(listener, counters);
+  const isTls = certificate !== null;
+  guardListener(listener, gateOptions(judge, { counters, proxies, isTls, metrics }));
   void server.register({ plugin: conventions, options: { prefix: prefixOf(config) } });
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);
   void server.register({ plugin: clientAddress, options: { proxies, unnamed } });
+  void server.register({ plugin: strangers, options: { strangers: judge, counters } });
   const isBehindDevice = services.observed?.isBehindDevice ?? (() => false);
   void server.register({ plugin: throughTunnel, options: { config, proxies, isBehindDevice } });
   void server.register({ plugin: inForce, options: services });
-  void server.register({ plugin: bearer, options: { services, recall } });
-  void server.register({
-    plugin: metricsRoute,
-    options: { services, metrics: new Metrics({ ...services, captures: () => captures.counts }) },
-  });
+  void server.register({ plugin: bearer, options: { services, recall, strangers: judge, known } });
+  void server.register({ plugin: metricsRoute, options: { services, metrics } });
   void server.register({ plugin: health, options: services });
   void server.register({ plugin: openApi, options: { outside } });
   void server.register({ plugin: docs, options: { outside } });
@@ -110,7 +117,7 @@ export function createApiServer(services: Services): ApiServer {
   const api = { services, recall, writes, turns, fixed, captures };
   void server.register({ plugin: v0, options: api });
   const live = new LiveStatus({ ...services, unnamed }, recall);
-  const web = { ...api, sessions, pages, live, jobs: new Jobs(log), outside };
+  const web = { ...api, sessions, strangers: judge, pages, live, jobs: new Jobs(log), outside };
   return {
     server,
     addPages: () => void server.register({ plugin: webPages, options: web }),

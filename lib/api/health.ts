@@ -3,6 +3,11 @@
 import type { Plugin } from '@hapi/hapi';
 import type { Services } from '../services.ts';
 
+/** Whether a path, as it was sent, is one of these. */
+export function isHealth(path: string): boolean {
+  return path === '/healthz' || path === '/readyz';
+}
+
 /** `GET /healthz` and `GET /readyz`. */
 export const health: Plugin<Pick<Services, 'readiness'>> = {
   name: 'health',

@@ -5,10 +5,11 @@
 // browser here could reach loopback under a name that its author made up.
 
 import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Plugin, Request } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';
-import { readToken } from '../auth/index.ts';
+import { readToken } from '../auth/bearer-token.ts';
 import { hashToken } from '../auth/tokens.ts';
 import { EXPOSITION_TYPE } from '../observe/metrics/exposition.ts';
 import type { Metrics } from '../observe/metrics/index.ts';
@@ -53,7 +54,7 @@ export const metricsRoute: Plugin<MetricsOptions> = {
     if (config.metricsAccess === 'off') return;
     server.auth.scheme('metrics', () => ({
       async authenticate(request, h) {
-        const isOpen = isLocal(request, config) || showsMetricsToken(request, config);
+        const isOpen = isLocal(request.raw.req, config) || showsMetricsToken(request, config);
         if (isOpen) return h.authenticated({ credentials: {} });
         const { credentials } = await server.auth.test('administrator', request);
         return h.authenticated({ credentials });
@@ -95,10 +96,15 @@ function statusOf({ response }: Request): number {
   return sent instanceof Error ? sent.output.statusCode : sent.statusCode;
 }
 
+/** Whether a request for the metrics needs no token, because it comes from this host. */
+export function isOpenScrape(path: string, request: IncomingMessage, config: Config): boolean {
+  return path === '/metrics' && isLocal(request, config);
+}
+
 /** True for a request that seems to come from this host and not through a proxy. */
-function isLocal({ info, headers }: Request, { metricsAccess }: Config): boolean {
+function isLocal({ socket, headers }: IncomingMessage, { metricsAccess }: Config): boolean {
   if (metricsAccess !== 'loopback') return false;
-  const { remoteAddress = '' } = info as { remoteAddress?: string };
+  const { remoteAddress = '' } = socket;
   if (!LOOPBACK.test(remoteAddress)) return false;
   if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
   const host: unknown = headers['host'];

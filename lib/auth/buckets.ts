@@ -52,6 +52,12 @@ export class Buckets {
     return true;
   }
 
+  /** Puts back what was taken; a bucket never holds more than it can. */
+  giveBack(key: string): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.level = Math.min(this.#size.burst, bucket.level + 1);
+  }
+
   /** Forgets buckets that are full again, from the one that was used first on. */
   #forget(nowMs: number): void {
     for (const [key, { atMs }] of this.#buckets) {

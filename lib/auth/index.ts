@@ -1,8 +1,9 @@
 // Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
 // unauthenticated), it is somebody's who may sign in (else invalid_token), they administer (else
 // forbidden), and the token has the scope (else insufficient_scope). Before the last two, they must
-// not ask too often. All of that comes before the body is read. A command on the gateway's host
-// asks at a socket of its own and needs no token; it can only read. docs/api.md#authentication.
+// not ask too often. All of that comes before the body is read, and strangers were judged before it
+// (strangers.ts). A command on the gateway's host asks at a socket of its own and needs no token.
+// It can only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { isWithin, type Role, touchToken } from '../../models/index.ts';
@@ -12,8 +13,11 @@ import { refuseLaterRow } from '../records/later-rows.ts';
 import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
+import { readToken } from './bearer-token.ts';
+import type { KnownGood } from './known-good.ts';
 import { RateLimits } from './rate-limits.ts';
 import { requireScope, type Scope, scopesFor } from './scopes.ts';
+import type { Strangers } from './strangers.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
 
 declare module '@hapi/hapi' {
@@ -41,12 +45,14 @@ export interface BearerOptions {
     readonly limitsNow?: () => number;
   };
   readonly recall: Recall;
+  readonly strangers: Strangers;
+  readonly known: KnownGood;
 }
 
 /** Makes `administrator` the strategy of every route that names no other. */
 export const bearer: Plugin<BearerOptions> = {
   name: 'bearer',
-  register(server, { services, recall }) {
+  register(server, { services, recall, strangers, known }) {
     const notes = new UseNotes(services);
     const limits = new RateLimits(services.config.apiRateLimit, services.limitsNow);
     server.auth.scheme('bearer', () => ({
@@ -55,7 +61,7 @@ export const bearer: Plugin<BearerOptions> = {
           requireReading(request);
           return h.authenticated({ credentials: {} });
         }
-        const owner = await ownerOf(request, services, recall, limits);
+        const owner = await ownerOf(request, { services, recall, strangers, known });
         limits.judgeToken(owner.tokenId);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
@@ -64,10 +70,6 @@ export const bearer: Plugin<BearerOptions> = {
         return h.authenticated({ credentials: { user: { id, email, tokenId, scopes, role } } });
       },
     }));
-    server.ext('onPreAuth', (request, h) => {
-      if (isOpen(request)) limits.judgeStranger(request.app.address ?? '');
-      return h.continue;
-    });
     server.auth.strategy('administrator', 'bearer');
     server.auth.default('administrator');
   },
@@ -80,43 +82,28 @@ export function actorId(request: Request): string {
   return user.id;
 }
 
-/** True for an operation of the API that asks nobody who they are. */
-function isOpen({ path, route }: Request): boolean {
-  const isFound = (route.method as string) !== '_special';
-  return isFound && (route.settings.auth as unknown) === false && path.startsWith('/v0/');
-}
-
-/** Who asks; whoever shows no good token is counted by address. */
-async function ownerOf(
-  request: Request,
-  services: BearerOptions['services'],
-  recall: Recall,
-  limits: RateLimits,
-): Promise<TokenOwner> {
+/** Who asks; whoever shows no good token is a stranger. */
+async function ownerOf(request: Request, options: BearerOptions): Promise<TokenOwner> {
   try {
     const token = readToken(request);
     if (token === null) throw new ApiError('unauthenticated');
-    return await findOwner(token, services, recall);
+    if (!isTokenText(token)) throw new ApiError('invalid_token');
+    const sha256 = hashToken(token);
+    const owner = await findGoodOwner(sha256, options);
+    if (owner === null) throw new ApiError('invalid_token');
+    options.known.add(sha256);
+    return owner;
   } catch (error) {
-    if (error instanceof ApiError) limits.judgeStranger(request.app.address ?? '');
+    if (error instanceof ApiError) options.strangers.disown(request);
     throw error;
   }
 }
 
-/** The bearer token that a request shows; null where it shows none. */
-export function readToken(request: Request): string | null {
-  const header: unknown = request.headers['authorization'];
-  const [, token = ''] = /^bearer +(.*)$/i.exec(typeof header === 'string' ? header : '') ?? [];
-  return token.trim() || null;
-}
-
-async function findOwner(
-  token: string,
-  { database }: BearerOptions['services'],
-  recall: Recall,
-): Promise<TokenOwner> {
-  if (!isTokenText(token)) throw new ApiError('invalid_token');
-  const sha256 = hashToken(token);
+/** The owner of a token that is good now, by its SHA-256; null where it is not. */
+export async function findGoodOwner(
+  sha256: string,
+  { services: { database }, recall }: Pick<BearerOptions, 'services' | 'recall'>,
+): Promise<TokenOwner | null> {
   await recall.refresh();
   const owner = await recall.read(`token ${sha256}`, async () => {
     const value = await findTokenOwner(database, sha256);
@@ -130,7 +117,7 @@ async function findOwner(
       ],
     };
   });
-  if (owner === null || owner.isDisabled || isExpired(owner)) throw new ApiError('invalid_token');
+  if (owner === null || owner.isDisabled || isExpired(owner)) return null;
   refuseLaterRow(database, owner.insertedAt);
   return owner;
 }

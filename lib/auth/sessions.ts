@@ -23,6 +23,7 @@ import type { Chore } from '../process/hourly.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
+import { KnownGood } from './known-good.ts';
 import { localPath } from './local-path.ts';
 import { refuseLaterRow } from '../records/later-rows.ts';
 import { IDLE_MS, isAlive } from '../records/session-life.ts';
@@ -36,6 +37,12 @@ export const SESSIONS_MAX = 20;
 export const WAITING_MAX = 5;
 /** The strategy of routes that only administrators may use. */
 export const ADMINISTRATORS = 'session of an administrator';
+/** The state that a session must have, by the strategy of a route. */
+const STATES = new Map<string, SessionState>([
+  ['session', 'open'],
+  [ADMINISTRATORS, 'open'],
+  ['second factor', 'second factor'],
+]);
 const USER_AGENT_CHARACTERS_MAX = 255;
 
 /** A session with its user. */
@@ -68,8 +75,14 @@ export class Sessions {
   readonly #database: Database;
   readonly #externalUrl: string;
   readonly #log: Shared['log'];
+  readonly #known: KnownGood;
 
-  constructor({ config, database, log }: Pick<Shared, 'config' | 'database' | 'log'>) {
+  /** `known` gets to know the sessions that are good. */
+  constructor(
+    { config, database, log }: Pick<Shared, 'config' | 'database' | 'log'>,
+    known: KnownGood = new KnownGood(),
+  ) {
+    this.#known = known;
     this.cookies = new BrowserCookies(config);
     this.#database = database;
     this.#externalUrl = config.externalUrl;
@@ -83,11 +96,7 @@ export class Sessions {
    */
   register(server: Server, outside: string): void {
     this.cookies.register(server);
-    for (const [strategy, state] of [
-      ['session', 'open'],
-      [ADMINISTRATORS, 'open'],
-      ['second factor', 'second factor'],
-    ] as const) {
+    for (const [strategy, state] of STATES) {
       server.auth.scheme(strategy, () => ({
         authenticate: async (request, h) => {
           const session = await this.find(request);
@@ -134,8 +143,9 @@ export class Sessions {
   async find(request: Request): Promise<LiveSession | null> {
     if (request.app.session !== undefined) return request.app.session;
     const secret = this.cookies.secretOf(request, 'session');
-    const session = secret === null ? null : await this.#findBySecret(secret);
+    const session = secret === null ? null : await this.findBySha256(hashSecret(secret));
     request.app.session = session;
+    if (secret !== null && session !== null) this.#known.add(hashSecret(secret));
     if (session?.state === 'open') this.#touch(session);
     return session;
   }
@@ -178,6 +188,7 @@ export class Sessions {
   /** Gives the browser the secret of a session that `begin` made, after the commit. */
   setSecret(h: ResponseToolkit, secret: string): void {
     this.cookies.set(h, 'session', secret);
+    this.#known.add(hashSecret(secret));
     // Forms that were opened before the sign-in must no longer be accepted.
     this.cookies.clear(h, 'visitor');
   }
@@ -187,9 +198,10 @@ export class Sessions {
     this.cookies.clear(h, 'session');
   }
 
-  async #findBySecret(secret: string): Promise<LiveSession | null> {
+  /** The session of a secret that has this SHA-256; null if there is none or it has ended. */
+  async findBySha256(sha256: string): Promise<LiveSession | null> {
     const found = (await this.#database.models.Session.findOne({
-      where: { sha256: hashSecret(secret) },
+      where: { sha256 },
       include: [{ association: 'user', required: true }],
     })) as LiveSession | null;
     if (found === null || !isAlive(found, Date.now())) return null;
@@ -227,6 +239,12 @@ export class Sessions {
       this.#log.warn({ err: describeError(error) }, 'the use of a session was not noted');
     });
   }
+}
+
+/** Whether a route asks for a session, also one that serves without. */
+export function asksForSession({ route }: Request): boolean {
+  const auth = route.settings.auth as false | undefined | { strategies: string[] };
+  return typeof auth === 'object' && auth.strategies.some((strategy) => STATES.has(strategy));
 }
 
 /** Forgets sessions and used assertions that have expired, and attempts that no longer count. */

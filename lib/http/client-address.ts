@@ -37,25 +37,38 @@ interface Peers {
 export const clientAddress: Plugin<Peers> = {
   name: 'client-address',
   register(server, { proxies, unnamed }) {
+    const find = addressFinder(proxies);
     server.ext('onRequest', (request, h) => {
       // Of a connection that is gone already nobody knows the other end.
       const { remoteAddress = '' } = request.info as { remoteAddress?: string };
-      const forwarded: unknown = request.headers['x-forwarded-for'];
-      const header = typeof forwarded === 'string' ? forwarded : '';
       const peer = isForwarded(request.headers) ? canonical(remoteAddress) : null;
-      const judge = (): symbol => {
-        request.app.address = addressOf(remoteAddress, header, proxies.ranges);
+      const note = (address: string): symbol => {
+        request.app.address = address;
         if (peer !== null && !isTrusted(peer, proxies.ranges)) unnamed.note(peer);
         return h.continue;
       };
-      const looking = peer === null ? null : proxies.heed(peer);
-      return looking === null ? judge() : looking.then(judge);
+      const address = find(remoteAddress, request.headers);
+      return typeof address === 'string' ? note(address) : address.then(note);
     });
   },
 };
 
+/** Finds the address of a request by the other end of its connection and by its headers. */
+export function addressFinder(
+  proxies: BelievedProxies,
+): (remote: string, headers: Readonly<Record<string, unknown>>) => string | Promise<string> {
+  return (remote, headers) => {
+    const forwarded = headers['x-forwarded-for'];
+    const header = typeof forwarded === 'string' ? forwarded : '';
+    const judge = (): string => addressOf(remote, header, proxies.ranges);
+    const peer = isForwarded(headers) ? canonical(remote) : null;
+    const looking = peer === null ? null : proxies.heed(peer);
+    return looking === null ? judge() : looking.then(judge);
+  };
+}
+
 /** Whether a proxy says for whom it asks, in whatever way. */
-function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
+export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
   return ['x-forwarded-for', 'forwarded', 'x-real-ip'].some((name) => headers[name] !== undefined);
 }
 

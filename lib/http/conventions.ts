@@ -49,7 +49,8 @@ function repairPath(request: Request, prefix: string): void {
   request.setUrl(encoded + queryOf(request), true);
 }
 
-function withoutPrefix(path: string, prefix: string): string {
+/** A path without the one that is before ours; it may stay where it is spelled otherwise. */
+export function withoutPrefix(path: string, prefix: string): string {
   if (prefix === '' || (path !== prefix && !path.startsWith(`${prefix}/`))) return path;
   return path.slice(prefix.length) || '/';
 }

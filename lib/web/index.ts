@@ -2,10 +2,10 @@
 // them is registered here, then the pages, each in a file of its own. README.md says how one is
 // made.
 
-import type { Plugin, Request, Server, ServerRoute } from '@hapi/hapi';
+import type { Plugin, Server, ServerRoute } from '@hapi/hapi';
 import inert from '@hapi/inert';
-import { RateLimits } from '../auth/rate-limits.ts';
 import { BrowserBinding } from '../auth/identity/browser.ts';
+import { asksForSession } from '../auth/sessions.ts';
 import { assetRoutes } from './kit/assets.ts';
 import { judgeForms } from './kit/form-token.ts';
 import { guardPages } from './kit/headers.ts';
@@ -92,7 +92,7 @@ export const webPages: Plugin<Web> = {
   register(server, web) {
     void server.register(inert);
     web.sessions.register(server, web.outside);
-    limitStrangers(server, web);
+    disownStrangers(server, web);
     new BrowserBinding(web.services.config.externalUrl).register(server);
     judgeForms(server, web);
     guardPages(server, web);
@@ -105,18 +105,11 @@ export const webPages: Plugin<Web> = {
   },
 };
 
-/** Whoever is not signed in may ask as often as without a token of the API. */
-function limitStrangers(server: Server, { services, sessions }: Web): void {
-  const limits = new RateLimits(services.config.apiRateLimit, services.limitsNow);
+/** Who shows a session that has ended is a stranger. */
+function disownStrangers(server: Server, { sessions, strangers }: Web): void {
   server.ext('onPreAuth', async (request, h) => {
-    if (!asksForSession(request) || (await sessions.find(request)) !== null) return h.continue;
-    limits.judgeStranger(request.app.address ?? '');
+    if (asksForSession(request) && (await sessions.find(request)) === null)
+      strangers.disown(request);
     return h.continue;
   });
-}
-
-/** True for pages; their files cost nothing and are kept by browsers. */
-function asksForSession({ route }: Request): boolean {
-  const auth = route.settings.auth as false | undefined | { strategies: string[] };
-  return typeof auth === 'object' && !auth.strategies.includes('administrator');
 }

@@ -40,6 +40,12 @@ export function findAssets(): Assets {
   return { version: hash.digest('base64url').slice(0, 16), files };
 }
 
+/** Whether a path, as it was sent, is that of a file of this version. */
+export function isCurrentAsset({ version, files }: Assets, path: string): boolean {
+  const begin = `/assets/${version}/`;
+  return path.startsWith(begin) && Object.hasOwn(files, path.slice(begin.length));
+}
+
 /** Serves the files; `inert` must be registered. */
 export function assetRoutes({ version, files }: Assets): ServerRoute[] {
   return [

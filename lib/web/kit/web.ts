@@ -2,6 +2,7 @@
 // to redirect, and to tell something on the next page. One object, made once for a server.
 
 import type { Sessions } from '../../auth/sessions.ts';
+import type { Strangers } from '../../auth/strangers.ts';
 import type { Captures } from '../../capture/captures.ts';
 import type { RecordContext } from '../../records/collection.ts';
 import type { Services } from '../../services.ts';
@@ -13,6 +14,7 @@ import type { Pages } from './answers.ts';
 export interface Web extends RecordContext {
   readonly services: Services;
   readonly sessions: Sessions;
+  readonly strangers: Strangers;
   readonly pages: Pages;
   readonly live: LiveStatus;
   readonly captures: Captures;

@@ -44,6 +44,17 @@ test('keys do not take from one another', (t) => {
   t.is(taken(buckets, 'b', 5), 2);
 });
 
+test('what is given back can be taken again, and no bucket holds more than it can', (t) => {
+  const { buckets } = make(10, 20);
+  t.is(taken(buckets, 'a', 100), 20);
+  buckets.giveBack('a');
+  t.is(taken(buckets, 'a', 100), 1);
+  for (let i = 0; i < 100; i += 1) buckets.giveBack('a');
+  t.is(taken(buckets, 'a', 100), 20);
+  buckets.giveBack('b');
+  t.is(buckets.count, 1, 'nobody took one');
+});
+
 test('what is full again is forgotten, what is not is kept', (t) => {
   const { clock, buckets } = make(10, 20);
   for (let i = 0; i < 1_000; i += 1) buckets.take(`old ${i}`);

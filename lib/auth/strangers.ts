@@ -1,0 +1,236 @@
+// Who is a stranger, and how often strangers may ask: an address has one bucket for all requests
+// that show neither a token nor a session that is good. One that is known in memory passes at once.
+// One that is not is looked up, eight at once for each address, and costs one of the bucket if it
+// finds nobody. So the database is asked no more often than the bucket allows.
+// docs/api.md#rate-limits.
+
+import type { IncomingMessage } from 'node:http';
+import { timingSafeEqual } from 'node:crypto';
+import type { Plugin, Request } from '@hapi/hapi';
+import { addressScope } from '../http/client-address.ts';
+import { ApiError } from '../http/errors.ts';
+import { type Gatekeeper, refusal } from '../http/gate.ts';
+import { isLocal } from '../http/local-socket.ts';
+import type { Counters } from '../process/counters.ts';
+import { readCookie, hashSecret, isSecret } from './browser-cookies.ts';
+import { Buckets } from './buckets.ts';
+import type { KnownGood } from './known-good.ts';
+import { readToken } from './bearer-token.ts';
+import { hashToken, isTokenText } from './tokens.ts';
+
+/** What strangers of one address may ask in a second, and at once. */
+export const STRANGERS = { perSecond: 20, burst: 40 };
+/** Look-ups of one address at once. */
+const LOOK_UPS_MAX = 8;
+/** Requests of one address that wait for a look-up: more come only while the database is slow. */
+const WAITING_MAX = 512;
+
+/** What a request was let in for, until somebody knows better. */
+type Standing = 'stranger' | 'known' | 'free';
+
+/** A token or a session that a request shows. */
+interface Shown {
+  readonly kind: 'token' | 'session';
+  readonly sha256: string;
+}
+
+/** Look-ups of one address. */
+interface LookUps {
+  running: number;
+  /** Called with false where the bucket has become empty. */
+  readonly waiting: ((mayGo: boolean) => void)[];
+}
+
+/** What tells strangers. */
+export interface StrangerOptions {
+  /** API_RATE_LIMIT; 0 means no limit at all. */
+  readonly perSecond: number;
+  readonly nowMs?: (() => number) | undefined;
+  readonly known: KnownGood;
+  /** The name of the cookie that a session has. */
+  readonly cookie: string;
+  readonly metricsToken: string | null;
+  /** True for what costs nothing: health, and the files of pages. */
+  readonly isFree: (request: IncomingMessage) => boolean;
+  /** Looks in the database whether a token or a session is good. */
+  readonly isGood: (shown: Shown) => Promise<boolean>;
+}
+
+/** The strangers of one server. */
+export class Strangers implements Gatekeeper {
+  readonly #options: StrangerOptions;
+  /** Null where nothing is limited. */
+  readonly #buckets: Buckets | null;
+  readonly #metricsHash: Buffer | null;
+  readonly #standings = new WeakMap<IncomingMessage, Standing>();
+  readonly #lookUps = new Map<string, LookUps>();
+
+  constructor(options: StrangerOptions) {
+    const { perSecond, nowMs, metricsToken } = options;
+    this.#options = options;
+    this.#buckets = perSecond === 0 ? null : new Buckets(STRANGERS, nowMs);
+    this.#metricsHash = metricsToken === null ? null : Buffer.from(hashToken(metricsToken));
+  }
+
+  get isOn(): boolean {
+    return this.#buckets !== null;
+  }
+
+  /** Whether a request was let in already. */
+  hasJudged(request: IncomingMessage): boolean {
+    return this.#standings.has(request);
+  }
+
+  /** Whether a request needs no bucket. */
+  isKnown(request: IncomingMessage): boolean {
+    return this.#standings.get(request) === 'known';
+  }
+
+  admit(request: IncomingMessage, scope: string): boolean | Promise<boolean> {
+    if (this.#buckets === null || isLocal(request)) return this.#pass(request, 'known');
+    const token = readToken(request);
+    if (token !== null && this.#isMetricsToken(token)) return this.#pass(request, 'known');
+    const shown = this.#shownBy(request, token);
+    const { known } = this.#options;
+    const present = shown.find(({ sha256 }) => known.has(sha256));
+    if (present !== undefined) {
+      known.addAddress(scope);
+      if (known.mustLookAgain(present.sha256)) void this.#lookAgain(present);
+      return this.#pass(request, 'known');
+    }
+    if (this.#options.isFree(request)) return this.#pass(request, 'free');
+    if (shown.length > 0) return this.#lookUp(request, scope, shown);
+    return this.#buckets.take(scope) && this.#pass(request, 'stranger');
+  }
+
+  knock(scope: string): 'free' | 'taken' | 'refused' {
+    if (this.#buckets === null || this.#options.known.hasAddress(scope)) return 'free';
+    return this.#buckets.take(scope) ? 'taken' : 'refused';
+  }
+
+  giveBack(scope: string): void {
+    this.#buckets?.giveBack(scope);
+  }
+
+  take(scope: string): void {
+    this.#buckets?.take(scope);
+  }
+
+  /**
+   * A request that was let in turned out to show nothing good; throws where that is one too many.
+   * What it showed is known no more. Who was let in as a stranger has paid already.
+   */
+  disown(request: Request): void {
+    const { req } = request.raw;
+    const standing = this.#standings.get(req);
+    if (standing === 'stranger' || this.#buckets === null) return;
+    for (const { sha256 } of this.#shownBy(req, readToken(req))) this.#options.known.forget(sha256);
+    this.#standings.set(req, 'stranger');
+    if (!this.#buckets.take(addressScope(request.app.address ?? '')))
+      throw new ApiError('too_many_requests', { reason: refusal.reason });
+  }
+
+  #pass(request: IncomingMessage, standing: Standing): true {
+    this.#standings.set(request, standing);
+    return true;
+  }
+
+  #isMetricsToken(token: string): boolean {
+    if (this.#metricsHash === null) return false;
+    // Hashes have the same length, which timingSafeEqual needs.
+    return timingSafeEqual(Buffer.from(hashToken(token)), this.#metricsHash);
+  }
+
+  #shownBy(request: IncomingMessage, token: string | null): Shown[] {
+    const shown: Shown[] = [];
+    if (token !== null && isTokenText(token))
+      shown.push({ kind: 'token', sha256: hashToken(token) });
+    const secret = readCookie(request, this.#options.cookie);
+    if (secret !== null && isSecret(secret))
+      shown.push({ kind: 'session', sha256: hashSecret(secret) });
+    return shown;
+  }
+
+  /** Nobody waits for it: what a request may do is judged by its token or session anyway. */
+  async #lookAgain(shown: Shown): Promise<void> {
+    const { known, isGood } = this.#options;
+    try {
+      if (!(await isGood(shown))) known.forget(shown.sha256);
+    } catch {
+      // The database is away: it stays known for another minute.
+    }
+  }
+
+  /** Looks up what a request shows; true where it may go on. */
+  async #lookUp(
+    request: IncomingMessage,
+    scope: string,
+    shown: readonly Shown[],
+  ): Promise<boolean> {
+    if (!(await this.#turn(scope))) return false;
+    const { known, isGood } = this.#options;
+    let isSomebody = false;
+    try {
+      for (const one of shown) {
+        if (!(await isGood(one))) continue;
+        isSomebody = true;
+        known.add(one.sha256);
+        known.addAddress(scope);
+      }
+    } catch {
+      // The request itself meets the fault, and answers for it.
+    }
+    this.#end(scope, isSomebody);
+    return this.#pass(request, isSomebody ? 'known' : 'stranger');
+  }
+
+  /** Waits for a place among the look-ups of an address, and takes one of its bucket. */
+  #turn(scope: string): boolean | Promise<boolean> {
+    const lookUps = this.#lookUps.get(scope) ?? { running: 0, waiting: [] };
+    if (lookUps.running < LOOK_UPS_MAX && this.#buckets?.take(scope) === true) {
+      lookUps.running += 1;
+      this.#lookUps.set(scope, lookUps);
+      return true;
+    }
+    // Else nobody is on the way who could give one back.
+    if (lookUps.running === 0 || lookUps.waiting.length >= WAITING_MAX) return false;
+    return new Promise((resolve) => lookUps.waiting.push(resolve));
+  }
+
+  #end(scope: string, isSomebody: boolean): void {
+    if (isSomebody) this.giveBack(scope);
+    const lookUps = this.#lookUps.get(scope);
+    if (lookUps === undefined) return;
+    lookUps.running -= 1;
+    while (lookUps.waiting.length > 0 && lookUps.running < LOOK_UPS_MAX) {
+      if (this.#buckets?.take(scope) === false) break;
+      lookUps.running += 1;
+      lookUps.waiting.shift()?.(true);
+    }
+    if (lookUps.running > 0) return;
+    this.#lookUps.delete(scope);
+    for (const refuse of lookUps.waiting) refuse(false);
+  }
+}
+
+/** What `strangers` needs. */
+export interface StrangersPlugin {
+  readonly strangers: Strangers;
+  readonly counters: Counters;
+}
+
+/** Judges requests that did not come by the listener, whose gate asks first: those of tests. */
+export const strangers: Plugin<StrangersPlugin> = {
+  name: 'strangers',
+  register(server, { strangers: judge, counters }) {
+    server.ext('onRequest', async (request, h) => {
+      const { req } = request.raw;
+      if (judge.hasJudged(req)) return h.continue;
+      if (await judge.admit(req, addressScope(request.app.address ?? ''))) return h.continue;
+      counters.add('requests_refused', refusal.reason);
+      const response = h.response(refusal.body).code(refusal.status);
+      for (const [name, value] of Object.entries(refusal.headers)) response.header(name, value);
+      return response.takeover();
+    });
+  },
+};

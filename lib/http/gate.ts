@@ -1,0 +1,277 @@
+// The gate before all work on a request: who has asked too often gets a short constant answer, for
+// a small part of what the framework takes. Requests of strangers take turns, so that most of the
+// main thread is left for others, however many connections they come by. A connection that is
+// refused ten times in a row ends, unless it is that of a proxy. docs/api.md#rate-limits.
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Counters } from '../process/counters.ts';
+import { addressScope } from './client-address.ts';
+
+/** What is counted and answered; every bucket gets at least one more each second. */
+export const refusal = {
+  reason: 'too_many_of_address',
+  status: 429,
+  body: '{"error":"too_many_requests"}',
+  headers: {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'retry-after': '1',
+  },
+} as const;
+
+const KEPT = { ...refusal.headers, 'content-length': String(refusal.body.length) };
+const LAST = { ...KEPT, connection: 'close' };
+
+/** Refusals in a row after which a connection ends. */
+const REFUSALS_MAX = 10;
+/** Refusals of one connection that may wait: more come only if nobody reads the answers. */
+const WAITING_MAX = 32;
+/** How long a turn is, and what it may cost: a refusal costs one, a request that goes on four. */
+const TURN_MS = 5;
+const TURN = 12;
+const GOING_ON = 4;
+/** A refused body is read to its end if it is no larger; else the connection ends. */
+const BODY_BYTES_MAX = 65_536;
+
+/** Decides who may go on. A scope is what counts as one address. */
+export interface Gatekeeper {
+  /** Whether anything is limited at all. */
+  readonly isOn: boolean;
+  /** Whether a request may go on. */
+  admit(request: IncomingMessage, scope: string): boolean | Promise<boolean>;
+  /** Whether a request that may go on is of somebody who is known. */
+  isKnown(request: IncomingMessage): boolean;
+  /** A TLS handshake begins; `taken`: it took one of the bucket of the address. */
+  knock(scope: string): 'free' | 'taken' | 'refused';
+  /** Gives one back to the bucket of an address. */
+  giveBack(scope: string): void;
+  /** Takes one, whatever is in it. */
+  take(scope: string): void;
+}
+
+/** What a gate needs. */
+export interface GateOptions {
+  readonly keeper: Gatekeeper;
+  readonly counters: Counters;
+  /** The address of a request, as far as proxies are believed. */
+  readonly addressOf: (request: IncomingMessage) => string | Promise<string>;
+  /** Whether a peer is a proxy that is trusted. */
+  readonly isProxy: (peer: string) => boolean;
+  /** Whether a peer could be a proxy: one that is trusted, or this host. */
+  readonly mayBeProxy: (peer: string) => boolean;
+  /** Whether headers say for whom a request is sent, to be believed or not. */
+  readonly isForwarded: (headers: IncomingMessage['headers']) => boolean;
+  readonly isTls: boolean;
+  /** Called for each request that is refused here. */
+  readonly onRefused: (request: IncomingMessage) => void;
+}
+
+/** A request, and what it would go on to. */
+interface Judged {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly goOn: () => void;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** What is known of a connection. */
+interface Connection {
+  /** Whether a request came already. */
+  isUsed: boolean;
+  refusedInRow: number;
+  /** Refusals that are not answered yet. */
+  waiting: number;
+  /** The scope of the other end, for requests that nobody forwarded. */
+  scope: string | null;
+}
+
+/** Puts the gate before everything that listens for requests already. */
+export function guardListener(listener: Server, options: GateOptions): void {
+  if (!options.keeper.isOn) return;
+  const gate = new Gate(options);
+  for (const event of ['request', 'checkContinue']) {
+    const handlers = listener.listeners(event) as Handler[];
+    if (handlers.length === 0) continue;
+    listener.removeAllListeners(event);
+    listener.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      gate.judge(request, response, () => {
+        for (const handler of handlers) handler.call(listener, request, response);
+      });
+    });
+  }
+  if (options.isTls) listener.on('connection', (socket: Socket) => gate.knock(socket));
+}
+
+class Gate {
+  readonly #options: GateOptions;
+  readonly #lane = new Lane();
+  readonly #connections = new WeakMap<Socket, Connection>();
+  /** Scopes of the connections whose handshake took one, by the other end. */
+  readonly #knocked = new Map<string, string>();
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  knock(socket: Socket): void {
+    const peer = socket.remoteAddress ?? '';
+    if (socket.destroyed || this.#options.isProxy(peer)) return;
+    const { keeper, counters } = this.#options;
+    const scope = addressScope(peer);
+    const answer = keeper.knock(scope);
+    if (answer === 'refused') {
+      counters.add('connections_refused', 'too_many_handshakes');
+      socket.destroy();
+    } else if (answer === 'taken') {
+      const end = endOf(socket);
+      this.#knocked.set(end, scope);
+      socket.once('close', () => this.#knocked.delete(end));
+    }
+  }
+
+  judge(request: IncomingMessage, response: ServerResponse, goOn: () => void): void {
+    // What came with requests for which the connection was ended.
+    if (request.socket.destroyed) return;
+    const connection = this.#connectionOf(request.socket);
+    const scope = this.#scopeOf(request, connection);
+    if (typeof scope === 'string') this.#judgeFrom(scope, connection, { request, response, goOn });
+    else
+      void scope.then(
+        (found) => this.#judgeFrom(found, connection, { request, response, goOn }),
+        () => response.destroy(),
+      );
+  }
+
+  /** To read an address takes as long as to refuse its request, so that is done once. */
+  #scopeOf(request: IncomingMessage, connection: Connection): string | Promise<string> {
+    const { addressOf, isForwarded } = this.#options;
+    const isDirect = !isForwarded(request.headers);
+    if (isDirect && connection.scope !== null) return connection.scope;
+    const address = addressOf(request);
+    if (typeof address !== 'string') return address.then(addressScope);
+    const scope = addressScope(address);
+    if (isDirect) connection.scope = scope;
+    return scope;
+  }
+
+  #judgeFrom(scope: string, connection: Connection, { request, response, goOn }: Judged): void {
+    const { keeper } = this.#options;
+    // A handshake costs nothing where its first request may go on.
+    const knocked = connection.isUsed ? null : this.#takeKnock(request.socket);
+    connection.isUsed = true;
+    if (knocked !== null) keeper.giveBack(knocked);
+    const end = (mayGoOn: boolean): void => {
+      if (mayGoOn) {
+        connection.refusedInRow = 0;
+        if (keeper.isKnown(request)) goOn();
+        else this.#lane.add(GOING_ON, goOn);
+        return;
+      }
+      if (knocked !== null) keeper.take(knocked);
+      this.#refuse(request, response, connection);
+    };
+    const answer = keeper.admit(request, scope);
+    if (typeof answer === 'boolean') end(answer);
+    else void answer.then(end, () => response.destroy());
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
+    const { counters, onRefused } = this.#options;
+    counters.add('requests_refused', refusal.reason);
+    onRefused(request);
+    connection.refusedInRow += 1;
+    connection.waiting += 1;
+    if (connection.waiting > WAITING_MAX) {
+      request.socket.destroy();
+      return;
+    }
+    const isOver =
+      (connection.refusedInRow >= REFUSALS_MAX && !this.#isOfProxy(request)) ||
+      hasLargeBody(request);
+    this.#lane.add(1, () => {
+      connection.waiting -= 1;
+      if (response.destroyed || request.socket.destroyed) return;
+      response.writeHead(refusal.status, isOver ? LAST : KEPT);
+      response.end(refusal.body);
+    });
+  }
+
+  /** A proxy of this host may be one that nobody named. */
+  #isOfProxy({ socket, headers }: IncomingMessage): boolean {
+    const { isProxy, mayBeProxy, isForwarded } = this.#options;
+    const peer = socket.remoteAddress ?? '';
+    return isProxy(peer) || (isForwarded(headers) && mayBeProxy(peer));
+  }
+
+  #connectionOf(socket: Socket): Connection {
+    const present = this.#connections.get(socket);
+    if (present !== undefined) return present;
+    const fresh = { isUsed: false, refusedInRow: 0, waiting: 0, scope: null };
+    this.#connections.set(socket, fresh);
+    return fresh;
+  }
+
+  #takeKnock(socket: Socket): string | null {
+    if (this.#knocked.size === 0) return null;
+    const end = endOf(socket);
+    const scope = this.#knocked.get(end) ?? null;
+    this.#knocked.delete(end);
+    return scope;
+  }
+}
+
+/** Work of strangers, of which each turn does some. */
+class Lane {
+  #work: { readonly cost: number; readonly run: () => void }[] = [];
+  #next = 0;
+  #isTurning = false;
+  #left = TURN;
+
+  /** Runs the work now if this turn has room for it, else in its turn. */
+  add(cost: number, run: () => void): void {
+    if (this.#next === this.#work.length && this.#left >= cost) {
+      this.#left -= cost;
+      this.#turnSoon();
+      run();
+      return;
+    }
+    this.#work.push({ cost, run });
+    this.#turnSoon();
+  }
+
+  #turnSoon(): void {
+    if (this.#isTurning) return;
+    this.#isTurning = true;
+    setTimeout(() => this.#turn(), TURN_MS);
+  }
+
+  #turn(): void {
+    this.#isTurning = false;
+    this.#left = TURN;
+    for (;;) {
+      const one = this.#work[this.#next];
+      if (one === undefined || one.cost > this.#left) break;
+      this.#left -= one.cost;
+      this.#next += 1;
+      one.run();
+    }
+    if (this.#next < this.#work.length) {
+      this.#turnSoon();
+      return;
+    }
+    this.#work = [];
+    this.#next = 0;
+    if (this.#left < TURN) this.#turnSoon();
+  }
+}
+
+function endOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function hasLargeBody({ headers }: IncomingMessage): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true;
+  return Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX;
+}

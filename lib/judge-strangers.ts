@@ -1,0 +1,84 @@
+// Who is a stranger at this server, and what the gate before it asks: the parts of the doors, of
+// who asks and of the listener are put together here. docs/api.md#rate-limits.
+
+import type { IncomingMessage } from 'node:http';
+import { prefixOf } from '../config/index.ts';
+import { isHealth } from './api/health.ts';
+import { isOpenScrape } from './api/metrics.ts';
+import { type BearerOptions, findGoodOwner } from './auth/index.ts';
+import type { KnownGood } from './auth/known-good.ts';
+import type { Sessions } from './auth/sessions.ts';
+import { Strangers } from './auth/strangers.ts';
+import { addressFinder, isForwarded, isWithin } from './http/client-address.ts';
+import { withoutPrefix } from './http/conventions.ts';
+import type { GateOptions } from './http/gate.ts';
+import type { TrustedProxies } from './http/trusted-proxies.ts';
+import type { Metrics } from './observe/metrics/index.ts';
+import type { Counters } from './process/counters.ts';
+import { type Assets, isCurrentAsset } from './web/kit/assets.ts';
+
+/** What tells strangers. */
+export interface StrangerSources extends Pick<BearerOptions, 'services' | 'recall'> {
+  readonly sessions: Sessions;
+  readonly known: KnownGood;
+  readonly assets: Assets;
+}
+
+/** The strangers of one server. */
+export function strangersOf(sources: StrangerSources): Strangers {
+  const { services, recall, sessions, known, assets } = sources;
+  const { config } = services;
+  const prefix = prefixOf(config);
+  return new Strangers({
+    perSecond: config.apiRateLimit,
+    nowMs: services.limitsNow,
+    known,
+    cookie: sessions.cookies.nameOf('session'),
+    metricsToken: config.metricsToken,
+    isFree(request) {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+      const path = pathOf(request, prefix);
+      return isHealth(path) || isCurrentAsset(assets, path) || isOpenScrape(path, request, config);
+    },
+    isGood: async ({ kind, sha256 }) =>
+      kind === 'token'
+        ? (await findGoodOwner(sha256, { services, recall })) !== null
+        : (await sessions.findBySha256(sha256)) !== null,
+  });
+}
+
+/** What the gate of one server asks. */
+export function gateOptions(
+  keeper: Strangers,
+  parts: {
+    readonly counters: Counters;
+    readonly proxies: TrustedProxies;
+    readonly isTls: boolean;
+    readonly metrics: Pick<Metrics, 'requests'>;
+  },
+): GateOptions {
+  const { counters, proxies, isTls, metrics } = parts;
+  const addressOf = addressFinder(proxies);
+  return {
+    keeper,
+    counters,
+    addressOf: ({ socket, headers }) => addressOf(socket.remoteAddress ?? '', headers),
+    isProxy: (peer) => isWithin(peer, proxies.ranges),
+    mayBeProxy: proxies.standsForMany,
+    isForwarded,
+    isTls,
+    onRefused: ({ method = '' }) =>
+      metrics.requests.add({
+        method: method.toLowerCase(),
+        route: 'none',
+        status: 429,
+        seconds: 0,
+      }),
+  };
+}
+
+/** The path of a request as it was sent, without the path of EXTERNAL_URL. */
+function pathOf({ url = '' }: IncomingMessage, prefix: string): string {
+  const [path = ''] = url.split('?', 1);
+  return withoutPrefix(path, prefix);
+}

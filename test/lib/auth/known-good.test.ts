@@ -1,0 +1,66 @@
+// What a server knows to be good, in virtual time.
+
+import test from 'ava';
+import {
+  ADDRESS_MS,
+  ADDRESSES_MAX,
+  CREDENTIALS_MAX,
+  FRESH_MS,
+  KnownGood,
+} from '../../../lib/auth/known-good.ts';
+
+function make() {
+  const clock = { ms: 5_000 };
+  return { clock, known: new KnownGood(() => clock.ms) };
+}
+
+test('what was found good is known until it is forgotten', (t) => {
+  const { clock, known } = make();
+  t.false(known.has('a'));
+  known.add('a');
+  clock.ms += 365 * 86_400_000;
+  t.true(known.has('a'));
+  known.forget('a');
+  t.false(known.has('a'));
+});
+
+test('of too many those are forgotten that were unused for longest', (t) => {
+  const { known } = make();
+  for (let i = 0; i < CREDENTIALS_MAX; i += 1) known.add(String(i));
+  t.true(known.has('0'), 'used again');
+  known.add('new');
+  t.true(known.has('0'));
+  t.false(known.has('1'));
+});
+
+test('what was found good more than a minute ago is looked up again, by one', (t) => {
+  const { clock, known } = make();
+  t.false(known.mustLookAgain('a'), 'nothing is known of it');
+  known.add('a');
+  clock.ms += FRESH_MS;
+  t.false(known.mustLookAgain('a'));
+  clock.ms += 1;
+  t.true(known.has('a'), 'use makes it no fresher');
+  t.true(known.mustLookAgain('a'));
+  t.false(known.mustLookAgain('a'), 'somebody does it already');
+  clock.ms += FRESH_MS + 1;
+  known.add('a');
+  t.false(known.mustLookAgain('a'));
+});
+
+test('an address is known for an hour', (t) => {
+  const { clock, known } = make();
+  t.false(known.hasAddress('192.0.2.1'));
+  known.addAddress('192.0.2.1');
+  clock.ms += ADDRESS_MS;
+  t.true(known.hasAddress('192.0.2.1'));
+  clock.ms += 1;
+  t.false(known.hasAddress('192.0.2.1'));
+});
+
+test('the table of addresses is bounded', (t) => {
+  const { known } = make();
+  for (let i = 0; i <= ADDRESSES_MAX; i += 1) known.addAddress(String(i));
+  t.false(known.hasAddress('0'));
+  t.true(known.hasAddress('1'));
+});
