@@ -1,0 +1,133 @@
+// Strangers who ask as fast as they can, on every kind of path, with invented tokens and sessions.
+// A refusal costs less than an answer, and who has a good token hardly notices.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { type GatewayProcess, startGateway } from '../support/gateway/gateway-process.ts';
+import { cpuSecondsOf } from '../support/gateway/postern.ts';
+
+const FLOOD = resolve(import.meta.dirname, '../support/network/request-flood.ts');
+const INVENTED = 'x'.repeat(43);
+const TOKEN = `authorization: Bearer pst_${INVENTED}`;
+const SESSION = `cookie: postern-session=${INVENTED}`;
+const REFUSALS = 5_000;
+/** Connections of one address: this host stands for many, so it may have more than others. */
+const CROWD = 250;
+const CALM_MS = 3_000;
+const CROWDED_MS = 3_000;
+
+interface Flooded {
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly ended: number;
+  readonly seconds: number;
+}
+
+/** A flood by a process that gives way to all others; `end` stops one that has no end. */
+function flood(
+  gateway: GatewayProcess,
+  {
+    connections,
+    requests,
+    path,
+    headers = [],
+  }: { connections: number; requests: number; path: string; headers?: readonly string[] },
+): { readonly result: Promise<Flooded>; readonly end: () => void } {
+  const port = new URL(gateway.url).port;
+  const words = [FLOOD, port, String(connections), String(requests), path, ...headers];
+  const child = spawn('nice', ['-n', '19', process.execPath, ...words], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  const result = once(child, 'close').then(() => JSON.parse(printed) as Flooded);
+  return { result, end: () => void child.stdin.end() };
+}
+
+/** CPU milliseconds of the gateway for each answer. */
+async function cost(gateway: GatewayProcess, count: number, path: string, headers: string[]) {
+  const pid = gateway.pid ?? 0;
+  const before = cpuSecondsOf(pid);
+  const { result } = flood(gateway, { connections: 20, requests: count, path, headers });
+  const { statuses } = await result;
+  return { statuses, ms: ((cpuSecondsOf(pid) - before) * 1_000) / count };
+}
+
+/** The 99th percentile of what reads of a good token take, one after the other. */
+async function slowReads(gateway: GatewayProcess, forMs: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    const began = performance.now();
+    const status = await new Promise<number>((done, fail) => {
+      const headers = { authorization: `Bearer ${gateway.token}` };
+      const asked = request(`${gateway.url}/v0/users`, { agent, headers }, (answer) => {
+        answer.resume().once('end', () => done(answer.statusCode ?? 0));
+      });
+      asked.once('error', fail).end();
+    });
+    if (status !== 200) throw new Error(`a good token got ${status}`);
+    times.push(performance.now() - began);
+    await sleep(2);
+  }
+  agent.destroy();
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
+}
+
+async function open(t: ExecutionContext, settings: Record<string, string> = {}) {
+  t.timeout(120_000);
+  const gateway = await startGateway(t, { LOG_LEVEL: 'info', ...settings });
+  // A gateway that just began still compiles what it does for the first time.
+  await slowReads(gateway, 1_000);
+  return gateway;
+}
+
+test.serial('a refusal costs less than an answer, whatever is asked', async (t) => {
+  const limited = await open(t);
+  const unlimited = await open(t, { API_RATE_LIMIT: '0' });
+  for (const [path, headers] of [
+    ['/', [SESSION, 'accept: text/html']],
+    ['/v0/users', [TOKEN]],
+    ['/nothing', ['accept: text/html']],
+  ] as const) {
+    await cost(unlimited, 500, path, [...headers]);
+    const answer = await cost(unlimited, 1_000, path, [...headers]);
+    const refused = await cost(limited, REFUSALS, path, [...headers]);
+    t.log(path, `${answer.ms.toFixed(3)} ms an answer, ${refused.ms.toFixed(4)} ms a refusal`);
+    t.true((refused.statuses['429'] ?? 0) > REFUSALS * 0.9, JSON.stringify(refused.statuses));
+    t.true(refused.ms < answer.ms, path);
+  }
+});
+
+for (const [says, path, headers] of [
+  ['an unknown path', '/nothing', ['accept: text/html']],
+  ['an invented token', '/v0/users', [TOKEN]],
+  ['an invented session', '/user_account', [SESSION, 'accept: text/html']],
+  ['the sign-in page', '/', ['accept: text/html']],
+  ['health', '/healthz', []],
+] as const)
+  test.serial(
+    `a good token is served beside ${CROWD} connections that ask for ${says}`,
+    async (t) => {
+      const gateway = await open(t);
+      const calm = await slowReads(gateway, CALM_MS);
+      const { result, end } = flood(gateway, {
+        connections: CROWD,
+        requests: Number.MAX_SAFE_INTEGER,
+        path,
+        headers,
+      });
+      await sleep(500);
+      const crowded = await slowReads(gateway, CROWDED_MS);
+      end();
+      const { statuses, ended } = await result;
+      t.log(`p99 ${calm.toFixed(1)} ms calm, ${crowded.toFixed(1)} ms beside`, { statuses, ended });
+      t.true(Object.values(statuses).reduce((sum, count) => sum + count, 0) > CROWD);
+      t.true(crowded <= 4 * calm, `${crowded} beside ${calm}`);
+    },
+  );
