@@ -3,7 +3,7 @@
 // earlier steps are refused; a recovery code is deleted when it is used.
 
 import { createHash } from 'node:crypto';
-import { Secret, TOTP } from 'otpauth';
+import type { TOTP } from 'otpauth';
 import {
   CiphertextError,
   countsFrom,
@@ -14,6 +14,9 @@ import {
   type SecondFactor,
   type Transaction,
 } from '../../models/index.ts';
+
+/** Loads otpauth at its first use; at most gateways nobody shows a code for days. */
+const loadOtpauth = async () => import('otpauth');
 
 /** The most authenticators of one user. */
 export const FACTORS_MAX = 5;
@@ -51,27 +54,28 @@ export async function hasSecondFactor(
 }
 
 /** Begins to set up an authenticator: makes a secret, which the server does not keep yet. */
-export function beginEnrolment(
+export async function beginEnrolment(
   database: Database,
   { sessionId, email, now = new Date() }: { sessionId: string; email: string; now?: Date },
-): Enrolment {
+): Promise<Enrolment> {
+  const { Secret } = await loadOtpauth();
   const secret = new Secret({ size: SECRET_BYTES }).base32;
   const text = JSON.stringify({ secret, until: now.getTime() + ENROLMENT_MS });
   const sealed = database.keyring.seal(text, enrolmentOf(sessionId));
-  return { secret, sealed, address: addressOf(secret, email) };
+  return { secret, sealed, address: await addressOf(secret, email) };
 }
 
 /** The enrolment of a form; null if it belongs to another session or is too old. */
-export function openEnrolment(
+export async function openEnrolment(
   database: Database,
   sealed: string,
   { sessionId, email, now = new Date() }: { sessionId: string; email: string; now?: Date },
-): Enrolment | null {
+): Promise<Enrolment | null> {
   try {
     const text = database.keyring.open(sealed, enrolmentOf(sessionId));
     const { secret, until } = JSON.parse(text) as { secret: string; until: number };
     return isToCome(until, ENROLMENT_MS, now)
-      ? { secret, sealed, address: addressOf(secret, email) }
+      ? { secret, sealed, address: await addressOf(secret, email) }
       : null;
   } catch (error) {
     if (isUnreadable(error)) return null;
@@ -83,16 +87,17 @@ export function openEnrolment(
  * The step of a code of this secret, if it is later than `lastStep`; null otherwise. A last step
  * that lies too far ahead was that of a wrong clock.
  */
-export function stepOf(
+export async function stepOf(
   secret: string,
   code: string,
   lastStep: number,
   now: Date = new Date(),
-): number | null {
+): Promise<number | null> {
   const token = code.replaceAll(/\s/g, '');
   if (!/^[0-9]{6}$/.test(token)) return null;
   const timestamp = now.getTime();
-  const delta = totpOf(secret, '').validate({ token, timestamp, window: STEPS_ASIDE });
+  const totp = await totpOf(secret, '');
+  const delta = totp.validate({ token, timestamp, window: STEPS_ASIDE });
   if (delta === null) return null;
   const step = Math.floor(timestamp / STEP_MS) + delta;
   const isFarAhead = countsFrom((lastStep - STEPS_ASIDE) * STEP_MS) > timestamp;
@@ -129,7 +134,7 @@ export async function renewRecoveryCodes(
 ): Promise<readonly string[]> {
   const { RecoveryCode } = database.models;
   await RecoveryCode.destroy({ where: { user_id: userId }, transaction });
-  const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
+  const codes = await Promise.all(Array.from({ length: RECOVERY_CODES }, newRecoveryCode));
   const rows = codes.map((code) => ({ user_id: userId, sha256: hashOf(userId, code) }));
   await RecoveryCode.bulkCreate(rows, { transaction });
   noteAction(transaction, { action: 'update', kind: 'recovery codes', recordId: userId });
@@ -148,7 +153,7 @@ export async function spendCode(
   const where = { user_id: userId };
   for (const factor of await factors.findAll({ where, transaction, lock: true })) {
     const secret = secretOf(factor);
-    const step = secret === null ? null : stepOf(secret, code, factor.last_step, now);
+    const step = secret === null ? null : await stepOf(secret, code, factor.last_step, now);
     if (step === null) continue;
     await factor.update({ last_step: step, last_used_at: now }, { transaction });
     return true;
@@ -211,16 +216,18 @@ function enrolmentOf(sessionId: string) {
   return { table: 'forms', column: 'enrolment', id: sessionId };
 }
 
-function totpOf(secret: string, label: string): TOTP {
-  return new TOTP({ issuer: ISSUER, label, secret: Secret.fromBase32(secret) });
+async function totpOf(secret: string, label: string): Promise<TOTP> {
+  const { Secret, TOTP: Totp } = await loadOtpauth();
+  return new Totp({ issuer: ISSUER, label, secret: Secret.fromBase32(secret) });
 }
 
-function addressOf(secret: string, email: string): string {
-  return totpOf(secret, email).toString();
+async function addressOf(secret: string, email: string): Promise<string> {
+  return (await totpOf(secret, email)).toString();
 }
 
 /** Four groups of four characters, which people can copy. */
-function newRecoveryCode(): string {
+async function newRecoveryCode(): Promise<string> {
+  const { Secret } = await loadOtpauth();
   const text = new Secret({ size: RECOVERY_CODE_BYTES }).base32.toLowerCase();
   return text.match(/.{4}/g)?.join('-') ?? text;
 }

@@ -4,13 +4,13 @@
 // the addresses of its own documents are quoted, and what its token endpoint says of an error.
 
 import { X509Certificate } from 'node:crypto';
-import { genericGrantRequest, ResponseBodyError } from 'openid-client';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import { DOCUMENT_LIMITS, type DocumentLimits, readText } from '../documents.ts';
 import { claimsAsked } from '../oidc/claims.ts';
 import {
   AUTH_METHODS,
   type AuthMethod,
+  loadOpenidClient,
   offeredMethods,
   otherMethod,
 } from '../oidc/client-authentication.ts';
@@ -203,13 +203,14 @@ async function askAsClient({ configuration }: OidcClient, redirectUri: string): 
     redirect_uri: redirectUri,
     code_verifier: 'v'.repeat(43),
   };
+  const { genericGrantRequest, ResponseBodyError } = await loadOpenidClient();
   try {
     await genericGrantRequest(configuration, 'authorization_code', parameters);
     return 'code_taken';
   } catch (error) {
     const code = error instanceof ResponseBodyError ? error.error : '';
     if (code === 'invalid_grant') return 'known';
-    const refusal = refusalOf(error);
+    const refusal = await refusalOf(error);
     if (!(refusal instanceof ProviderRefusal)) throw error;
     const { detail, said } = refusal;
     return { code, detail, says: said === null ? '' : ` It says: “${said}”` };

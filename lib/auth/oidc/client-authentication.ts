@@ -5,9 +5,12 @@
 // docs/api.md#provider-entries.
 
 import { createHash } from 'node:crypto';
-import { type ClientAuth, ClientSecretBasic, ClientSecretPost } from 'openid-client';
+import type { ClientAuth } from 'openid-client';
 import { type OpenidConnectProvider, openidProviderFields } from '../../../models/index.ts';
 import type { DiscoveryDocument } from '../discovery.ts';
+
+/** Loads openid-client at its first use; most gateways have no OpenID provider. */
+export const loadOpenidClient = async () => import('openid-client');
 
 /** The methods that an entry can name. */
 export const AUTH_METHODS = openidProviderFields.token_endpoint_auth_method.api.words;
@@ -15,11 +18,15 @@ export const AUTH_METHODS = openidProviderFields.token_endpoint_auth_method.api.
 /** One of them. */
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-/** What shows the secret by each method. */
-export const authentications: Readonly<Record<AuthMethod, (secret: string) => ClientAuth>> = {
-  client_secret_basic: ClientSecretBasic,
-  client_secret_post: ClientSecretPost,
-};
+/** What shows a secret by a method. */
+export async function authentication(method: AuthMethod, secret: string): Promise<ClientAuth> {
+  const { ClientSecretBasic, ClientSecretPost } = await loadOpenidClient();
+  const authentications = {
+    client_secret_basic: ClientSecretBasic,
+    client_secret_post: ClientSecretPost,
+  } satisfies Record<AuthMethod, unknown>;
+  return authentications[method](secret);
+}
 
 /** How long only one method is tried after both failed: each try may count as a wrong secret. */
 const ALONE_MS = 10 * 60_000;

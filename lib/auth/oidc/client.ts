@@ -3,17 +3,12 @@
 // away never holds up the start; what was learned serves for ten minutes. Requests are bounded in
 // time and size. docs/api.md#provider-entries.
 
-import {
-  allowInsecureRequests,
-  type ClientMetadata,
-  clockTolerance,
+import type {
+  ClientMetadata,
   Configuration,
-  customFetch,
-  type CustomFetchOptions,
-  enableNonRepudiationChecks,
-  getJwksCache,
-  type ServerMetadata,
-  setJwksCache,
+  CustomFetchOptions,
+  ExportedJWKSCache,
+  ServerMetadata,
 } from 'openid-client';
 import type { OpenidConnectProvider } from '../../../models/index.ts';
 import { type DiscoveryDocument, fetchDiscoveryDocument } from '../discovery.ts';
@@ -22,11 +17,12 @@ import { ProviderRefusal } from '../identity/refusal.ts';
 import {
   type Answered,
   type AuthMethod,
-  authentications,
+  authentication,
   descriptionOf,
   errorOf,
   isClientRefused,
   KnownMethods,
+  loadOpenidClient,
   otherMethod,
   type TokenAnswer,
 } from './client-authentication.ts';
@@ -50,6 +46,8 @@ const SIGNATURES = new Set(
 export interface OidcClient {
   readonly configuration: Configuration;
   readonly issuer: string;
+  /** The keys of the provider that were fetched so far. */
+  readonly keys: () => ExportedJWKSCache | undefined;
   /** Null where the provider has none. */
   readonly endSessionEndpoint: string | null;
   /** By which method the token endpoint was asked last; null: not yet. */
@@ -70,7 +68,7 @@ export class OidcClients {
   readonly #limits: DocumentLimits;
   readonly #documents = new Map<string, { until: number; document: Promise<DiscoveryDocument> }>();
   /** Keys of providers, which openid-client refetches when it meets an unknown one. */
-  readonly #keys = new Map<string, Parameters<typeof setJwksCache>[1]>();
+  readonly #keys = new Map<string, ExportedJWKSCache>();
 
   readonly #methods = new KnownMethods();
   readonly #nowMs: () => number;
@@ -85,18 +83,20 @@ export class OidcClients {
     const document = await this.#documentOf(provider.discovery_document_uri);
     const endpoint = new URL(document.token_endpoint).href;
     const { client_id, client_secret } = provider;
+    const library = await loadOpenidClient();
+    const { Configuration, getJwksCache } = library;
     const configuration = new Configuration(
       serverMetadata(document),
       client_id,
-      { client_secret, [clockTolerance]: CLOCK_TOLERANCE_S },
+      { client_secret, [library.clockTolerance]: CLOCK_TOLERANCE_S },
       // The fetch shows the secret: it knows by which method.
       () => undefined,
     );
     // http is allowed: providers live on private networks (docs/api.md#provider-entries).
     // oxlint-disable-next-line typescript/no-deprecated
-    allowInsecureRequests(configuration);
+    library.allowInsecureRequests(configuration);
     // Always, because of http: without it openid-client relies on TLS in place of the signature.
-    enableNonRepudiationChecks(configuration);
+    library.enableNonRepudiationChecks(configuration);
     configuration.timeout = this.#limits.timeoutMs / 1_000;
     let askedBy: AuthMethod | null = null;
     const askTokens = async (url: string, request: CustomFetchOptions): Promise<Response> => {
@@ -108,8 +108,8 @@ export class OidcClients {
         isFirst = false;
         const body = new URLSearchParams(request.body as URLSearchParams);
         const headers = new Headers(request.headers);
-        const { [method]: authenticationBy } = authentications;
-        authenticationBy(client_secret)(
+        const authenticate = await authentication(method, client_secret);
+        authenticate(
           configuration.serverMetadata(),
           configuration.clientMetadata() as ClientMetadata,
           body,
@@ -126,16 +126,17 @@ export class OidcClients {
       askedBy = answered.method;
       return answerFor(answered, sent);
     };
-    configuration[customFetch] = async (url, request) =>
+    configuration[library.customFetch] = async (url, request) =>
       url === endpoint
         ? askTokens(url, request)
         : responseOf(await boundedFetch(url, request, this.#limits));
     const keys = this.#keys.get(document.jwks_uri);
-    if (keys !== undefined) setJwksCache(configuration, keys);
+    if (keys !== undefined) library.setJwksCache(configuration, keys);
     const endSession = document['end_session_endpoint'];
     return {
       configuration,
       issuer: document.issuer,
+      keys: () => getJwksCache(configuration),
       endSessionEndpoint:
         typeof endSession === 'string' && /^https?:/i.test(endSession) && URL.canParse(endSession)
           ? endSession
@@ -145,9 +146,9 @@ export class OidcClients {
   }
 
   /** Remembers the keys that a client fetched, for the next client of the same provider. */
-  keep({ configuration }: OidcClient): void {
+  keep({ configuration, keys: fetched }: OidcClient): void {
     const address = configuration.serverMetadata().jwks_uri;
-    const keys = getJwksCache(configuration);
+    const keys = fetched();
     if (address === undefined || keys === undefined) return;
     if (this.#keys.size >= DOCUMENTS_MAX) this.#keys.clear();
     this.#keys.set(address, structuredClone(keys));

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { refreshTokenGrant, ResponseBodyError } from 'openid-client';
+import type { TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
 import {
   actAs,
   type Authority,
@@ -36,6 +36,7 @@ import {
 } from '../identity/groups.ts';
 import { methodOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
+import { loadOpenidClient } from './client-authentication.ts';
 import { type OidcClient, OidcClients } from './client.ts';
 import { type Claims, groupsOf, holdsClaims, judgeRequiredClaimIfSent } from './claims.ts';
 import { claimSources, refusalOf, tokensOf } from './sign-in.ts';
@@ -225,6 +226,7 @@ export class Refresher {
       // If the entry leads to another provider now, that one must not get this provider's token.
       if (client.issuer !== identity.issuer)
         return { kind: 'fault', error: 'other_issuer', tokens };
+      const { refreshTokenGrant } = await loadOpenidClient();
       const answer = await refreshTokenGrant(client.configuration, refreshToken);
       this.#clients.keep(client);
       const subject = answer.claims()?.sub;
@@ -233,8 +235,9 @@ export class Refresher {
       tokens = { ...tokens, ...tokensOf(undefined, answer.id_token) };
       return { kind: 'good', tokens, ...(await judgeClaims(provider, client, identity, answer)) };
     } catch (error) {
-      if (isRefusal(error)) return { kind: 'refused', error: error.error, tokens };
-      const refusal = refusalOf(error);
+      const code = await refusedBy(error);
+      if (code !== null) return { kind: 'refused', error: code, tokens };
+      const refusal = await refusalOf(error);
       if (!(refusal instanceof ProviderRefusal)) throw error;
       const { reason, detail, said } = refusal;
       const kind = reason === 'claim_required' ? 'refused' : 'fault';
@@ -285,7 +288,7 @@ async function judgeClaims(
   provider: OpenidConnectProvider,
   client: OidcClient,
   { subject }: Identity,
-  answer: Awaited<ReturnType<typeof refreshTokenGrant>>,
+  answer: TokenEndpointResponse & TokenEndpointResponseHelpers,
 ): Promise<Pick<GoodOutcome, 'groups'>> {
   const { required_claim: required, groups_claim: path } = provider;
   if (required === undefined && path === undefined) return {};
@@ -328,8 +331,12 @@ interface GoodOutcome {
  */
 const ABANDONED = ['other_issuer', 'provider_gone'];
 
-function isRefusal(error: unknown): error is ResponseBodyError {
-  return error instanceof ResponseBodyError && error.status < 500 && REFUSALS.has(error.error);
+/** The code by which the provider refuses the account; null: it is another fault. */
+async function refusedBy(error: unknown): Promise<string | null> {
+  const { ResponseBodyError } = await loadOpenidClient();
+  const isRefusal =
+    error instanceof ResponseBodyError && error.status < 500 && REFUSALS.has(error.error);
+  return isRefusal ? error.error : null;
 }
 
 interface Settling {

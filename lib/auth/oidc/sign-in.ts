@@ -3,18 +3,7 @@
 // time, of this provider) → browser → code for tokens, with the PKCE verifier → signature, issuer,
 // audience, nonce, expiry of the ID token (openid-client) → claims. docs/api.md#sign-in.
 
-import {
-  AuthorizationResponseError,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  calculatePKCECodeChallenge,
-  ClientError,
-  fetchUserInfo,
-  type IDToken,
-  randomPKCECodeVerifier,
-  ResponseBodyError,
-  WWWAuthenticateChallengeError,
-} from 'openid-client';
+import type { ClientError, IDToken } from 'openid-client';
 import type {
   GroupsSaid,
   Database,
@@ -39,6 +28,7 @@ import {
   judgeRequiredClaim,
   verdictOnEmail,
 } from './claims.ts';
+import { loadOpenidClient } from './client-authentication.ts';
 import type { OidcClient, OidcClients } from './client.ts';
 import { oidcRefusalReport, oidcReport } from './test-findings.ts';
 
@@ -85,6 +75,8 @@ export function redirectUriOf(
 export async function beginOidc(context: OidcContext, beginner: Beginner): Promise<string> {
   const { database, clients, provider, redirectUri } = context;
   const { configuration } = await clients.of(provider);
+  const { buildAuthorizationUrl, calculatePKCECodeChallenge, randomPKCECodeVerifier } =
+    await loadOpenidClient();
   const state = newState();
   const nonce = newState();
   const verifier = randomPKCECodeVerifier();
@@ -181,6 +173,7 @@ async function answerOf(
   const client = await clients.of(provider);
   const address = new URL(redirectUri);
   address.search = query.toString();
+  const { authorizationCodeGrant } = await loadOpenidClient();
   try {
     const tokens = await authorizationCodeGrant(client.configuration, address, {
       expectedState: state,
@@ -197,7 +190,7 @@ async function answerOf(
     });
     return { idClaims, sources, tokens, client };
   } catch (error) {
-    throw refusalOf(error);
+    throw await refusalOf(error);
   } finally {
     clients.keep(client);
   }
@@ -219,11 +212,12 @@ async function withVerdict(
   const { userinfo_endpoint: userinfo } = configuration.serverMetadata();
   const isOpen = email !== null && isEmailVerified === null && name === EMAIL_CLAIMS[0];
   if (!isOpen || userinfo === undefined) return account;
+  const { fetchUserInfo } = await loadOpenidClient();
   try {
     const said = asked ?? (await fetchUserInfo(configuration, tokens.access_token, idClaims.sub));
     return { ...account, isEmailVerified: verdictOnEmail(email, said) };
   } catch (error) {
-    if (refusalOf(error) instanceof ProviderRefusal) return account;
+    if ((await refusalOf(error)) instanceof ProviderRefusal) return account;
     throw error;
   }
 }
@@ -236,6 +230,7 @@ export async function claimSources(
 ): Promise<Claims[]> {
   const { userinfo_endpoint: userinfo } = configuration.serverMetadata();
   if (isEnough(claims) || userinfo === undefined) return [claims];
+  const { fetchUserInfo } = await loadOpenidClient();
   return [claims, await fetchUserInfo(configuration, accessToken, subject)];
 }
 
@@ -285,10 +280,18 @@ const MISCONFIGURED = new Set([
 ]);
 
 /** What an error of openid-client means; anything else is a mistake of ours and stays as it is. */
-export function refusalOf(error: unknown): unknown {
+export async function refusalOf(error: unknown): Promise<unknown> {
+  const {
+    AuthorizationResponseError,
+    ClientError: ClientFault,
+    ResponseBodyError,
+    WWWAuthenticateChallengeError,
+  } = await loadOpenidClient();
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const { error: code } = error;
-    const said = { said: saidOf(error) };
+    // What the token endpoint says of an error. What a browser brings may be anybody's words.
+    const isOfEndpoint = error instanceof ResponseBodyError;
+    const said = { said: isOfEndpoint ? (error.error_description ?? null) : null };
     if (error instanceof ResponseBodyError && error.status >= 500)
       return new ProviderRefusal(
         'provider_failing',
@@ -303,14 +306,9 @@ export function refusalOf(error: unknown): unknown {
   }
   if (error instanceof WWWAuthenticateChallengeError)
     return new ProviderRefusal('provider_misconfigured', `status ${error.status}`);
-  if (error instanceof ClientError) return clientRefusal(error);
+  if (error instanceof ClientFault) return clientRefusal(error);
   if (isNetworkFault(error)) return new ProviderRefusal('provider_unreachable', 'network');
   return error;
-}
-
-/** What the token endpoint says of an error. What a browser brings may be anybody's words. */
-function saidOf(error: AuthorizationResponseError | ResponseBodyError): string | null {
-  return error instanceof ResponseBodyError ? (error.error_description ?? null) : null;
 }
 
 function clientRefusal(error: ClientError): ProviderRefusal {

@@ -2,10 +2,10 @@
 // RP-Initiated Logout 1.0). A provider that is away, or has no such place, keeps nobody from
 // signing out here.
 
-import { buildEndSessionUrl } from 'openid-client';
 import type { Database, OpenidConnectProvider, Session } from '../../../models/index.ts';
 import { providerOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
+import { loadOpenidClient } from './client-authentication.ts';
 import type { OidcClients } from './client.ts';
 
 /** What finding the address needs. */
@@ -28,6 +28,7 @@ export async function signOutAddress(
   try {
     const { configuration, endSessionEndpoint } = await clients.of(provider);
     if (endSessionEndpoint === null) return null;
+    const { buildEndSessionUrl } = await loadOpenidClient();
     const idToken = await idTokenOf(database, session.user_id, provider.id);
     return buildEndSessionUrl(configuration, {
       post_logout_redirect_uri: externalUrl,

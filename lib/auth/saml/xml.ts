@@ -2,7 +2,13 @@
 // Size, depth, tags, attributes and prefixes have limits; XML that is not well-formed is refused.
 // Nothing is fetched.
 
-import { DOMParser, type Element, type Node, onWarningStopParsing } from '@xmldom/xmldom';
+import { createRequire } from 'node:module';
+import type * as Xmldom from '@xmldom/xmldom';
+import type { Element, Node } from '@xmldom/xmldom';
+
+const require = createRequire(import.meta.url);
+/** Loads the parser at its first use; a gateway without SAML never needs it. */
+const loadParser = () => require('@xmldom/xmldom') as typeof Xmldom;
 
 /** How much of each thing a document may have. */
 export interface XmlLimits {
@@ -34,6 +40,7 @@ export function parseXml(text: string, limits: XmlLimits): Element {
   if (/<!DOCTYPE/i.test(text)) refuse('it has a DOCTYPE, which is not allowed');
   refuseTooManyTags(text, limits.tags);
   refuseTooManyAttributes(text, limits.attributes);
+  const { DOMParser, onWarningStopParsing } = loadParser();
   let root: Element | null = null;
   try {
     // The parser warns about faults in the XML, such as an attribute without quotes.

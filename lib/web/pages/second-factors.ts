@@ -3,7 +3,6 @@
 // a browser that somebody left open is not enough.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { renderSVG } from 'uqr';
 import type { Transaction, User } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { messages } from '../../judge/messages.ts';
@@ -76,12 +75,15 @@ async function showEnrolment(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  enrolment: Enrolment = beginEnrolment(web.services.database, ownerOf(request)),
+  begun: Enrolment | null = null,
   faults: Faults = {},
 ): Promise<ResponseObject> {
+  const { database } = web.services;
+  const enrolment = begun ?? (await beginEnrolment(database, ownerOf(request)));
+  const { renderSVG } = await import('uqr');
   return web.pages.show(request, h, 'register-mfa', {
     title: 'Add a second factor',
-    isAnother: await hasSecondFactor(web.services.database, actorId(request)),
+    isAnother: await hasSecondFactor(database, actorId(request)),
     sealed: enrolment.sealed,
     secret: enrolment.secret.match(/.{1,4}/g)?.join(' '),
     // The SVG is made only of the address: letters, digits and what URLs encode.
@@ -93,10 +95,10 @@ async function showEnrolment(
 
 async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
-  const enrolment = openEnrolment(database, textOf(request, 'sealed'), ownerOf(request));
+  const enrolment = await openEnrolment(database, textOf(request, 'sealed'), ownerOf(request));
   if (enrolment === null) throw new ApiError('stale_form');
   const name = textOf(request, 'name').trim();
-  const step = stepOf(enrolment.secret, textOf(request, 'code'), 0);
+  const step = await stepOf(enrolment.secret, textOf(request, 'code'), 0);
   const faults: Faults = {
     ...nameFaults(name),
     ...(step === null ? { code: [WRONG_CODE] } : {}),
