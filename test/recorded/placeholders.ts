@@ -6,16 +6,26 @@
 const KINDS: Readonly<Record<string, RegExp>> = {
   uuid: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/,
   time: /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z/,
+  /** A time as commands show it to people. */
+  instant: /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/,
+  second: /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z/,
   key: /[A-Za-z0-9+/]{43}=/,
   number: /\d+/,
   word: /[a-z0-9-]+/,
   ipv4: /\d{1,3}(?:\.\d{1,3}){3}/,
   ipv6: /[0-9a-f:]+/,
+  token: /pst_[A-Za-z0-9_-]{43}/,
+  /** Of a link that works once. */
+  secret: /[A-Za-z0-9_-]{43}/,
+  password: /[A-Za-z0-9_-]{20}/,
+  version: /\S+/,
+  /** A number of JSON. */
+  count: /\d+/,
   cursor: /[A-Za-z0-9_-]+/,
 };
 
 /** Two names of these kinds never stand for one text. */
-const DISTINCT = new Set(['uuid', 'key']);
+const DISTINCT = new Set(['uuid', 'key', 'token', 'secret', 'password']);
 
 const PLACEHOLDER = /\{\{([A-Za-z0-9._-]*)(?::([a-z0-9]+))?\}\}/g;
 

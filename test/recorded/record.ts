@@ -1,6 +1,7 @@
 // The recorder (npm run record): sends the requests of every recording and writes down the answers
-// of those that have none yet. An answer that is recorded stays as it is: where it differs now,
-// nothing of its file is written. With --widen, fields and headers that came are added.
+// of those that have none yet, and likewise runs the commands of every scene. What is recorded stays
+// as it is: where it differs now, nothing of its file is written. With --widen, fields and headers
+// that came are added to answers.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import type { ExecutionContext } from 'ava';
 import { differenceOf } from './compare.ts';
 import { Generaliser } from './generalise.ts';
 import { type Exchange, readRecording, writeRecording } from './recording.ts';
+import { recordScene, sceneNames } from './record-scenes.ts';
 import { openWorld, play, type World } from './world.ts';
 
 const FOLDER = join(import.meta.dirname, 'answers');
@@ -49,9 +51,12 @@ const [isWiden, names] = [
 ];
 const world = await openWorld(t, 'sqlite');
 const differences: string[] = [];
+const isNamed = (name: string): boolean => names.length === 0 || names.includes(name);
 for (const file of readdirSync(FOLDER).toSorted())
-  if (names.length === 0 || names.includes(file.replace(/\.http$/, '')))
+  if (isNamed(file.replace(/\.http$/, '')))
     differences.push(...(await record(world, file, isWiden)));
 for (const end of ends) await end();
+for (const name of sceneNames())
+  if (isNamed(`commands/${name}`)) differences.push(...(await recordScene(name)));
 for (const difference of differences) process.stderr.write(`${difference}\n`);
 process.exitCode = differences.length === 0 ? 0 : 1;

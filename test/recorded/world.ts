@@ -39,7 +39,8 @@ const DOCUMENTS = join(import.meta.dirname, 'documents');
 /** When the records of the world were made. */
 const EPOCH = new Date('2020-01-02T03:04:05.678Z');
 
-const ids = {
+/** Ids of the records of the world. */
+export const ids = {
   admin: '00000000-0000-7000-8000-000000000001',
   person: '00000000-0000-7000-8000-000000000002',
   disabled: '00000000-0000-7000-8000-000000000003',
@@ -114,7 +115,8 @@ async function* sendAll(
   }
 }
 
-function settingsOf({ settings = '' }: Recording['world']): Record<string, string> {
+/** Environment variables. */
+export function settingsOf({ settings = '' }: Recording['world']): Record<string, string> {
   const pairs = settings.split(' ').filter((pair) => pair !== '');
   return Object.fromEntries(
     pairs.map((pair) => {
@@ -124,7 +126,8 @@ function settingsOf({ settings = '' }: Recording['world']): Record<string, strin
   );
 }
 
-function servicesOf({ applied }: Recording['world']): Partial<Services> {
+/** What the server needs. */
+export function servicesOf({ applied }: Recording['world']): Partial<Services> {
   return {
     serverPublicKey: Buffer.alloc(32, 7).toString('base64'),
     whenApplied: async () => applied !== 'no',
@@ -187,7 +190,8 @@ async function empty({ models, sequelize }: Database): Promise<void> {
     await sequelize.query(`DELETE FROM ${table}`);
 }
 
-async function fillIn(database: Database): Promise<void> {
+/** Makes the records of the world. */
+export async function fillIn(database: Database): Promise<void> {
   const { User, Device, DeviceStatus, Identity } = database.models;
   await writeTransaction(database, async (transaction) => {
     const signedIn = { last_signed_in_at: EPOCH, last_signed_in_method: 'email' };
@@ -267,7 +271,9 @@ async function bindTokens({ database, providers }: World): Promise<Bindings> {
 }
 
 /** Serves documents of identity providers; some addresses change what they serve. */
-async function openProviders(t: ExecutionContext): Promise<World['providers']> {
+export async function openProviders(
+  t: Pick<ExecutionContext, 'teardown'>,
+): Promise<World['providers']> {
   const asked = new Map<string, number>();
   const read = (name: string): string => readFileSync(join(DOCUMENTS, name), 'utf8');
   const server = createServer(({ url: path = '', headers }, response) => {

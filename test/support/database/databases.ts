@@ -98,20 +98,30 @@ export async function openDatabase(
   kind: TestDatabaseKind,
   options: Partial<DatabaseOptions> = {},
 ): Promise<Database> {
+  return (await openPlace(t, kind, options)).database;
+}
+
+/** Opens a fresh, migrated database, and says where it is, for others who open it too. */
+export async function openPlace(
+  t: ExecutionContext,
+  kind: TestDatabaseKind,
+  options: Partial<DatabaseOptions> = {},
+): Promise<{ database: Database; place: Place }> {
   if (kind === 'sqlite') {
     const place = await makePlace(t, kind);
     await placeImage(place.url.slice('sqlite:'.length));
     const database = await openAt(t, place, options);
     await migrate(database);
-    return database;
+    return { database, place };
   }
   const url = takeRecycled() ?? (await createMariadb());
   t.teardown(async () => {
     if (!(await recycle(url))) await dropMariadb(url);
   });
-  const database = await openAt(t, { url, encryptionKey: randomBytes(32) }, options);
+  const place = { url, encryptionKey: randomBytes(32) };
+  const database = await openAt(t, place, options);
   await migrateForTest(database, url);
-  return database;
+  return { database, place };
 }
 
 /** The bytes of a migrated SQLite file: the steps take longer than most test bodies. */

@@ -1,0 +1,83 @@
+// The list of differences from the recorded commands that are meant: commands/differences.txt. Each
+// names a line of a scene, the item that means it, and what takes the place of what is recorded.
+// Exit codes and keys of JSON are in no list.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jsonIn, keysDifference } from './compare-lines.ts';
+import { blocksOf, partsOf, readHeader, type RecordedEnd, type Typed } from './scene.ts';
+
+const FILE = join(import.meta.dirname, 'commands/differences.txt');
+const KEYS = ['scene', 'item', 'nth'];
+const PARTS = { '>': 'stdout', '!': 'stderr', '+': 'audit' } as const;
+
+/** One difference that is meant. */
+export interface Meant {
+  readonly scene: string;
+  /** What means it. */
+  readonly item: string;
+  /** Which of the lines of the scene that are typed alike, from 1. */
+  readonly nth: number;
+  readonly line: string;
+  /** The parts that are others now; an empty one is written as its mark alone. */
+  readonly parts: Partial<Omit<RecordedEnd, 'status'>>;
+}
+
+/** Reads the list. */
+export function readMeant(text: string = readFileSync(FILE, 'utf8')): Meant[] {
+  return blocksOf(text)
+    .map((block) => block.split('\n').filter((line) => !line.startsWith('#')))
+    .filter((lines) => lines.length > 0)
+    .map(readOne);
+}
+
+function readOne(lines: readonly string[]): Meant {
+  const at = lines.findIndex((line) => line.startsWith('$ '));
+  const block = lines.join('\n');
+  if (at === -1) throw new Error(`no line begins with "$ " in:\n${block}`);
+  const head = new Map(lines.slice(0, at).map(readHeader));
+  const { scene, item, nth = '1' } = Object.fromEntries(head);
+  if (scene === undefined || item === undefined || item.trim() === '')
+    throw new Error(`"scene: " or "item: " is missing in:\n${block}`);
+  const unknown = [...head.keys()].find((key) => !KEYS.includes(key));
+  if (unknown !== undefined) throw new Error(`"${unknown}: " is not known in:\n${block}`);
+  const rest = lines.slice(at + 1);
+  const wrong = rest.find((line) => !Object.hasOwn(PARTS, line.slice(0, 1)));
+  if (wrong !== undefined)
+    throw new Error(`"${wrong}" is no output, error or audit entry; nothing else may differ`);
+  const all = partsOf(rest);
+  const given = new Set(rest.map((line) => PARTS[line.slice(0, 1) as keyof typeof PARTS]));
+  if (given.size === 0) throw new Error(`nothing differs in:\n${block}`);
+  const parts = Object.fromEntries([...given].map((part) => [part, emptied(all[part])]));
+  return { scene, item, nth: Number(nth), line: lines[at]?.slice(2) ?? '', parts };
+}
+
+/** A mark alone is a part that is empty now. */
+function emptied<Text extends string | readonly string[]>(part: Text): Text | '' {
+  return part === '\n' ? '' : part;
+}
+
+/** What a line is to come to: its recording, with what the list says. `before`: the lines above it. */
+export function expected(
+  typed: Typed,
+  before: readonly Typed[],
+  meant: readonly Meant[],
+): { readonly end: RecordedEnd | null; readonly meant: Meant | null } {
+  const { line, end } = typed;
+  const nth = 1 + before.filter((one) => one.line === line).length;
+  const found = meant.find((one) => one.line === line && one.nth === nth) ?? null;
+  if (end === null || found === null) return { end, meant: found };
+  const changed = { ...end, ...found.parts };
+  const fault = meantFault(end, changed);
+  if (fault !== null) throw new Error(`differences.txt: $ ${line}: ${fault}`);
+  return { end: changed, meant: found };
+}
+
+/** Why a difference cannot be meant. */
+function meantFault(end: RecordedEnd, changed: RecordedEnd): string | null {
+  if (JSON.stringify(end) === JSON.stringify(changed)) return 'it is as it was recorded';
+  const json = jsonIn(end.stdout);
+  if (json === null) return null;
+  const now = jsonIn(changed.stdout);
+  return now === null ? 'what was JSON must stay JSON' : keysDifference(json.value, now.value);
+}
