@@ -32,7 +32,7 @@ for (const transport of transports)
           const found =
             end === null
               ? ['is not recorded']
-              : lineDifferences(end, result, bindings).map(({ says }) => says);
+              : lineDifferences(typed.line, end, result, bindings).map(({ says }) => says);
           differences.push(...found.map((says) => `${name}: $ ${typed.line}: ${says}`));
           before.push(typed);
         }

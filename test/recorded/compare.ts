@@ -9,16 +9,14 @@ import type { RecordedAnswer } from './recording.ts';
 
 /** Members of an error's `errors` are part of what is refused, so none may come. */
 const CLOSED = /^body\.errors\b/;
-/** Of commands none may come anywhere. */
-const ALL = /^/;
-
-/** How JSON that a command printed differs from what is recorded of it: nothing may come. */
+/** How JSON that a command printed differs from what is recorded; `closed`: where nothing may come. */
 export function jsonDifference(
   recorded: unknown,
   received: unknown,
+  closed: RegExp,
   bindings: Bindings,
 ): string | null {
-  return compare(recorded, received, { place: 'stdout', closed: ALL, bindings });
+  return compare(recorded, received, { place: 'stdout', closed, bindings });
 }
 
 /** Stands for any number of JSON. */

@@ -9,8 +9,8 @@ import type { Result } from './scene-world.ts';
 const DAY_MS = 86_400_000;
 /** Times that are nearer to now than this were made by the clock. */
 const NOW_MS = 400 * DAY_MS;
-/** Those of the fakes of world.ts. */
-const FAKED = /^2026-11-25T12:0/;
+/** Those of the fakes of world.ts, and of examples in help. */
+const FAKED = /^2026-(?:11-25T12:0|11-21T08:00:00Z|12-31T17:00:00Z)/;
 const TIME = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{3}(?:\d{3})?)?Z/g;
 const WHOLE_TIME = new RegExp(`^${TIME.source}$`);
 /** What is made up, by the kind of its placeholder; the text of a match is bound. */
@@ -19,10 +19,17 @@ const MADE_UP: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['token', /pst_[A-Za-z0-9_-]{43}/g],
   // Keys of the world repeat one byte.
   ['key', /(?!(.{4})\1)[A-Za-z0-9+/]{43}=/g],
-  ['secret', /(?<=\/[a-z-]+\/)[A-Za-z0-9_-]{43}(?![A-Za-z0-9_=-])/g],
+  ['secret', /(?<=\/[a-z_-]+\/)[A-Za-z0-9_-]{43}(?![A-Za-z0-9_=-])/g],
   ['ipv4', /(?<![\d.])100\.64\.0\.[3-7](?![\d.])/g],
+  ['keyid', /(?<=\bkey |\.key\.|^)[0-9a-f]{8}\b(?!-)/g],
+  ['stamp', /\b\d{4}-\d{8}T\d{6}\.\d{3}Z/g],
+  // That of the gateway of the world is always the same.
+  ['step', /\b(?!0015-gateway-schema)\d{4}-[a-z]{3}[a-z-]*/g],
+  ['word', /(?<="name":\{"(?:to|from)":")[a-z]+-[a-z]+(?=")/g],
   ['ipv6', /(?<![0-9a-f:])fd00::[3-7](?![0-9a-f:])/g],
 ];
+/** What a device is called that was given no name. */
+const WORD = /^[a-z]+-[a-z]+$/;
 /** A password has its line, or its member of JSON, for itself. */
 const PASSWORD = /^[A-Za-z0-9_-]{20}$/gm;
 
@@ -78,6 +85,7 @@ export class LineGeneraliser {
   }
 
   #member(value: string, owner: string, name: string): string {
+    if (name === 'name' && WORD.test(value)) return this.#named(value, 'word');
     if (name === 'password' && PASSWORD.test(value)) return this.#text(value, true);
     if (owner === '' || !WHOLE_TIME.test(value) || !isNow(value)) return this.#text(value);
     for (let i = 1; ; i += 1) {
@@ -96,6 +104,8 @@ export class LineGeneraliser {
       if (value !== null) shown = shown.replaceAll(value, `{{${name}}}`);
     }
     shown = shown.replaceAll(TIME, (time) => (isNow(time) ? `{{:${kindOfTime(time)}}}` : time));
+    for (const [name, { value, kind }] of this.#bindings.entries())
+      if (kind === 'word') shown = shown.replaceAll(value, `{{${name}}}`);
     for (const [kind, pattern] of MADE_UP)
       shown = shown.replaceAll(pattern, (made) => this.#named(made, kind));
     if (mayHoldPassword)
@@ -107,7 +117,13 @@ export class LineGeneraliser {
     const known = this.#known(made);
     if (known !== '') return `{{${known}}}`;
     if (this.#typed.includes(made)) return made;
-    return this.#bound(this.#numbered(kind === 'uuid' ? this.#noun : kind), made, kind);
+    return this.#bound(this.#numbered(this.#nameFor(kind)), made, kind);
+  }
+
+  /** An id has the name of its record, and what a token sends that of what it is sent as. */
+  #nameFor(kind: string): string {
+    if (kind === 'uuid') return this.#noun;
+    return kind === 'token' ? 'bearer' : kind;
   }
 
   /** The name that stands for a text; empty where none does. */

@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { jsonIn, keysDifference } from './compare-lines.ts';
+import { closedOf, jsonIn, keysDifference } from './compare-lines.ts';
 import { blocksOf, partsOf, readHeader, type RecordedEnd, type Typed } from './scene.ts';
 
 const FILE = join(import.meta.dirname, 'commands/differences.txt');
@@ -68,16 +68,18 @@ export function expected(
   const found = meant.find((one) => one.line === line && one.nth === nth) ?? null;
   if (end === null || found === null) return { end, meant: found };
   const changed = { ...end, ...found.parts };
-  const fault = meantFault(end, changed);
+  const fault = meantFault(line, end, changed);
   if (fault !== null) throw new Error(`differences.txt: $ ${line}: ${fault}`);
   return { end: changed, meant: found };
 }
 
 /** Why a difference cannot be meant. */
-function meantFault(end: RecordedEnd, changed: RecordedEnd): string | null {
+function meantFault(line: string, end: RecordedEnd, changed: RecordedEnd): string | null {
   if (JSON.stringify(end) === JSON.stringify(changed)) return 'it is as it was recorded';
   const json = jsonIn(end.stdout);
   if (json === null) return null;
   const now = jsonIn(changed.stdout);
-  return now === null ? 'what was JSON must stay JSON' : keysDifference(json.value, now.value);
+  return now === null
+    ? 'what was JSON must stay JSON'
+    : keysDifference(json.value, now.value, closedOf(line));
 }

@@ -27,6 +27,12 @@ test('a text is of the kind of its placeholder, and whole', (t) => {
   t.not(match('.*{{:number}}', 'x1'), null, 'the rest of a recording is no pattern');
 });
 
+test('a name that comes twice in a text stands for one text', (t) => {
+  const twice = '{{one:uuid}} and {{one}}';
+  t.is(new Bindings().match(twice, `${ID} and ${ID}`), null);
+  t.not(new Bindings().match(twice, `${ID} and ${OTHER}`), null);
+});
+
 test('two names stand for two ids', (t) => {
   const bindings = new Bindings();
   t.is(bindings.match('{{one:uuid}}', ID), null);

@@ -18,6 +18,12 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   /** Of a link that works once. */
   secret: /[A-Za-z0-9_-]{43}/,
   password: /[A-Za-z0-9_-]{20}/,
+  /** The id of an encryption key. */
+  keyid: /[0-9a-f]{8}/,
+  /** In the name of a backup: the step of its schema, and when it was made. */
+  stamp: /\d{4}-\d{8}T\d{6}\.\d{3}Z/,
+  /** A step of the schema. */
+  step: /\d{4}-[a-z0-9.-]+/,
   version: /\S+/,
   /** A number of JSON. */
   count: /\d+/,
@@ -98,6 +104,11 @@ export class Bindings {
       const bound = this.#bound.get(name);
       if (bound !== undefined) {
         source += escaped(bound.value);
+        continue;
+      }
+      const before = name === '' ? -1 : names.findIndex((one) => one.name === name);
+      if (before >= 0) {
+        source += `(?:\\${before + 1})`;
         continue;
       }
       const text = KINDS[kind ?? ''];

@@ -44,7 +44,7 @@ export async function recordScene(name: string): Promise<string[]> {
     generaliser.types({ ...one, line: bindings.fill(one.line) }, files);
     if (one.end !== null) {
       const { end } = expected(one, typed, meant);
-      for (const { says } of lineDifferences(end ?? one.end, result, bindings))
+      for (const { says } of lineDifferences(one.line, end ?? one.end, result, bindings))
         differences.push(`commands/${name}: $ ${one.line}: ${says}`);
     }
     typed.push(one.end === null ? { ...one, end: generaliser.record(result) } : one);

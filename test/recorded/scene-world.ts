@@ -1,7 +1,7 @@
 // The world in which scenes of commands are recorded and replayed: a fresh database with the records
 // of world.ts for each, a folder with files, and, where the scene says so, a gateway that runs.
 
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +14,7 @@ import {
   NO_REVISION,
   type Database,
   readAuditEntries,
+  readOrCreateConfiguration,
   recordHeartbeat,
   registerGateway,
 } from '../../models/index.ts';
@@ -93,7 +94,6 @@ async function openScene(
   const t = ending as ExecutionContext;
   const folder = mkdtempSync(join(tmpdir(), 'postern-scene-'));
   ending.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  cpSync(FILES, folder, { recursive: true });
   const { database, place } = await openPlace(t, kind);
   const bindings = new Bindings();
   const dataDir = join(folder, 'data');
@@ -103,8 +103,15 @@ async function openScene(
   bindings.bind('folder', folder);
   bindings.bind('database', place.url);
   if (kind === 'sqlite') bindings.bind('database-folder', dirname(place.url.slice(7)));
-  bindings.bind('providers', (await openProviders(ending)).origin);
+  const { origin } = await openProviders(ending);
+  bindings.bind('providers', origin);
+  for (const file of readdirSync(FILES)) {
+    const text = readFileSync(join(FILES, file), 'utf8');
+    writeFileSync(join(folder, file), text.replaceAll('ORIGIN', origin));
+  }
   await fillIn(database);
+  // A gateway makes it at its first start; without one, the first command does that asks for it.
+  if (world['configuration'] !== 'none') await readOrCreateConfiguration(database);
   const own = Object.entries(settingsOf(world)).map(([name, value]) => [
     name,
     bindings.fill(value),
@@ -141,6 +148,9 @@ async function openGateway(
     settings: JSON.stringify(openSettings(config)),
     publicKey: services.serverPublicKey,
   });
+  // Its width is that of a column.
+  const where = { id: ids.gateway };
+  await database.models.Gateway.update({ schema_step: '0015-gateway-schema' }, { where });
   const beat = async (): Promise<void> => {
     const appliedRevision = does === 'obeys' ? await currentRevision(database) : NO_REVISION;
     await recordHeartbeat(database, ids.gateway, { seenAt: new Date(), appliedRevision });
