@@ -7,7 +7,7 @@ import { lineDifferences } from './compare-lines.ts';
 import { expected, type Meant, readMeant } from './meant-differences.ts';
 import { sceneNames, sceneText } from './record-scenes.ts';
 import { readScene, type Typed, writeScene } from './scene.ts';
-import { playScene } from './scene-world.ts';
+import { isFor, playScene } from './scene-world.ts';
 import { transports } from './transports.ts';
 
 const scenes = sceneNames().map((name) => {
@@ -23,7 +23,7 @@ for (const transport of transports)
       t.timeout(300_000);
       const differences: string[] = [];
       const used = new Set<Meant>();
-      for (const { name, scene } of scenes) {
+      for (const { name, scene } of scenes.filter((one) => isFor(one.scene, kind))) {
         const ofScene = meant.filter((one) => one.scene === name);
         const before: Typed[] = [];
         for await (const { typed, result, bindings } of playScene(scene, kind, transport)) {

@@ -1,6 +1,7 @@
 // Compares what a line of a scene came to with its recording: exit code, standard output, standard
 // error and audit trail, exactly but for placeholders; JSON for programs value for value.
 
+import { messageOf } from '../../lib/process/message.ts';
 import type { Bindings } from './placeholders.ts';
 import { jsonDifference } from './compare.ts';
 import type { RecordedEnd } from './scene.ts';
@@ -109,12 +110,21 @@ function textDifference(recorded: string, received: string, bindings: Bindings):
   for (const [i, line] of before.entries()) {
     const now = after[i];
     if (now === undefined) return `line ${i + 1} is missing: ${brief(line)}`;
-    const fault = bindings.match(line, now);
+    const fault = matchFault(line, now, bindings);
     if (fault !== null) return `line ${i + 1} ${fault}`;
   }
   return after.length === before.length
     ? null
     : `line ${before.length + 1} came: ${brief(after[before.length] ?? '')}`;
+}
+
+/** A name that stands for nothing, after a difference above it, is one more difference. */
+function matchFault(line: string, now: string, bindings: Bindings): string | null {
+  try {
+    return bindings.match(line, now);
+  } catch (error) {
+    return `is ${JSON.stringify(now)}: ${messageOf(error)}`;
+  }
 }
 
 function brief(text: string): string {

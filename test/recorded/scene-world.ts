@@ -61,6 +61,11 @@ export interface PlayedLine {
   readonly folder: string;
 }
 
+/** Whether a scene is the same on databases of a kind. */
+export function isFor({ world }: Scene, kind: TestDatabaseKind): boolean {
+  return (world['database'] ?? kind) === kind;
+}
+
 /** Runs the lines of a scene, each when the one before was looked at. */
 export async function* playScene(
   scene: Scene,
@@ -119,6 +124,8 @@ async function openScene(
   const settings = {
     DATA_DIR: dataDir,
     DATABASE_URL: place.url,
+    // With SQLite it is in the folder of data, where `keys rotate` can change it.
+    ...(kind === 'sqlite' ? {} : { DATABASE_ENCRYPTION_KEY: key.trim() }),
     EXTERNAL_URL: 'https://vpn.example.com',
     ...POOL,
     ...(Object.fromEntries(own) as Record<string, string>),
