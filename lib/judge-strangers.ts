@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import { prefixOf } from '../config/index.ts';
 import { isHealth } from './api/health.ts';
 import { isOpenScrape } from './api/metrics.ts';
-import { type BearerOptions, findGoodOwner } from './auth/index.ts';
+import { type BearerOptions, findGoodOwner, somebodyOf } from './auth/index.ts';
 import type { KnownGood } from './auth/known-good.ts';
-import type { Sessions } from './auth/sessions.ts';
+import { type Sessions, somebodyOf as somebodyOfSession } from './auth/sessions.ts';
 import { Strangers } from './auth/strangers.ts';
 import { addressFinder, isForwarded, isWithin } from './http/client-address.ts';
 import { withoutPrefix } from './http/conventions.ts';
@@ -40,10 +40,14 @@ export function strangersOf(sources: StrangerSources): Strangers {
       const path = pathOf(request, prefix);
       return isHealth(path) || isCurrentAsset(assets, path) || isOpenScrape(path, request, config);
     },
-    isGood: async ({ kind, sha256 }) =>
-      kind === 'token'
-        ? (await findGoodOwner(sha256, { services, recall })) !== null
-        : (await sessions.findBySha256(sha256)) !== null,
+    async find({ kind, sha256 }) {
+      if (kind === 'session') {
+        const session = await sessions.findBySha256(sha256);
+        return session === null ? null : somebodyOfSession(session);
+      }
+      const owner = await findGoodOwner(sha256, { services, recall });
+      return owner === null ? null : somebodyOf(owner);
+    },
   });
 }
 

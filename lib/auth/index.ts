@@ -14,7 +14,7 @@ import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { readToken } from './bearer-token.ts';
-import type { KnownGood } from './known-good.ts';
+import type { KnownGood, Somebody } from './known-good.ts';
 import { RateLimits } from './rate-limits.ts';
 import { requireScope, type Scope, scopesFor } from './scopes.ts';
 import type { Strangers } from './strangers.ts';
@@ -91,7 +91,7 @@ async function ownerOf(request: Request, options: BearerOptions): Promise<TokenO
     const sha256 = hashToken(token);
     const owner = await findGoodOwner(sha256, options);
     if (owner === null) throw new ApiError('invalid_token');
-    options.known.add(sha256);
+    options.known.add(sha256, somebodyOf(owner));
     return owner;
   } catch (error) {
     if (error instanceof ApiError) options.strangers.disown(request);
@@ -120,6 +120,11 @@ export async function findGoodOwner(
   if (owner === null || owner.isDisabled || isExpired(owner)) return null;
   refuseLaterRow(database, owner.insertedAt);
   return owner;
+}
+
+/** Whose a token is, for the pace. */
+export function somebodyOf({ userId, role }: TokenOwner): Somebody {
+  return { userId, isAdministrator: role === 'admin', by: 'token' };
 }
 
 function isExpired({ expiresAt }: TokenOwner): boolean {

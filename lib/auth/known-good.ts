@@ -3,6 +3,21 @@
 // is judged by its token or session all the same, and one that is found bad then is known no more.
 // What is used only where nothing judges it is looked up again after a minute.
 
+/** Whose a token or a session is. */
+export interface Somebody {
+  readonly userId: string;
+  readonly isAdministrator: boolean;
+  /** A session waits as long as a second factor was not shown. */
+  readonly by: 'token' | 'session' | 'waiting session';
+}
+
+/** What is known of a token or a session. */
+interface Credential {
+  /** When it was found good. */
+  readonly foundMs: number;
+  readonly somebody: Somebody;
+}
+
 /** The most tokens and sessions that are known; then those unused for longest are forgotten. */
 export const CREDENTIALS_MAX = 10_000;
 /** The most addresses that are known, in the same way. */
@@ -15,8 +30,8 @@ export const FRESH_MS = 60_000;
 /** What one server knows. */
 export class KnownGood {
   readonly #nowMs: () => number;
-  /** When it was found good, by the SHA-256 of a token or of a session's secret; by last use. */
-  readonly #credentials = new Map<string, number>();
+  /** By the SHA-256 of tokens and of secrets of sessions, in the order of their last use. */
+  readonly #credentials = new Map<string, Credential>();
   /** When a good one came from an address last, in the same order. */
   readonly #addresses = new Map<string, number>();
 
@@ -24,17 +39,17 @@ export class KnownGood {
     this.#nowMs = nowMs;
   }
 
-  /** Whether a token or a session was good when it was seen last; it counts as used now. */
-  has(sha256: string): boolean {
-    const foundMs = this.#credentials.get(sha256);
-    if (foundMs === undefined) return false;
-    this.#keep(sha256, foundMs);
-    return true;
+  /** Whose a token or a session was when it was seen last; null: not known. It is used now. */
+  find(sha256: string): Somebody | null {
+    const credential = this.#credentials.get(sha256);
+    if (credential === undefined) return null;
+    this.#keep(sha256, credential);
+    return credential.somebody;
   }
 
   /** A token or a session is good. */
-  add(sha256: string): void {
-    this.#keep(sha256, this.#nowMs());
+  add(sha256: string, somebody: Somebody): void {
+    this.#keep(sha256, { foundMs: this.#nowMs(), somebody });
     const [oldest] = this.#credentials.keys();
     if (this.#credentials.size > CREDENTIALS_MAX && oldest !== undefined)
       this.#credentials.delete(oldest);
@@ -42,9 +57,9 @@ export class KnownGood {
 
   /** Whether one that is known must be looked up again; true once, for whoever does it. */
   mustLookAgain(sha256: string): boolean {
-    const foundMs = this.#credentials.get(sha256);
-    if (foundMs === undefined || this.#nowMs() - foundMs <= FRESH_MS) return false;
-    this.#credentials.set(sha256, this.#nowMs());
+    const credential = this.#credentials.get(sha256);
+    if (credential === undefined || this.#nowMs() - credential.foundMs <= FRESH_MS) return false;
+    this.#credentials.set(sha256, { ...credential, foundMs: this.#nowMs() });
     return true;
   }
 
@@ -67,8 +82,8 @@ export class KnownGood {
     const sinceMs = this.#addresses.get(scope);
     return sinceMs !== undefined && this.#nowMs() - sinceMs <= ADDRESS_MS;
   }
-  #keep(sha256: string, foundMs: number): void {
+  #keep(sha256: string, credential: Credential): void {
     this.#credentials.delete(sha256);
-    this.#credentials.set(sha256, foundMs);
+    this.#credentials.set(sha256, credential);
   }
 }

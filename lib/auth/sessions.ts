@@ -23,7 +23,7 @@ import type { Chore } from '../process/hourly.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
-import { KnownGood } from './known-good.ts';
+import { KnownGood, type Somebody } from './known-good.ts';
 import { localPath } from './local-path.ts';
 import { refuseLaterRow } from '../records/later-rows.ts';
 import { IDLE_MS, isAlive } from '../records/session-life.ts';
@@ -145,7 +145,8 @@ export class Sessions {
     const secret = this.cookies.secretOf(request, 'session');
     const session = secret === null ? null : await this.findBySha256(hashSecret(secret));
     request.app.session = session;
-    if (secret !== null && session !== null) this.#known.add(hashSecret(secret));
+    if (secret !== null && session !== null)
+      this.#known.add(hashSecret(secret), somebodyOf(session));
     if (session?.state === 'open') this.#touch(session);
     return session;
   }
@@ -182,13 +183,14 @@ export class Sessions {
       },
       { transaction },
     );
+    // Nobody has the secret if the transaction is undone.
+    this.#known.add(hashSecret(secret), somebodyOf({ user, state }));
     return secret;
   }
 
   /** Gives the browser the secret of a session that `begin` made, after the commit. */
   setSecret(h: ResponseToolkit, secret: string): void {
     this.cookies.set(h, 'session', secret);
-    this.#known.add(hashSecret(secret));
     // Forms that were opened before the sign-in must no longer be accepted.
     this.cookies.clear(h, 'visitor');
   }
@@ -239,6 +241,12 @@ export class Sessions {
       this.#log.warn({ err: describeError(error) }, 'the use of a session was not noted');
     });
   }
+}
+
+/** Whose a session is, for the pace. */
+export function somebodyOf({ user, state }: Pick<LiveSession, 'user' | 'state'>): Somebody {
+  const by = state === 'open' ? 'session' : 'waiting session';
+  return { userId: user.id, isAdministrator: user.role === 'admin', by };
 }
 
 /** Whether a route asks for a session, also one that serves without. */

@@ -1,7 +1,8 @@
 // Who is a stranger, and how often strangers may ask: an address has one bucket for all requests
 // that show neither a token nor a session that is good. One that is known in memory passes at once.
 // One that is not is looked up, eight at once for each address, and costs one of the bucket if it
-// finds nobody. So the database is asked no more often than the bucket allows.
+// finds nobody. So the database is asked no more often than the bucket allows. Whoever is no
+// stranger has a pace (pace.ts).
 // docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
@@ -9,12 +10,19 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Plugin, Request } from '@hapi/hapi';
 import { addressScope } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
-import { type Gatekeeper, refusal } from '../http/gate.ts';
+import {
+  type Gatekeeper,
+  type Refusal,
+  REFUSED_HEADERS,
+  REFUSED_STATUS,
+  refusals,
+} from '../http/gate.ts';
 import { isLocal } from '../http/local-socket.ts';
 import type { Counters } from '../process/counters.ts';
 import { readCookie, hashSecret, isSecret } from './browser-cookies.ts';
 import { Buckets } from './buckets.ts';
-import type { KnownGood } from './known-good.ts';
+import type { KnownGood, Somebody } from './known-good.ts';
+import { Pace } from './pace.ts';
 import { readToken } from './bearer-token.ts';
 import { hashToken, isTokenText } from './tokens.ts';
 
@@ -52,8 +60,8 @@ export interface StrangerOptions {
   readonly metricsToken: string | null;
   /** True for what costs nothing: health, and the files of pages. */
   readonly isFree: (request: IncomingMessage) => boolean;
-  /** Looks in the database whether a token or a session is good. */
-  readonly isGood: (shown: Shown) => Promise<boolean>;
+  /** Looks in the database whose a token or a session is; null where it is not good. */
+  readonly find: (shown: Shown) => Promise<Somebody | null>;
 }
 
 /** The strangers of one server. */
@@ -61,6 +69,7 @@ export class Strangers implements Gatekeeper {
   readonly #options: StrangerOptions;
   /** Null where nothing is limited. */
   readonly #buckets: Buckets | null;
+  readonly #pace: Pace;
   readonly #metricsHash: Buffer | null;
   readonly #standings = new WeakMap<IncomingMessage, Standing>();
   readonly #lookUps = new Map<string, LookUps>();
@@ -69,6 +78,7 @@ export class Strangers implements Gatekeeper {
     const { perSecond, nowMs, metricsToken } = options;
     this.#options = options;
     this.#buckets = perSecond === 0 ? null : new Buckets(STRANGERS, nowMs);
+    this.#pace = new Pace(perSecond, nowMs);
     this.#metricsHash = metricsToken === null ? null : Buffer.from(hashToken(metricsToken));
   }
 
@@ -86,21 +96,22 @@ export class Strangers implements Gatekeeper {
     return this.#standings.get(request) === 'known';
   }
 
-  admit(request: IncomingMessage, scope: string): boolean | Promise<boolean> {
+  judge(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null> {
     if (this.#buckets === null || isLocal(request)) return this.#pass(request, 'known');
     const token = readToken(request);
     if (token !== null && this.#isMetricsToken(token)) return this.#pass(request, 'known');
     const shown = this.#shownBy(request, token);
-    const { known } = this.#options;
-    const present = shown.find(({ sha256 }) => known.has(sha256));
-    if (present !== undefined) {
+    const { known, isFree } = this.#options;
+    for (const one of shown) {
+      const somebody = known.find(one.sha256);
+      if (somebody === null) continue;
       known.addAddress(scope);
-      if (known.mustLookAgain(present.sha256)) void this.#lookAgain(present);
-      return this.#pass(request, 'known');
+      if (known.mustLookAgain(one.sha256)) void this.#lookAgain(one);
+      return this.#judgeSomebody(request, somebody);
     }
-    if (this.#options.isFree(request)) return this.#pass(request, 'free');
+    if (isFree(request)) return this.#pass(request, 'free');
     if (shown.length > 0) return this.#lookUp(request, scope, shown);
-    return this.#buckets.take(scope) && this.#pass(request, 'stranger');
+    return this.#buckets.take(scope) ? this.#pass(request, 'stranger') : refusals.stranger;
   }
 
   knock(scope: string): 'free' | 'taken' | 'refused' {
@@ -127,12 +138,18 @@ export class Strangers implements Gatekeeper {
     for (const { sha256 } of this.#shownBy(req, readToken(req))) this.#options.known.forget(sha256);
     this.#standings.set(req, 'stranger');
     if (!this.#buckets.take(addressScope(request.app.address ?? '')))
-      throw new ApiError('too_many_requests', { reason: refusal.reason });
+      throw new ApiError('too_many_requests', { reason: refusals.stranger.reason });
   }
 
-  #pass(request: IncomingMessage, standing: Standing): true {
+  /** Somebody who is known; what is free costs them nothing either. */
+  #judgeSomebody(request: IncomingMessage, somebody: Somebody): Refusal | null {
+    const isFree = this.#options.isFree(request);
+    return (isFree ? null : this.#pace.judge(somebody, request)) ?? this.#pass(request, 'known');
+  }
+
+  #pass(request: IncomingMessage, standing: Standing): null {
     this.#standings.set(request, standing);
-    return true;
+    return null;
   }
 
   #isMetricsToken(token: string): boolean {
@@ -153,35 +170,38 @@ export class Strangers implements Gatekeeper {
 
   /** Nobody waits for it: what a request may do is judged by its token or session anyway. */
   async #lookAgain(shown: Shown): Promise<void> {
-    const { known, isGood } = this.#options;
+    const { known, find } = this.#options;
     try {
-      if (!(await isGood(shown))) known.forget(shown.sha256);
+      const somebody = await find(shown);
+      if (somebody === null) known.forget(shown.sha256);
+      else known.add(shown.sha256, somebody);
     } catch {
       // The database is away: it stays known for another minute.
     }
   }
 
-  /** Looks up what a request shows; true where it may go on. */
+  /** Looks up what a request shows. */
   async #lookUp(
     request: IncomingMessage,
     scope: string,
     shown: readonly Shown[],
-  ): Promise<boolean> {
-    if (!(await this.#turn(scope))) return false;
-    const { known, isGood } = this.#options;
-    let isSomebody = false;
+  ): Promise<Refusal | null> {
+    if (!(await this.#turn(scope))) return refusals.stranger;
+    const { known, find } = this.#options;
+    let first: Somebody | null = null;
     try {
       for (const one of shown) {
-        if (!(await isGood(one))) continue;
-        isSomebody = true;
-        known.add(one.sha256);
+        const somebody = await find(one);
+        if (somebody === null) continue;
+        first ??= somebody;
+        known.add(one.sha256, somebody);
         known.addAddress(scope);
       }
     } catch {
       // The request itself meets the fault, and answers for it.
     }
-    this.#end(scope, isSomebody);
-    return this.#pass(request, isSomebody ? 'known' : 'stranger');
+    this.#end(scope, first !== null);
+    return first === null ? this.#pass(request, 'stranger') : this.#judgeSomebody(request, first);
   }
 
   /** Waits for a place among the look-ups of an address, and takes one of its bucket. */
@@ -226,10 +246,11 @@ export const strangers: Plugin<StrangersPlugin> = {
     server.ext('onRequest', async (request, h) => {
       const { req } = request.raw;
       if (judge.hasJudged(req)) return h.continue;
-      if (await judge.admit(req, addressScope(request.app.address ?? ''))) return h.continue;
+      const refusal = await judge.judge(req, addressScope(request.app.address ?? ''));
+      if (refusal === null) return h.continue;
       counters.add('requests_refused', refusal.reason);
-      const response = h.response(refusal.body).code(refusal.status);
-      for (const [name, value] of Object.entries(refusal.headers)) response.header(name, value);
+      const response = h.response(refusal.body).code(REFUSED_STATUS);
+      for (const [name, value] of Object.entries(REFUSED_HEADERS)) response.header(name, value);
       return response.takeover();
     });
   },

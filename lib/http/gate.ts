@@ -8,20 +8,39 @@ import type { Socket } from 'node:net';
 import type { Counters } from '../process/counters.ts';
 import { addressScope } from './client-address.ts';
 
-/** What is counted and answered; every bucket gets at least one more each second. */
-export const refusal = {
-  reason: 'too_many_of_address',
-  status: 429,
-  body: '{"error":"too_many_requests"}',
-  headers: {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    'retry-after': '1',
-  },
-} as const;
+/** Why somebody may not go on, and what they read. */
+export interface Refusal {
+  /** What it is counted as. */
+  readonly reason: string;
+  readonly body: string;
+}
 
-const KEPT = { ...refusal.headers, 'content-length': String(refusal.body.length) };
-const LAST = { ...KEPT, connection: 'close' };
+/** All refusals. */
+export const refusals = {
+  stranger: { reason: 'too_many_of_address', body: '{"error":"too_many_requests"}' },
+  requests: {
+    reason: 'too_many_of_user',
+    body: JSON.stringify({
+      error: 'too_many_requests',
+      message: 'You asked too often. Wait a second, then ask again, and less often.',
+    }),
+  },
+  writes: {
+    reason: 'too_many_writes_of_user',
+    body: JSON.stringify({
+      error: 'too_many_requests',
+      message: 'You changed something too often. Wait a second, then try again.',
+    }),
+  },
+} as const satisfies Record<string, Refusal>;
+
+export const REFUSED_STATUS = 429;
+/** Every bucket gets at least one more each second. */
+export const REFUSED_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'retry-after': '1',
+} as const;
 
 /** Refusals in a row after which a connection ends. */
 const REFUSALS_MAX = 10;
@@ -38,8 +57,8 @@ const BODY_BYTES_MAX = 65_536;
 export interface Gatekeeper {
   /** Whether anything is limited at all. */
   readonly isOn: boolean;
-  /** Whether a request may go on. */
-  admit(request: IncomingMessage, scope: string): boolean | Promise<boolean>;
+  /** Why a request may not go on; null where it may. */
+  judge(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null>;
   /** Whether a request that may go on is of somebody who is known. */
   isKnown(request: IncomingMessage): boolean;
   /** A TLS handshake begins; `taken`: it took one of the bucket of the address. */
@@ -162,24 +181,28 @@ class Gate {
     const knocked = connection.isUsed ? null : this.#takeKnock(request.socket);
     connection.isUsed = true;
     if (knocked !== null) keeper.giveBack(knocked);
-    const end = (mayGoOn: boolean): void => {
-      if (mayGoOn) {
+    const end = (refusal: Refusal | null): void => {
+      if (refusal === null) {
         connection.refusedInRow = 0;
         if (keeper.isKnown(request)) goOn();
         else this.#lane.add(GOING_ON, goOn);
         return;
       }
       if (knocked !== null) keeper.take(knocked);
-      this.#refuse(request, response, connection);
+      this.#refuse(refusal, { request, response }, connection);
     };
-    const answer = keeper.admit(request, scope);
-    if (typeof answer === 'boolean') end(answer);
-    else void answer.then(end, () => response.destroy());
+    const answer = keeper.judge(request, scope);
+    if (answer instanceof Promise) void answer.then(end, () => response.destroy());
+    else end(answer);
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
+  #refuse(
+    { reason, body }: Refusal,
+    { request, response }: Pick<Judged, 'request' | 'response'>,
+    connection: Connection,
+  ): void {
     const { counters, onRefused } = this.#options;
-    counters.add('requests_refused', refusal.reason);
+    counters.add('requests_refused', reason);
     onRefused(request);
     connection.refusedInRow += 1;
     connection.waiting += 1;
@@ -193,8 +216,12 @@ class Gate {
     this.#lane.add(1, () => {
       connection.waiting -= 1;
       if (response.destroyed || request.socket.destroyed) return;
-      response.writeHead(refusal.status, isOver ? LAST : KEPT);
-      response.end(refusal.body);
+      response.writeHead(REFUSED_STATUS, {
+        ...REFUSED_HEADERS,
+        'content-length': String(body.length),
+        ...(isOver ? { connection: 'close' } : {}),
+      });
+      response.end(body);
     });
   }
 

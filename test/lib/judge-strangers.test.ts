@@ -143,9 +143,7 @@ test('a good token, a session, METRICS_TOKEN and the socket of this host pass be
   const opened = await open(t, { METRICS_ACCESS: 'token', METRICS_TOKEN: metrics });
   const { ask, token, server, services, database } = opened;
   await addPerson(database, 'ann@example.com');
-  const visitor = new Visitor(opened);
-  await visitor.signIn('ann@example.com');
-  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const cookie = await cookiesOf(opened, 'ann@example.com');
   t.is((await ask('/v0/users', { headers: bearer(token) })).status, 200);
   await passed(60, () => ask('/nothing'));
   t.is((await ask('/v0/users', { headers: bearer(token) })).status, 200);
@@ -178,6 +176,49 @@ test('a token that was revoked is a stranger from its next request on', async (t
   t.true(await revokeToken(database, row?.id ?? ''));
   t.is((await users()).status, 429, 'it was known, so it was looked at');
   t.is((await ask('/nothing', { headers: bearer(token) })).status, 429);
+});
+
+/** The cookies of somebody who signed in. */
+async function cookiesOf(opened: TestServer, email: string): Promise<string> {
+  const visitor = new Visitor(opened);
+  await visitor.signIn(email);
+  return [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+}
+
+test('a user who is no administrator has a pace, whatever they ask for and by how many sessions', async (t) => {
+  const opened = await open(t);
+  const { ask, clock, database, services, token } = opened;
+  await addPerson(database, 'ann@example.com');
+  const [one, other] = [
+    await cookiesOf(opened, 'ann@example.com'),
+    await cookiesOf(opened, 'ann@example.com'),
+  ];
+  clock.ms = 60_000;
+  const askAs = (cookie: string, path: string, method = 'GET') =>
+    ask(path, { method, headers: { cookie } });
+  t.is(await passed(40, () => askAs(one, '/user_account')), 40);
+  t.is(await passed(40, () => askAs(other, '/nothing')), 20);
+  const refused = await askAs(one, '/user_account');
+  t.is(refused.status, 429);
+  t.is(refused.headers['retry-after'], '1');
+  t.deepEqual(JSON.parse(refused.text), {
+    error: 'too_many_requests',
+    message: 'You asked too often. Wait a second, then ask again, and less often.',
+  });
+  t.is(services.counters.of('requests_refused', 'too_many_of_user'), 21);
+  t.is((await askAs(one, '/healthz')).status, 200, 'free');
+  t.is((await ask('/v0/users', { headers: bearer(token) })).status, 200, 'an administrator');
+  clock.ms = 120_000;
+  t.is(await passed(40, () => askAs(one, '/user_account', 'POST')), 30);
+  t.is(services.counters.of('requests_refused', 'too_many_writes_of_user'), 10);
+  t.is((await askAs(one, '/user_account')).status, 200, 'reads go on');
+});
+
+test('API_RATE_LIMIT=0 lets users ask as often as they like', async (t) => {
+  const opened = await open(t, { API_RATE_LIMIT: '0' });
+  await addPerson(opened.database, 'ann@example.com');
+  const headers = { cookie: await cookiesOf(opened, 'ann@example.com') };
+  t.is(await passed(100, () => opened.ask('/nothing', { headers, method: 'POST' })), 100);
 });
 
 async function openTls(t: ExecutionContext, settings: Record<string, string> = {}) {

@@ -9,6 +9,8 @@ import {
   KnownGood,
 } from '../../../lib/auth/known-good.ts';
 
+const ANN = { userId: 'ann', isAdministrator: false, by: 'session' } as const;
+
 function make() {
   const clock = { ms: 5_000 };
   return { clock, known: new KnownGood(() => clock.ms) };
@@ -16,35 +18,35 @@ function make() {
 
 test('what was found good is known until it is forgotten', (t) => {
   const { clock, known } = make();
-  t.false(known.has('a'));
-  known.add('a');
+  t.is(known.find('a'), null);
+  known.add('a', ANN);
   clock.ms += 365 * 86_400_000;
-  t.true(known.has('a'));
+  t.is(known.find('a'), ANN);
   known.forget('a');
-  t.false(known.has('a'));
+  t.is(known.find('a'), null);
 });
 
 test('of too many those are forgotten that were unused for longest', (t) => {
   const { known } = make();
-  for (let i = 0; i < CREDENTIALS_MAX; i += 1) known.add(String(i));
-  t.true(known.has('0'), 'used again');
-  known.add('new');
-  t.true(known.has('0'));
-  t.false(known.has('1'));
+  for (let i = 0; i < CREDENTIALS_MAX; i += 1) known.add(String(i), ANN);
+  t.is(known.find('0'), ANN, 'used again');
+  known.add('new', ANN);
+  t.is(known.find('0'), ANN);
+  t.is(known.find('1'), null);
 });
 
 test('what was found good more than a minute ago is looked up again, by one', (t) => {
   const { clock, known } = make();
   t.false(known.mustLookAgain('a'), 'nothing is known of it');
-  known.add('a');
+  known.add('a', ANN);
   clock.ms += FRESH_MS;
   t.false(known.mustLookAgain('a'));
   clock.ms += 1;
-  t.true(known.has('a'), 'use makes it no fresher');
+  t.is(known.find('a'), ANN, 'use makes it no fresher');
   t.true(known.mustLookAgain('a'));
   t.false(known.mustLookAgain('a'), 'somebody does it already');
   clock.ms += FRESH_MS + 1;
-  known.add('a');
+  known.add('a', ANN);
   t.false(known.mustLookAgain('a'));
 });
 

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { isForwarded } from '../../../lib/http/client-address.ts';
-import { type GateOptions, guardListener } from '../../../lib/http/gate.ts';
+import { type GateOptions, guardListener, type Refusal, refusals } from '../../../lib/http/gate.ts';
 import { Counters } from '../../../lib/process/counters.ts';
 
 interface Scene {
@@ -16,7 +16,7 @@ interface Scene {
   /** What the keeper was asked to do, in order. */
   readonly asked: string[];
   /** Decides; changed by tests. */
-  rule: (url: string) => boolean | Promise<boolean>;
+  rule: (url: string) => Refusal | null | Promise<Refusal | null>;
   readonly dial: () => Client;
 }
 
@@ -39,11 +39,17 @@ async function scene(
   const refused: string[] = [];
   const asked: string[] = [];
   const server = createServer((_request, response) => response.end('answered'));
-  const made = { server, counters, refused, asked, rule: (url: string) => url !== '/bad' };
+  const made = {
+    server,
+    counters,
+    refused,
+    asked,
+    rule: (url: string) => (url === '/bad' ? refusals.stranger : null),
+  };
   guardListener(server, {
     keeper: {
       isOn,
-      admit: ({ url = '' }, scope) => {
+      judge: ({ url = '' }, scope) => {
         asked.push(`${url} of ${scope}`);
         return opened.rule(url);
       },
@@ -177,10 +183,12 @@ test('a decision that takes time is waited for; where none comes, the connection
   opened.rule = async (url) => {
     await sleep(10);
     if (url === '/fault') throw new Error('no decision');
-    return url !== '/bad';
+    return url === '/bad' ? refusals.writes : null;
   };
   const client = opened.dial();
-  t.regex((await client.ask(GET('/bad'), 1))[0] ?? '', /^HTTP\/1\.1 429 /);
+  const [answer = ''] = await client.ask(GET('/bad'), 1);
+  t.true(answer.endsWith(`\r\n\r\n${refusals.writes.body}`), answer);
+  t.is(opened.counters.of('requests_refused', 'too_many_writes_of_user'), 1);
   t.regex((await client.ask(GET('/good'), 1))[0] ?? '', /^HTTP\/1\.1 200 /);
   client.socket.write(GET('/fault'));
   await client.ended;
@@ -201,7 +209,7 @@ test('requests of strangers are served in turns, one of somebody known waits for
     onRefused: () => undefined,
     keeper: {
       isOn: true,
-      admit: () => true,
+      judge: () => null,
       isKnown: ({ url }) => url === '/known',
       knock: () => 'free',
       giveBack: () => undefined,
@@ -272,7 +280,7 @@ test('a handshake of who has none left is ended and counted', async (t) => {
     counters,
     keeper: {
       isOn: true,
-      admit: () => true,
+      judge: () => null,
       isKnown: () => false,
       knock: () => 'refused',
       giveBack: () => undefined,
