@@ -185,9 +185,8 @@ async function empty({ models, sequelize }: Database): Promise<void> {
   const { User, Device, Identity, Group, ...others } = models;
   for (const table of [...Object.values(others), Group, Identity, Device, User])
     await sequelize.query(`DELETE FROM ${table.tableName}`);
-  // That of devices and rules goes with them.
-  for (const table of ['gateway_traffic', 'refused_traffic'])
-    await sequelize.query(`DELETE FROM ${table}`);
+  const history = ['device_traffic', 'gateway_traffic', 'refused_traffic', 'rule_traffic'];
+  for (const table of [...history, 'connections']) await sequelize.query(`DELETE FROM ${table}`);
 }
 
 /** Makes the records of the world. */
