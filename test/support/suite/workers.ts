@@ -70,6 +70,7 @@ export const withOneWorker: Readonly<Record<string, string>> = {
   'test/e2e/switches.test.ts': 'revocation.test.ts and dataplane/revocation.test.ts have two',
   'test/e2e/tcp-relay.test.ts': 'starts no gateway',
   'test/e2e/typescript.test.ts': 'the engine in TypeScript has one worker',
+  'test/e2e/unreachable.test.ts': 'dataplane/path/unreachable.test.ts has 1 and 3',
   'test/e2e/workers.test.ts': 'has three workers always',
 };
 
