@@ -84,6 +84,7 @@ export { Configuration } from './tables/configuration.ts';
 export { assertRights, MissingRightsError, tryWriting } from './database/rights.ts';
 export { connectDatabase, type DatabaseOptions } from './database/connect.ts';
 export { type LaterSchema, SchemaNewerError } from './database/later-schema.ts';
+export type { FieldChange } from './storage/audited-values.ts';
 export type { DatabaseTls } from './storage/mysql.ts';
 export { Device } from './tables/device.ts';
 export { DeviceStatus } from './tables/device-status.ts';
@@ -292,7 +293,6 @@ export {
   actAs,
   auditActions,
   auditKinds,
-  type FieldChange,
   type FieldChanges,
   noteAction,
 } from './storage/auditing.ts';

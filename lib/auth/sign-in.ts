@@ -199,8 +199,8 @@ async function noteSignIn(user: User, method: string, transaction: Transaction):
 }
 
 /** Who signs in acts for themselves, also before the session says so. */
-function actorOf({ id, email }: User) {
-  return { actor: 'user', userId: id, email } as const;
+function actorOf({ id, email, role }: User) {
+  return { actor: 'user', userId: id, email, isUnprivileged: role !== 'admin' } as const;
 }
 
 function redirect({ outside }: SignInContext, h: ResponseToolkit, path: string): ResponseObject {

@@ -89,6 +89,7 @@ function showValue(name: string, value: unknown): unknown {
 
 function readChange(change: FieldChange, read: (value: unknown) => unknown): FieldChange {
   if ('changed' in change) return change;
+  if ('added' in change) return { added: read(change.added), removed: read(change.removed) };
   return {
     ...('from' in change ? { from: read(change.from) } : {}),
     ...('to' in change ? { to: read(change.to) } : {}),

@@ -27,8 +27,15 @@ export function originOf({ app, auth }: Pick<Request, 'app' | 'auth'>): Origin {
     ...(app.address === undefined ? {} : { address: app.address }),
   };
   if (user === undefined) return { ...GATEWAY, ...asked };
-  const { id: userId, email, tokenId } = user;
-  return { actor: 'user', userId, email, ...(tokenId === undefined ? {} : { tokenId }), ...asked };
+  const { id: userId, email, tokenId, role } = user;
+  return {
+    actor: 'user',
+    userId,
+    email,
+    isUnprivileged: role !== 'admin',
+    ...(tokenId === undefined ? {} : { tokenId }),
+    ...asked,
+  };
 }
 
 /** The id of a record as the trail has it: UUIDs in lower case, others as administrators chose. */

@@ -4,17 +4,11 @@
 // fields a table has, and which of them are secret, tables/audited-fields.ts says.
 
 import type { DestroyOptions, Model, ModelStatic, Transaction } from 'sequelize';
+import { boundChange, changeOfValue, type FieldChange } from './audited-values.ts';
 import { CiphertextError } from './encryption.ts';
 import type { Origin } from './origin.ts';
 import { outermost } from './statement-order.ts';
 import { newId } from './uuid.ts';
-
-/** Of longer values, in characters of JSON, only the length is kept; it bounds an entry. */
-export const VALUE_CHARACTERS_MAX = 4_096;
-
-/** What happened to a field; a secret one only `changed`. */
-export type FieldChange =
-  { readonly from?: unknown; readonly to?: unknown } | { readonly changed: true };
 
 /** Fields that differ, by name. */
 export type FieldChanges = Record<string, FieldChange>;
@@ -164,7 +158,11 @@ function addDraft(
 ): void {
   const origin = origins.length === 1 ? origins[0] : origins[index];
   if (origin === undefined) throw new Error(`nobody is named who writes ${draft.kind} ${index}`);
-  drafts.push({ ...draft, id: newId(), happenedAt: new Date(), origin });
+  const { isUnprivileged = false } = origin;
+  const changes = Object.fromEntries(
+    Object.entries(draft.changes).map(([name, one]) => [name, boundChange(one, isUnprivileged)]),
+  );
+  drafts.push({ ...draft, changes, id: newId(), happenedAt: new Date(), origin });
 }
 
 /** The row as it was before its changes; its readers see what they would have seen then. */
@@ -214,10 +212,9 @@ function valueChange(
   const from = jsonOf(read, before);
   const to = jsonOf(read, after);
   if (from === to) return null;
-  return {
-    ...(before === null ? {} : { from: shown(from) }),
-    ...(after === null ? {} : { to: shown(to) }),
-  };
+  if (before === null) return { to: JSON.parse(to) as unknown };
+  if (after === null) return { from: JSON.parse(from) as unknown };
+  return changeOfValue(JSON.parse(from), JSON.parse(to));
 }
 
 function jsonOf(read: (row: Model) => unknown, row: Model | null): string {
@@ -229,10 +226,4 @@ function jsonOf(read: (row: Model) => unknown, row: Model | null): string {
     if (error instanceof CiphertextError) return '"(unreadable)"';
     throw error;
   }
-}
-
-function shown(json: string): unknown {
-  return json.length > VALUE_CHARACTERS_MAX
-    ? `(${json.length} characters of JSON)`
-    : (JSON.parse(json) as unknown);
 }

@@ -11,6 +11,8 @@ export interface Origin {
   readonly userId?: string;
   /** The user's, as it is at the moment. */
   readonly email?: string;
+  /** The user is no administrator: of long values an entry keeps only a part. */
+  readonly isUnprivileged?: boolean;
   readonly tokenId?: string;
   readonly requestId?: string;
   /** Source address of the request. */

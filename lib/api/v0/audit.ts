@@ -44,7 +44,11 @@ export const auditFields = resource({
   kind: shown('The kind of the record, such as `device` or `api_token`.'),
   record_id: shown('The record.'),
   changes: mark(
-    joi.object().description('By field: `from` and `to`; of a secret only that it `changed`.'),
+    joi
+      .object()
+      .description(
+        'By field: `from` and `to`; of a list the members that were `added` and `removed`; of a secret only that it `changed`.',
+      ),
     { readOnly: true, json: { additionalProperties: true } },
   ),
   request_id: shown('The `x-request-id` of the request; null: it was no request.').allow(null),

@@ -122,8 +122,18 @@ function entryView(entry: AuditRow): object {
 }
 
 function changeView(change: FieldChange): object {
-  if ('changed' in change) return { from: null, to: null, isSecret: true };
-  return { from: valueView(change.from), to: valueView(change.to), isSecret: false };
+  const parts = { isSecret: false, isList: false };
+  if ('changed' in change) return { ...parts, from: null, to: null, isSecret: true };
+  if ('added' in change) {
+    const { added, removed } = change;
+    return { ...parts, from: membersView(removed), to: membersView(added), isList: true };
+  }
+  return { ...parts, from: valueView(change.from), to: valueView(change.to) };
+}
+
+function membersView(members: unknown): string | null {
+  if (!Array.isArray(members)) return valueView(members);
+  return members.length === 0 ? null : members.map((member) => valueView(member)).join(', ');
 }
 
 function valueView(value: unknown): string | null {

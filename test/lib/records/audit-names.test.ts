@@ -40,6 +40,10 @@ test('fields have the names and values of the API', (t) => {
     description: { to: time },
     preshared_key: { changed: true },
   });
+  const members = { added: ['10.0.0.1'], removed: [] };
+  t.deepEqual(inWords(rowOf({ kind: 'device', changes: { dns: members } })).changes, {
+    dns: members,
+  });
   const ofToken = { scopes: { from: 'read capture' }, expires_at: { from: time } };
   t.deepEqual(inWords(rowOf({ kind: 'token', changes: ofToken })).changes, {
     scopes: { from: ['read', 'capture'] },

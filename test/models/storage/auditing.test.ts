@@ -13,7 +13,7 @@ import {
   removeUser,
   writeTransaction,
 } from '../../../models/index.ts';
-import { VALUE_CHARACTERS_MAX } from '../../../models/storage/auditing.ts';
+import { VALUE_CHARACTERS_MAX } from '../../../models/storage/audited-values.ts';
 import {
   databaseKinds,
   makePlace,
@@ -182,6 +182,6 @@ for (const kind of databaseKinds()) {
     t.true(length > VALUE_CHARACTERS_MAX);
     const summary = `(${length} characters of JSON)`;
     t.deepEqual(grown?.changes, { allowed_ips: { from: null, to: summary } });
-    t.deepEqual(shrunk?.changes, { allowed_ips: { from: summary, to: [] } });
+    t.deepEqual(shrunk?.changes, { allowed_ips: { added: [], removed: summary } });
   });
 }

@@ -42,6 +42,21 @@ for (const kind of firstKind()) {
       t.is((await admin.get(`/audit?${query}`)).status, 200, query);
   });
 
+  test(`${kind}: of a list the members that came and went are shown`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const { Configuration } = database.models;
+    for (const dns of [['10.0.0.1', '10.0.0.2'], ['10.0.0.2', '10.0.0.3'], ['10.0.0.2']])
+      await write(database, async (transaction) => {
+        const row = await Configuration.findOne({ transaction, rejectOnEmpty: true });
+        await row.update({ default_client_dns: dns }, { transaction });
+      });
+    const { text } = await admin.get('/audit?kind=configuration&action=update');
+    t.true(text.includes('removed: </span><del>10.0.0.1</del>'));
+    t.true(text.includes('added: </span><ins>10.0.0.3</ins>'));
+    t.true(text.includes('removed: </span><del>10.0.0.3</del>'));
+    t.false(text.includes('<ins></ins>'), 'where nothing came, nothing is shown');
+  });
+
   test(`${kind}: each kind and action is offered, and a group leads to its page`, async (t) => {
     const { admin, send } = await openConsole(t, kind);
     const body = { group: { name: 'staff' } };

@@ -4,6 +4,7 @@
 import test from 'ava';
 import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
 import type { Problem } from '../../../../lib/reconcile/known.ts';
+import { readAuditEntries } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
 import { newKey, openServer } from '../../../support/api/server.ts';
@@ -46,6 +47,21 @@ for (const kind of firstKind()) {
     t.regex(shown.text, /9\.9\.9\.9, dns\.example/);
     t.true(shown.text.includes(String(device.ipv4)));
     t.false(shown.text.includes('out of date'));
+  });
+
+  test(`${kind}: of a long description the trail keeps a part, of an administrator's all`, async (t) => {
+    const server = await openServer(t, kind);
+    const [ann, boss] = [await visit(server, ANN), await visit(server, BOB, 'admin')];
+    const description = 'd'.repeat(1_000);
+    const { id: own } = await addOwn(server, ann, { name: 'own', description });
+    const { id: theirs } = await addOwn(server, boss, { name: 'theirs', description });
+    const kept = async (record: string): Promise<unknown> => {
+      const [entry] = await readAuditEntries(server.database, { limit: 1, recordId: record });
+      return entry?.changes['description'];
+    };
+    t.deepEqual(await kept(theirs), { to: description });
+    const { to } = (await kept(own)) as { to: string };
+    t.regex(to, /^d{256}… \(1000 characters, SHA-256 [0-9a-f]{64}\)$/);
   });
 
   test(`${kind}: the pages of a device that passes no packets say why, to user and administrator`, async (t) => {

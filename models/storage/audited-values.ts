@@ -1,0 +1,67 @@
+// How an entry of the audit trail keeps values: of a list the members that came and went, of a long
+// value only a part. Whoever is no administrator writes less into the trail, so that nobody fills
+// the disk by it. docs/state.md#audit-trail.
+
+import { createHash } from 'node:crypto';
+
+/** What happened to a field; a secret one only `changed`. */
+export type FieldChange =
+  | { readonly from?: unknown; readonly to?: unknown }
+  /** Members of a list, in its order. */
+  | { readonly added: unknown; readonly removed: unknown }
+  | { readonly changed: true };
+
+/** Of longer values, in characters of JSON, only the length is kept; it bounds an entry. */
+export const VALUE_CHARACTERS_MAX = 4_096;
+/** That bound for lists that somebody writes who is no administrator. */
+export const UNPRIVILEGED_LIST_CHARACTERS_MAX = 512;
+/** Of longer texts of such people the begin, the length and the SHA-256 are kept. */
+export const UNPRIVILEGED_TEXT_CHARACTERS_MAX = 256;
+
+/** What happened to a value that was there before and is there after. */
+export function changeOfValue(from: unknown, to: unknown): FieldChange {
+  if (!Array.isArray(from) || !Array.isArray(to)) return { from, to };
+  const [added, removed] = [membersBeside(to, from), membersBeside(from, to)];
+  // Where only the order changed, the lists themselves say how.
+  return added.length + removed.length === 0 ? { from, to } : { added, removed };
+}
+
+/** A change as an entry keeps it. */
+export function boundChange(change: FieldChange, isUnprivileged: boolean): FieldChange {
+  if ('changed' in change) return change;
+  const values = Object.entries(change).map(([name, value]) => [
+    name,
+    boundValue(value, isUnprivileged),
+  ]);
+  return Object.fromEntries(values) as FieldChange;
+}
+
+/** Members of a list that another one does not have; of equal ones as many as it has more. */
+function membersBeside(list: readonly unknown[], other: readonly unknown[]): unknown[] {
+  const counts = new Map<string, number>();
+  for (const member of other) {
+    const json = JSON.stringify(member);
+    counts.set(json, (counts.get(json) ?? 0) + 1);
+  }
+  return list.filter((member) => {
+    const json = JSON.stringify(member);
+    const count = counts.get(json) ?? 0;
+    counts.set(json, count - 1);
+    return count <= 0;
+  });
+}
+
+function boundValue(value: unknown, isUnprivileged: boolean): unknown {
+  if (isUnprivileged && typeof value === 'string')
+    return value.length > UNPRIVILEGED_TEXT_CHARACTERS_MAX ? partOf(value) : value;
+  const max = isUnprivileged ? UNPRIVILEGED_LIST_CHARACTERS_MAX : VALUE_CHARACTERS_MAX;
+  const { length } = JSON.stringify(value ?? null);
+  return length > max ? `(${length} characters of JSON)` : value;
+}
+
+/** The begin of a text, and what tells whether another text is the same. */
+function partOf(text: string): string {
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const begin = text.slice(0, UNPRIVILEGED_TEXT_CHARACTERS_MAX).toWellFormed();
+  return `${begin}… (${text.length} characters, SHA-256 ${sha256})`;
+}
