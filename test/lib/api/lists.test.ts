@@ -354,11 +354,16 @@ for (const kind of databaseKinds())
     const before = held(pid, 'VmHWM');
     const size = await read(true);
     const afterOne = held(pid, 'VmHWM');
+    // The first client that reads fast needs more at once than one that reads slowly.
     t.is(await read(false), size);
     const afterTwo = held(pid, 'VmHWM');
-    const texts = [size, before, afterOne, afterTwo].map((mib) => `${mib.toFixed(0)} MiB`);
-    t.log(`a list of ${texts[0]}; held ${texts[1]} before, at most ${texts[2]}, then ${texts[3]}`);
+    t.is(await read(false), size);
+    const afterThree = held(pid, 'VmHWM');
+    const texts = [size, before, afterOne, afterTwo, afterThree].map(
+      (mib) => `${mib.toFixed(0)} MiB`,
+    );
+    t.log(`a list of ${texts[0]}; held ${texts[1]} before, then at most ${texts.slice(2).join()}`);
     t.true(size > 20);
-    t.true(afterTwo - before < size, 'a whole list was never there');
-    t.true(afterTwo - afterOne < size / 4, 'and nothing of it stays');
+    t.true(afterThree - before < size, 'a whole list was never there');
+    t.true(afterThree - afterTwo < size / 4, 'and nothing of it stays');
   });
