@@ -73,8 +73,11 @@ export async function removeDevices(
   ]);
   const ids = present.map(({ id }) => id);
   await removePolicyTests(database, tests, transaction);
-  await DeviceStatus.destroy({ where: { device_id: ids }, transaction });
-  await takeHistoryAlong(database, 'devices', ids, transaction);
+  // Together: the database may be far away.
+  await Promise.all([
+    DeviceStatus.destroy({ where: { device_id: ids }, transaction }),
+    takeHistoryAlong(database, 'devices', ids, transaction),
+  ]);
   return Device.destroy({ where: { id: ids }, transaction });
 }
 
