@@ -1,10 +1,10 @@
 // The audit trail as it grows and shrinks: written at the end of each transaction, and forgotten
 // when it is old. models/database/audit-search.ts reads it. docs/state.md#audit-trail.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { AuditDraft } from '../storage/auditing.ts';
 import type { Database } from './database.ts';
+import { giveWay } from '../storage/give-way.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
@@ -13,8 +13,6 @@ import { sqlTime } from '../storage/time.ts';
 const ENTRIES_PER_STATEMENT = 200;
 /** Entries that one statement deletes. Each index is changed too, and others wait meanwhile. */
 const PRUNED_PER_STATEMENT = 100;
-/** The shortest pause between two of them; it is as long as the statement, if that took longer. */
-const PAUSE_MS = 5;
 const COLUMNS =
   'id, happened_at, actor, user_id, email, token_id, action, kind, record_id, changes, ' +
   'request_id, address';
@@ -68,7 +66,7 @@ export async function pruneAuditEntries(
         type: QueryTypes.BULKDELETE,
       }),
     );
-    await sleep(Math.max(PAUSE_MS, performance.now() - startedAt));
+    await giveWay(startedAt);
   }
   return count;
 }

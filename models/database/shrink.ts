@@ -1,9 +1,9 @@
 // Gives free pages of a SQLite file back to the disk, some at a time. Files that were made before
 // 1.1.0 cannot: SQLite keeps how in the file. docs/state.md#databases.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryTypes } from 'sequelize';
 import type { Database } from './database.ts';
+import { giveWay } from '../storage/give-way.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 
@@ -11,8 +11,6 @@ import { plainSelect } from '../storage/select.ts';
 export const PAGES_KEPT = 1_000;
 /** Pages that one statement gives back. */
 const PAGES_PER_STEP = 100;
-/** The shortest pause between two of them; it is as long as the statement, if that took longer. */
-const PAUSE_MS = 5;
 /** What `PRAGMA auto_vacuum` says of a file that can shrink. */
 const INCREMENTAL = 2;
 
@@ -33,7 +31,7 @@ export async function shrinkFile(
       database.sequelize.query(`PRAGMA incremental_vacuum(${pages})`, { type: QueryTypes.RAW }),
     );
     count += pages;
-    await sleep(Math.max(PAUSE_MS, performance.now() - startedAt));
+    await giveWay(startedAt);
   }
   return count;
 }

@@ -38,14 +38,8 @@ export async function recordConnections(
   connections: readonly Connection[],
 ): Promise<void> {
   if (connections.length === 0) return;
-  const present =
-    database.kind === 'sqlite'
-      ? null
-      : await readPresent(
-          database,
-          'devices',
-          connections.map(({ deviceId }) => deviceId),
-        );
+  const ids = connections.map(({ deviceId }) => deviceId);
+  const present = await readPresent(database, 'devices', ids);
   const rows = connections
     .filter(({ deviceId }) => present === null || present.has(deviceId))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))

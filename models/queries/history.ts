@@ -78,7 +78,14 @@ export async function recordHistory(
 ): Promise<void> {
   if (reports.length === 0) return;
   const { subject, owners, counts } = SERIES[kind];
-  const present = await presentOwners(database, owners, reports);
+  const present =
+    owners === null
+      ? null
+      : await readPresent(
+          database,
+          owners,
+          reports.map((report) => report.subject),
+        );
   // All gateways lock rows in one order, so they wait for one another but never deadlock.
   const rows = reports
     .filter((report) => present === null || present.has(report.subject))
@@ -103,29 +110,17 @@ export async function recordHistory(
   );
 }
 
-/** The subjects that are there; null where the statement itself looks for them. */
-async function presentOwners(
-  database: Database,
-  owners: string | null,
-  reports: readonly HistoryReport[],
-): Promise<ReadonlySet<string> | null> {
-  if (owners === null || database.kind === 'sqlite') return null;
-  return readPresent(
-    database,
-    owners,
-    reports.map(({ subject }) => subject),
-  );
-}
-
 /**
- * Which of some ids a table has. Without locks: what is written of a record that is removed
- * meanwhile is read by nobody, and removed-history.ts deletes it.
+ * Which of some ids a table has; null on SQLite, where the statement that writes looks for them.
+ * Without locks: what is written of a record that is removed meanwhile is read by nobody, and
+ * removed-history.ts deletes it.
  */
 export async function readPresent(
   database: Database,
   table: string,
   ids: readonly string[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<string> | null> {
+  if (database.kind === 'sqlite') return null;
   const rows = await database.sequelize.query<{ id: string }>(
     `SELECT id FROM ${table} WHERE id IN (:ids)`,
     { ...plainSelect(), replacements: { ids } },

@@ -2,9 +2,9 @@
 // the rest stays for a chore, which deletes it in small steps with pauses, and nobody can read it
 // meanwhile: whoever reads a history asks for its owner. docs/state.md#history.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
+import { giveWay } from '../storage/give-way.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { SERIES } from './history.ts';
@@ -14,8 +14,6 @@ export const GONE_AT_ONCE = 500;
 /** Rows that one statement of the chore deletes, and subjects that one statement looks at. */
 const ROWS_PER_STEP = 250;
 const SUBJECTS_PER_LOOK = 250;
-/** The shortest pause between two of them; it is as long as the statement, if that took longer. */
-const PAUSE_MS = 5;
 
 /** A table whose rows belong to records of another one. */
 export interface Belonging {
@@ -79,7 +77,7 @@ export async function forgetRemoved(
           }),
         );
         count += deleted;
-        await sleep(Math.max(PAUSE_MS, performance.now() - startedAt));
+        await giveWay(startedAt);
       }
   return count;
 }
@@ -102,7 +100,7 @@ async function* removedOf(
     const last = rows.at(-1)?.id;
     if (last === undefined || rows.length < SUBJECTS_PER_LOOK) return;
     after = last;
-    await sleep(PAUSE_MS);
+    await giveWay(performance.now());
   }
 }
 
