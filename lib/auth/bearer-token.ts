@@ -1,6 +1,8 @@
-// The bearer token that a request shows, in whatever form it comes.
+// The bearer token that a request shows, in whatever form, and whether it is that of a setting.
 
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { hashToken } from './tokens.ts';
 
 const BEARER = /^bearer +(.*)$/i;
 
@@ -13,4 +15,12 @@ export function readToken({
   const header: unknown = headers['authorization'];
   const [, token = ''] = BEARER.exec(typeof header === 'string' ? header : '') ?? [];
   return token.trim() || null;
+}
+
+/** Makes a check whether a token is the one of a setting; null: there is none, so no token is. */
+export function tokenCheck(wanted: string | null): (token: string | null) => boolean {
+  if (wanted === null) return () => false;
+  const expected = Buffer.from(hashToken(wanted));
+  // Hashes have the same length, which timingSafeEqual needs.
+  return (token) => token !== null && timingSafeEqual(Buffer.from(hashToken(token)), expected);
 }

@@ -143,10 +143,10 @@ export class Sessions {
   async find(request: Request): Promise<LiveSession | null> {
     if (request.app.session !== undefined) return request.app.session;
     const secret = this.cookies.secretOf(request, 'session');
-    const session = secret === null ? null : await this.findBySha256(hashSecret(secret));
+    const sha256 = secret === null ? null : hashSecret(secret);
+    const session = sha256 === null ? null : await this.findBySha256(sha256);
     request.app.session = session;
-    if (secret !== null && session !== null)
-      this.#known.add(hashSecret(secret), somebodyOf(session));
+    if (sha256 !== null && session !== null) this.#known.add(sha256, somebodyOf(session));
     if (session?.state === 'open') this.#touch(session);
     return session;
   }

@@ -1,12 +1,10 @@
 // Who is a stranger, and how often strangers may ask: an address has one bucket for all requests
-// that show neither a token nor a session that is good. One that is known in memory passes at once.
-// One that is not is looked up, eight at once for each address, and costs one of the bucket if it
-// finds nobody. So the database is asked no more often than the bucket allows. Whoever is no
-// stranger has a pace (pace.ts).
-// docs/api.md#rate-limits.
+// that show neither a token nor a session that is good. A token or session that is known in memory
+// passes at once. Any other is looked up, eight at once for each address, and costs one of the
+// bucket if it is nobody's. So the database is asked no more often than the bucket allows. Whoever
+// is no stranger has a pace (pace.ts). docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
-import { timingSafeEqual } from 'node:crypto';
 import type { Plugin, Request } from '@hapi/hapi';
 import { addressScope } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
@@ -23,7 +21,7 @@ import { readCookie, hashSecret, isSecret } from './browser-cookies.ts';
 import { Buckets } from './buckets.ts';
 import type { KnownGood, Somebody } from './known-good.ts';
 import { Pace } from './pace.ts';
-import { readToken } from './bearer-token.ts';
+import { readToken, tokenCheck } from './bearer-token.ts';
 import { hashToken, isTokenText } from './tokens.ts';
 
 /** What strangers of one address may ask in a second, and at once. */
@@ -33,7 +31,7 @@ const LOOK_UPS_MAX = 8;
 /** Requests of one address that wait for a look-up: more come only while the database is slow. */
 const WAITING_MAX = 512;
 
-/** What a request was let in for, until somebody knows better. */
+/** Why the gate let a request in; `disown` may make it a stranger's later. */
 type Standing = 'stranger' | 'known' | 'free';
 
 /** A token or a session that a request shows. */
@@ -49,7 +47,7 @@ interface LookUps {
   readonly waiting: ((mayGo: boolean) => void)[];
 }
 
-/** What tells strangers. */
+/** What strangers are recognised by. */
 export interface StrangerOptions {
   /** API_RATE_LIMIT; 0 means no limit at all. */
   readonly perSecond: number;
@@ -70,7 +68,7 @@ export class Strangers implements Gatekeeper {
   /** Null where nothing is limited. */
   readonly #buckets: Buckets | null;
   readonly #pace: Pace;
-  readonly #metricsHash: Buffer | null;
+  readonly #isMetricsToken: (token: string | null) => boolean;
   readonly #standings = new WeakMap<IncomingMessage, Standing>();
   readonly #lookUps = new Map<string, LookUps>();
 
@@ -79,7 +77,7 @@ export class Strangers implements Gatekeeper {
     this.#options = options;
     this.#buckets = perSecond === 0 ? null : new Buckets(STRANGERS, nowMs);
     this.#pace = new Pace(perSecond, nowMs);
-    this.#metricsHash = metricsToken === null ? null : Buffer.from(hashToken(metricsToken));
+    this.#isMetricsToken = tokenCheck(metricsToken);
   }
 
   get isOn(): boolean {
@@ -99,7 +97,7 @@ export class Strangers implements Gatekeeper {
   judge(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null> {
     if (this.#buckets === null || isLocal(request)) return this.#pass(request, 'known');
     const token = readToken(request);
-    if (token !== null && this.#isMetricsToken(token)) return this.#pass(request, 'known');
+    if (this.#isMetricsToken(token)) return this.#pass(request, 'known');
     const shown = this.#shownBy(request, token);
     const { known, isFree } = this.#options;
     for (const one of shown) {
@@ -150,12 +148,6 @@ export class Strangers implements Gatekeeper {
   #pass(request: IncomingMessage, standing: Standing): null {
     this.#standings.set(request, standing);
     return null;
-  }
-
-  #isMetricsToken(token: string): boolean {
-    if (this.#metricsHash === null) return false;
-    // Hashes have the same length, which timingSafeEqual needs.
-    return timingSafeEqual(Buffer.from(hashToken(token)), this.#metricsHash);
   }
 
   #shownBy(request: IncomingMessage, token: string | null): Shown[] {

@@ -1,7 +1,7 @@
 // The forms in which requests show a bearer token.
 
 import test from 'ava';
-import { readToken } from '../../../lib/auth/bearer-token.ts';
+import { readToken, tokenCheck } from '../../../lib/auth/bearer-token.ts';
 
 for (const [header, token] of [
   ['Bearer abc', 'abc'],
@@ -16,3 +16,15 @@ for (const [header, token] of [
   test(`authorization: ${JSON.stringify(header)}`, (t) => {
     t.is(readToken({ headers: { authorization: header } }), token);
   });
+
+test('a token is that of a setting or not; without one, none is', (t) => {
+  const check = tokenCheck('the token');
+  t.deepEqual(['the token', 'the tokem', 'the', '', null].map(check), [
+    true,
+    false,
+    false,
+    false,
+    false,
+  ]);
+  t.deepEqual(['', 'null', null].map(tokenCheck(null)), [false, false, false]);
+});
