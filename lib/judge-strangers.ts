@@ -17,7 +17,7 @@ import type { Metrics } from './observe/metrics/index.ts';
 import type { Counters } from './process/counters.ts';
 import { type Assets, isCurrentAsset } from './web/kit/assets.ts';
 
-/** What tells strangers. */
+/** What strangers are recognised by. */
 export interface StrangerSources extends Pick<BearerOptions, 'services' | 'recall'> {
   readonly sessions: Sessions;
   readonly known: KnownGood;

@@ -68,7 +68,7 @@ export class KnownGood {
     this.#credentials.delete(sha256);
   }
 
-  /** A good one came from an address. */
+  /** A good token or session came from an address. */
   addAddress(scope: string): void {
     this.#addresses.delete(scope);
     this.#addresses.set(scope, this.#nowMs());
@@ -77,11 +77,12 @@ export class KnownGood {
       this.#addresses.delete(oldest);
   }
 
-  /** Whether a good one came from an address within the last hour. */
+  /** Whether a good token or session came from an address within the last hour. */
   hasAddress(scope: string): boolean {
     const sinceMs = this.#addresses.get(scope);
     return sinceMs !== undefined && this.#nowMs() - sinceMs <= ADDRESS_MS;
   }
+
   #keep(sha256: string, credential: Credential): void {
     this.#credentials.delete(sha256);
     this.#credentials.set(sha256, credential);

@@ -4,7 +4,7 @@ import { type Database, shrinkFile } from '../../models/index.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
 
-/** Shrinks the file after what is old was forgotten; one of before 1.1.0 stays as it is. */
+/** Shrinks the file after what is old was forgotten. A file that 1.0.0 made stays as it is. */
 export function shrinkDatabase(database: Database, log: Log): Chore {
   return {
     failure: 'free pages of the database file were not given back',

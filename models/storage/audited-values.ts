@@ -15,7 +15,7 @@ export type FieldChange =
 export const VALUE_CHARACTERS_MAX = 4_096;
 /** That bound for lists that somebody writes who is no administrator. */
 export const UNPRIVILEGED_LIST_CHARACTERS_MAX = 512;
-/** Of longer texts of such people the begin, the length and the SHA-256 are kept. */
+/** Of longer texts of such people the beginning, the length and the SHA-256 are kept. */
 export const UNPRIVILEGED_TEXT_CHARACTERS_MAX = 256;
 
 /** What happened to a value that was there before and is there after. */
@@ -59,9 +59,9 @@ function boundValue(value: unknown, isUnprivileged: boolean): unknown {
   return length > max ? `(${length} characters of JSON)` : value;
 }
 
-/** The begin of a text, and what tells whether another text is the same. */
+/** The beginning of a text, with its length and its SHA-256, by which equal texts are found. */
 function partOf(text: string): string {
   const sha256 = createHash('sha256').update(text).digest('hex');
-  const begin = text.slice(0, UNPRIVILEGED_TEXT_CHARACTERS_MAX).toWellFormed();
-  return `${begin}… (${text.length} characters, SHA-256 ${sha256})`;
+  const beginning = text.slice(0, UNPRIVILEGED_TEXT_CHARACTERS_MAX).toWellFormed();
+  return `${beginning}… (${text.length} characters, SHA-256 ${sha256})`;
 }
