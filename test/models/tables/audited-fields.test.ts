@@ -67,7 +67,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(changesOf('wireguard_private_key'), [{ value: { changed: true } }]);
     const shown = (label: string) => [{ id: 'p', label, client_secret: '(hidden)' }];
     t.deepEqual(changesOf(configuration.id).slice(1), [
-      { openid_connect_providers: { from: shown('l'), to: shown('m') } },
+      { openid_connect_providers: { added: shown('m'), removed: shown('l') } },
       { client_secret: { changed: true } },
     ]);
   });
