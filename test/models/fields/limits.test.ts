@@ -50,9 +50,9 @@ for (const kind of databaseKinds())
     }
   });
 
-/** Sends eight packets at once; whether the limit refused any. */
+/** Sends what the least limit lets pass in five seconds, at once; whether any was refused. */
 async function isLimited(device: TestDevice): Promise<boolean> {
-  const sent = [1, 2, 3, 4, 5, 6, 7, 8].map(() => device.udp('10.0.0.5', 9, 'x'.repeat(1_000)));
+  const sent = Array.from({ length: 40 }, () => device.udp('10.0.0.5', 9, 'x'.repeat(1_000)));
   const ends = await Promise.allSettled(sent);
   return ends.some(
     (end) =>
