@@ -123,6 +123,21 @@ for (const kinds of pairs) {
     t.deepEqual(rest.at(-1), large(fit));
   });
 
+  test(`${name}: the rest at the end of the memory, which a record skips, takes room`, (t) => {
+    const [from, to] = openTeam(kinds);
+    // 64 bytes less than the others: its room is enough only together with the rest at the end.
+    t.is(handOver(from!, 1, [thing(0, 65_536 - 64)]), 0);
+    to!.takeHanded(0);
+    const waiting: Handed[] = [];
+    while (handOver(from!, 1, [thing(waiting.length, 65_536)]) === 0)
+      waiting.push(thing(waiting.length, 65_536));
+    to!.freeHanded(0);
+    t.is(handOver(from!, 1, [thing(99, 65_536)]), 1);
+    const taken = takeAll(to!, 0);
+    t.is(taken.length, waiting.length);
+    t.true(taken.every((one, i) => isSame(one, waiting[i]!)));
+  });
+
   test(`${name}: one turn takes so many, in order`, (t) => {
     const [from, to] = openTeam(kinds);
     const all = Array.from({ length: HANDED_PER_TURN + 3 }, (_, i) => thing(i, 40));
