@@ -55,7 +55,6 @@ export const withOneWorker: Readonly<Record<string, string>> = {
   'test/e2e/diagnosis.test.ts': 'is about words; what workers say together is in trace.test.ts',
   'test/e2e/explain-elsewhere.test.ts': 'is about two gateways; dataplane/elsewhere.test.ts',
   'test/e2e/explain.test.ts': 'dataplane/path/explain-worlds.test.ts has 1, 2 and 5',
-  'test/e2e/extcap.test.ts': 'is about Wireshark; capture.test.ts has two workers always',
   'test/e2e/first-start.test.ts': 'has as many workers as a start without settings',
   'test/e2e/flow-log.test.ts': 'has one worker, and then two',
   'test/e2e/interoperation.test.ts': 'is about the client',
