@@ -15,7 +15,7 @@ import { docs } from './api/docs.ts';
 import { errorAnswers } from './http/errors.ts';
 import { guardListener } from './http/gate.ts';
 import { health } from './api/health.ts';
-import { inForce } from './records/in-force.ts';
+import { inForce } from './http/in-force.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS } from './http/listener.ts';
 import { openApi } from './api/openapi/index.ts';
 import { metricsRoute } from './api/metrics.ts';

@@ -12,7 +12,7 @@ import type { HttpLimits } from './http/listener.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import type { Mails } from './mail/mailer.ts';
 import type { Shared } from './process/shared.ts';
-import type { WhenApplied } from './records/in-force.ts';
+import type { WhenApplied } from './http/in-force.ts';
 
 /** What the server needs. */
 export interface Services extends Shared {

@@ -96,6 +96,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/serve-until-stopped.ts': 'test/lib/serve.test.ts',
   'lib/serve-requests.ts': 'test/lib/serve.test.ts',
   'lib/observe/gateway-state.ts': 'test/lib/observe/metrics/index.test.ts',
+  'lib/process/caller.ts': 'test/lib/http/request-caller.test.ts',
   'lib/process/shared.ts': 'test/lib/server.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',
   'lib/testing/index.ts': 'test/lib/testing/gateway.test.ts',

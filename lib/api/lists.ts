@@ -10,7 +10,7 @@ import type { Selection } from '../../models/index.ts';
 import { describeError, type Log } from '../process/log.ts';
 import type { ListTurns } from './list-turns.ts';
 import { nextPage, type Position, readListQuery } from './paging.ts';
-import { seesSecrets } from '../auth/scopes.ts';
+import { callerOf } from '../http/request-caller.ts';
 import type { Listed, Selected } from '../records/collection.ts';
 import type { Recall } from '../records/recall.ts';
 import { listedWithoutSecrets } from '../records/secrets.ts';
@@ -47,7 +47,7 @@ export async function answerList(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const isWhole = seesSecrets(request);
+  const isWhole = callerOf(request).seesSecrets;
   const listed = isWhole ? whole : listedWithoutSecrets(whole);
   const query = readListQuery(request.url.search, listed.filters);
   if (query.selected === null) return h.response({ data: [] });

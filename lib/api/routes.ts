@@ -5,6 +5,7 @@
 import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import { outsidePathOf } from '../../config/index.ts';
 import type { Captures } from '../capture/captures.ts';
+import { callerOf } from '../http/request-caller.ts';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
 import type { Collection, RecordContext } from '../records/collection.ts';
@@ -34,15 +35,24 @@ export function collectionRoutes<Values>(
   return [
     route('GET', all, {}, (request, h) => answerList(lists, collection, request, h)),
     route('POST', all, creates, async (request, h) => {
-      const shown = await collection.create(request, judgedBody<Values>(request));
+      const shown = await collection.create(
+        callerOf(request),
+        judgedBody<Values>(request),
+        isForced(request),
+      );
       return h.response({ data: shown }).created(`${outside}${all}/${String(shown['id'])}`);
     }),
     route('GET', one, {}, async (request) => ({ data: await collection.show(idOf(request)) })),
     route(['PATCH', 'PUT'], one, updates, async (request) => ({
-      data: await collection.update(request, idOf(request), judgedBody<Values>(request)),
+      data: await collection.update(
+        callerOf(request),
+        idOf(request),
+        judgedBody<Values>(request),
+        isForced(request),
+      ),
     })),
     route('DELETE', one, ignoresBody, async (request, h) => {
-      await collection.remove(request, idOf(request));
+      await collection.remove(callerOf(request), idOf(request));
       return h.response().code(204);
     }),
   ];
@@ -61,6 +71,11 @@ export function route(
   handler: NonNullable<ServerRoute['handler']>,
 ): ServerRoute {
   return { method, path, options, handler };
+}
+
+/** Whether the sender of a request insists on a write that makes policy tests fail. */
+export function isForced({ query }: Pick<Request, 'query'>): boolean {
+  return query['force'] === 'true';
 }
 
 function idOf(request: Request): string {

@@ -5,7 +5,6 @@
 // guesses codes knows the password already, so there each wait is twice as long as the one before.
 
 import { createHash } from 'node:crypto';
-import type { Request } from '@hapi/hapi';
 import {
   actAs,
   type AttemptKind,
@@ -19,7 +18,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { addressScope } from '../http/client-address.ts';
-import { originOf } from '../records/audit.ts';
+import type { Caller } from '../process/caller.ts';
 import type { Shared } from '../process/shared.ts';
 
 /** Failures of an account, or with the codes of a user, after which there is a wait. */
@@ -50,7 +49,7 @@ export function accountOf(email: string): Counted {
   return { kind: 'account', subject: emailKey(email) };
 }
 
-/** The count of an address, as `request.app.address` has it. */
+/** The count of an address, as the origin of a caller has it. */
 export function fromAddress(address: string | undefined): Counted {
   return { kind: 'address', subject: addressScope(address ?? '') };
 }
@@ -111,13 +110,13 @@ export async function forgiveAttempt(
 /** Writes to the audit trail and the log that a wait began; called after an attempt failed. */
 export async function noteLocks(
   { database, log }: Pick<Shared, 'database' | 'log'>,
-  request: Request,
+  { origin }: Caller,
   { locks }: Taken,
   userId: string | null,
 ): Promise<void> {
   if (locks.length === 0) return;
   await writeTransaction(database, async (transaction) => {
-    actAs(transaction, originOf(request));
+    actAs(transaction, origin);
     for (const { by, minutes } of locks) {
       const changes = { by: { to: by }, minutes: { to: minutes } };
       const recordId = userId ?? 'unknown';
@@ -126,7 +125,7 @@ export async function noteLocks(
   });
   const by = locks.map((lock) => lock.by).join(' ');
   const minutes = Math.max(...locks.map((lock) => lock.minutes));
-  const fields = { request_id: request.app.id, by, minutes, user_id: userId };
+  const fields = { request_id: origin.requestId, by, minutes, user_id: userId };
   log.warn(fields, `too many sign-ins failed: a wait of ${minutes} minutes began`);
 }
 

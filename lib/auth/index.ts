@@ -6,7 +6,7 @@
 // It can only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
-import { isWithin, type Role, touchToken } from '../../models/index.ts';
+import { isWithin, touchToken } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isLocal } from '../http/local-socket.ts';
 import { refuseLaterRow } from '../records/later-rows.ts';
@@ -16,23 +16,9 @@ import type { Shared } from '../process/shared.ts';
 import { readToken } from './bearer-token.ts';
 import type { KnownGood, Somebody } from './known-good.ts';
 import { RateLimits } from './rate-limits.ts';
-import { requireScope, type Scope, scopesFor } from './scopes.ts';
+import { requireScope, scopesFor } from './scopes.ts';
 import type { Strangers } from './strangers.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
-
-declare module '@hapi/hapi' {
-  interface UserCredentials {
-    /** The user in whose name the request acts. */
-    id: string;
-    email: string;
-    /** The token that let the request in; a browser has a session in its place. */
-    tokenId?: string;
-    /** What the token opens. */
-    scopes?: readonly Scope[];
-    sessionId?: string;
-    role?: Role;
-  }
-}
 
 /** Least time between two notes that a token was used. */
 const TOUCH_EVERY_MS = 60_000;
@@ -65,7 +51,7 @@ export const bearer: Plugin<BearerOptions> = {
         limits.judgeToken(owner.tokenId);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
-        requireScope(request, owner.scopes);
+        requireScope(request.route, owner.scopes);
         const { userId: id, email, tokenId, scopes, role } = owner;
         return h.authenticated({ credentials: { user: { id, email, tokenId, scopes, role } } });
       },
@@ -74,13 +60,6 @@ export const bearer: Plugin<BearerOptions> = {
     server.auth.default('administrator');
   },
 };
-
-/** The user in whose name a request acts. */
-export function actorId(request: Request): string {
-  const { user } = request.auth.credentials;
-  if (user === undefined) throw new Error('a route without authentication asked for its actor');
-  return user.id;
-}
 
 /** Who asks; whoever shows no good token is a stranger. */
 async function ownerOf(request: Request, options: BearerOptions): Promise<TokenOwner> {
@@ -137,7 +116,8 @@ function requireAdministrator(owner: TokenOwner): void {
 
 /** A command writes by the database itself, so that the audit trail knows it as a command. */
 function requireReading(request: Request): void {
-  if (scopesFor(request).length === 0) throw new ApiError('forbidden', { reason: 'local_write' });
+  if (scopesFor(request.route).length === 0)
+    throw new ApiError('forbidden', { reason: 'local_write' });
 }
 
 /** Notes in the database when tokens were used, once a minute for each. */

@@ -4,9 +4,8 @@
 // password reads that the account is disabled: the sign-in itself would have proved that it exists.
 // docs/api.md#sign-in.
 
-import type { Request } from '@hapi/hapi';
 import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';
-import { originOf } from '../records/audit.ts';
+import type { Caller } from '../process/caller.ts';
 import type { Shared } from '../process/shared.ts';
 import { accountOf, forgiveAttempt, fromAddress, noteLocks, takeAttempt } from './attempts.ts';
 import { EMAIL_CHARACTERS_MAX } from './email.ts';
@@ -33,12 +32,13 @@ export interface Wait {
 /** Finds the user with this e-mail address and password; else why the sign-in is refused. */
 export async function judgePassword(
   services: Shared & { readonly passwordCost?: number },
-  request: Request,
+  caller: Caller,
   email: string,
   password: string,
 ): Promise<JudgedPassword | 'refused' | 'disabled' | Wait> {
   const { database, counters, passwordCost = DEFAULT_COST } = services;
-  const counted = [accountOf(email), fromAddress(request.app.address)];
+  const { address = '' } = caller.origin;
+  const counted = [accountOf(email), fromAddress(address)];
   const taken = await takeAttempt(database, counted);
   const { refusedBy, waitsUntil } = taken;
   // This answer depends on the address alone, so it reveals no account; it must cost little.
@@ -46,7 +46,6 @@ export async function judgePassword(
     counters.add('sign_ins', 'too_many_from_address');
     return { waitsUntil };
   }
-  const { address = '' } = request.app;
   const known = await KnownAddresses.of(database);
   const user = await findUser(database, email);
   const hash = user?.password_hash ?? standInHash(passwordCost);
@@ -55,13 +54,13 @@ export async function judgePassword(
   const isGood = isTheirs && maySignIn(user, LOCAL_METHOD);
   await writeTransaction(database, async (transaction) => {
     if (isGood) return forgiveAttempt(database, counted, transaction);
-    actAs(transaction, originOf(request));
+    actAs(transaction, caller.origin);
     const recordId = user?.id ?? 'unknown';
     return noteAction(transaction, { action: 'sign-in refused', kind: 'user', recordId });
   });
   if (isGood) known.add(address);
   else counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
-  if (!isGood) await noteLocks(services, request, taken, user?.id ?? null);
+  if (!isGood) await noteLocks(services, caller, taken, user?.id ?? null);
   if (isGood) return { userId: user.id, passwordHash: hash };
   if (isTheirs) return 'disabled';
   // Names that nobody has are counted too, so a wait does not reveal an account.

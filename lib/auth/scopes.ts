@@ -1,7 +1,6 @@
 // What an API token can be used for. A token has scopes, and one table says which of them open an
 // operation. What the table does not name, only the scope `admin` opens. docs/api.md#scopes.
 
-import type { Request } from '@hapi/hapi';
 import { ApiError } from '../http/errors.ts';
 
 /** All scopes. `admin` includes the others. */
@@ -92,24 +91,25 @@ export function isScope(word: unknown): word is Scope {
   return SCOPES.some((scope) => scope === word);
 }
 
-/** The scopes that open an operation beside `admin`; there are none for one that writes. */
-export function scopesFor({ route }: Pick<Request, 'route'>): readonly Scope[] {
-  return OPENED_BY[`${route.method.toUpperCase()} ${route.path}`] ?? [];
+/** The method and the path of an operation. */
+interface Route {
+  readonly method: string;
+  readonly path: string;
 }
 
-/** Throws `insufficient_scope` if a token with these scopes does not open what a request asks. */
-export function requireScope(request: Pick<Request, 'route'>, scopes: readonly Scope[]): void {
+/** The scopes that open an operation beside `admin`; there are none for one that writes. */
+export function scopesFor({ method, path }: Route): readonly Scope[] {
+  return OPENED_BY[`${method.toUpperCase()} ${path}`] ?? [];
+}
+
+/** Throws `insufficient_scope` if a token with these scopes does not open an operation. */
+export function requireScope(route: Route, scopes: readonly Scope[]): void {
   if (scopes.includes('admin')) return;
-  const opening = scopesFor(request);
+  const opening = scopesFor(route);
   if (!opening.some((scope) => scopes.includes(scope)))
     throw new ApiError('insufficient_scope', {
       faults: { scopes: [`should be one of ${['admin', ...opening].join(', ')} for this`] },
     });
-}
-
-/** Whether the asker sees secrets: with a token, only one with the scope `admin`. */
-export function seesSecrets({ auth }: Pick<Request, 'auth'>): boolean {
-  return auth.credentials?.user?.scopes?.includes('admin') ?? true;
 }
 
 /** The scopes that are kept as words with spaces between. */

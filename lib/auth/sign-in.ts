@@ -12,8 +12,7 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { noteRevision } from '../records/in-force.ts';
-import { originOf } from '../records/audit.ts';
+import { callerOf } from '../http/request-caller.ts';
 import type { Shared } from '../process/shared.ts';
 import { PageError } from '../http/page-error.ts';
 import { shownMethod } from './identity/method.ts';
@@ -96,7 +95,7 @@ export async function completeSignIn(
     // Changed since it was compared: that change ended all sessions, and this one would outlive it.
     if (passwordHash !== undefined && user.password_hash !== passwordHash)
       throw new SignInRefusal('unknown');
-    actAs(transaction, { ...originOf(request), ...actorOf(user) });
+    actAs(transaction, { ...callerOf(request).origin, ...actorOf(user) });
     await also?.(user, transaction);
     const isFactorWanted = await hasSecondFactor(database, user.id, transaction);
     const state = isFactorWanted ? 'second factor' : 'open';
@@ -116,7 +115,7 @@ export async function completeSignIn(
   context.sessions.setSecret(h, result.secret);
   if (result.isFactorWanted) return redirect(context, h, '/mfa/auth');
   context.services.counters.add('sign_ins', 'completed');
-  noteRevision(request, revision);
+  callerOf(request).revision = revision;
   return redirect(context, h, localPath(returnTo) ?? '/');
 }
 
@@ -140,7 +139,7 @@ export async function completeSecondFactor(
     // Ended since it was found, by another password or by an administrator.
     const where = { id: waiting.id };
     if ((await database.models.Session.count({ where, transaction })) === 0) return null;
-    actAs(transaction, { ...originOf(request), ...actorOf(user) });
+    actAs(transaction, { ...callerOf(request).origin, ...actorOf(user) });
     if (!(await prove(user.id, transaction))) return null;
     const beginning = { user, method, state: 'open', atProvider: waiting } as const;
     const begun = await context.sessions.begin(request, beginning, transaction);
@@ -150,7 +149,7 @@ export async function completeSecondFactor(
   if (secret === null) return null;
   context.sessions.setSecret(h, secret);
   context.services.counters.add('sign_ins', 'completed');
-  noteRevision(request, revision);
+  callerOf(request).revision = revision;
   return redirect(context, h, localPath(returnTo) ?? '/');
 }
 
@@ -164,7 +163,7 @@ export async function signOut(
   sessions.clearSecret(h);
   if (session === null) return;
   await writeTransaction(database, async (transaction) => {
-    actAs(transaction, { ...originOf(request), ...actorOf(session.user) });
+    actAs(transaction, { ...callerOf(request).origin, ...actorOf(session.user) });
     const where = { id: session.id };
     const ended = await database.models.Session.destroy({ where, transaction });
     const entry = { action: 'sign out', kind: 'user', recordId: session.user_id } as const;

@@ -3,7 +3,6 @@
 // need no bcrypt. docs/api.md#authentication.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Request } from '@hapi/hapi';
 import {
   type ApiToken,
   claimBootstrapToken,
@@ -18,6 +17,7 @@ import {
 import { ApiError } from '../http/errors.ts';
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
+import type { Caller } from '../process/caller.ts';
 import { refuseFaults, type RunsWrites } from '../records/writes.ts';
 import { lockUserOf } from './named-user.ts';
 import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from './scopes.ts';
@@ -152,16 +152,17 @@ function newToken(
 /** Makes a token for whoever asks; it ends with the token that they ask by, if that is earlier. */
 export function makeToken(
   { services: { database }, writes }: TokenMaker,
-  request: Request,
+  caller: Caller,
   wish: TokenWish,
 ): Promise<CreatedToken> {
   const { User, ApiToken } = database.models;
-  const { id: userId = '', tokenId } = request.auth.credentials.user ?? {};
-  return writes.run(request, {
+  const userId = caller.userId ?? '';
+  const tokenId = caller.letIn?.tokenId ?? null;
+  return writes.run(caller, {
     judge: async (transaction) => {
       const lock = { transaction, lock: true };
       const user = await User.findByPk(userId, lock);
-      const maker = tokenId === undefined ? undefined : await ApiToken.findByPk(tokenId, lock);
+      const maker = tokenId === null ? undefined : await ApiToken.findByPk(tokenId, lock);
       // They were there when the request was let in.
       if (user === null || maker === null) throw new ApiError('invalid_token');
       refuseFaults(await liveTokenFaults(database, userId, transaction));

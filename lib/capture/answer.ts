@@ -1,18 +1,21 @@
 // The answer that carries a capture, by API and console alike.
 
-import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import type { Readable } from 'node:stream';
-
 /** The type of what is answered. */
 export const PCAPNG_TYPE = 'application/x-pcapng';
 
-/** Answers a capture; an empty text stands for its headers alone. */
-export function captureAnswer(h: ResponseToolkit, body: Readable | ''): ResponseObject {
+/** An answer that gets its headers. */
+interface Answer {
+  type(mime: string): unknown;
+  header(name: string, value: string): unknown;
+}
+
+/** Says of an answer that it carries a capture. */
+export function asCapture<Carrying extends Answer>(answer: Carrying): Carrying {
+  answer.type(PCAPNG_TYPE);
   // Proxies must hand on each packet at once, and keep none.
-  const headers = { 'x-accel-buffering': 'no', 'cache-control': 'no-store' };
-  const response = h.response(body).code(200).type(PCAPNG_TYPE);
-  for (const [name, value] of Object.entries(headers)) response.header(name, value);
-  return response;
+  answer.header('x-accel-buffering', 'no');
+  answer.header('cache-control', 'no-store');
+  return answer;
 }
 
 /** The name of the file for a device: nothing that could end a header or leave a folder. */

@@ -1,11 +1,9 @@
 // The captures that run at the gateway of this process: who began them is in the audit trail, who
 // may not ask any more loses them, and all end when the gateway stops.
 
-import type { Request } from '@hapi/hapi';
 import { type Capture, type CaptureOrder, parseAddress } from '../../dataplane/index.ts';
 import {
   actAs,
-  COMMAND_LINE,
   type Device,
   noteAction,
   type Origin,
@@ -13,13 +11,12 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import { isLocal } from '../http/local-socket.ts';
 import type { CaptureCounts } from '../observe/gateway-state.ts';
+import type { Caller } from '../process/caller.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { version } from '../process/version.ts';
-import { judgeActors, letInBy } from '../records/actors.ts';
-import { originOf } from '../records/audit.ts';
+import { judgeActors } from '../records/actors.ts';
 import { type CaptureResult, CaptureStream } from './stream.ts';
 import { orderOf, type Wishes } from './wishes.ts';
 
@@ -63,20 +60,20 @@ export class Captures {
     return { running: this.#running.size, packets: this.#packets, lost: this.#lost };
   }
 
-  /** Begins a capture for a request; it ends when whoever asked may not have it any more. */
-  async begin(request: Request, device: Device, wishes: Wishes): Promise<CaptureStream> {
+  /** Begins a capture for a caller; it ends when whoever asked may not have it any more. */
+  async begin(caller: Caller, device: Device, wishes: Wishes): Promise<CaptureStream> {
     const { capturing: gateway } = this.#context;
     if (gateway === undefined) throw new ApiError('service_unavailable');
     const order = orderOf(device.public_key, wishes);
     const capture = await gateway.capture(order);
     if (capture === null) throw new ApiError('too_many_captures');
     try {
-      await this.#noteBegin(request, device, { ...wishes, gateway_id: gateway.id });
+      await this.#noteBegin(caller, device, { ...wishes, gateway_id: gateway.id });
     } catch (error) {
       capture.end();
       throw error;
     }
-    const origin = whoAsks(request);
+    const { origin } = caller;
     const { id, name, ipv4, ipv6 } = device;
     const names = [ipv4, ipv6].flatMap((text) => {
       const address = text === null ? null : parseAddress(text);
@@ -102,7 +99,7 @@ export class Captures {
         void noted.then(() => this.#notes.delete(noted));
       },
     });
-    const watch = setInterval(() => void this.#endIfRefused(stream, request), ACCESS_MS);
+    const watch = setInterval(() => void this.#endIfRefused(stream, caller), ACCESS_MS);
     this.#running.add(stream);
     return stream;
   }
@@ -114,29 +111,26 @@ export class Captures {
   }
 
   /** Whoever asks is asked about again, with locks: nobody captures who may not write. */
-  async #noteBegin(request: Request, { id }: Device, said: Wishes & AtGateway): Promise<void> {
+  async #noteBegin(caller: Caller, { id }: Device, said: Wishes & AtGateway): Promise<void> {
     const { database } = this.#context;
     const changes = Object.fromEntries(Object.entries(said).map(([name, to]) => [name, { to }]));
     await writeTransaction(database, async (transaction) => {
-      const refusal = await this.#refusalOf(request, transaction);
+      const refusal = await this.#refusalOf(caller, transaction);
       if (refusal !== null) throw refusal;
-      note(transaction, whoAsks(request), { action: 'begin capture', recordId: id, changes });
+      note(transaction, caller.origin, { action: 'begin capture', recordId: id, changes });
     });
   }
 
   /** Why whoever asked may not have it any more; null: they may. */
-  async #refusalOf(request: Request, transaction: Transaction): Promise<ApiError | null> {
-    const actors = [letInBy(request)];
-    const [refusal = null] = await judgeActors(this.#context.database, actors, transaction);
+  async #refusalOf({ letIn }: Caller, transaction: Transaction): Promise<ApiError | null> {
+    const [refusal = null] = await judgeActors(this.#context.database, [letIn], transaction);
     return refusal;
   }
 
   /** Where nobody can say it, because the database is away, the capture goes on. */
-  async #endIfRefused(stream: CaptureStream, request: Request): Promise<void> {
+  async #endIfRefused(stream: CaptureStream, caller: Caller): Promise<void> {
     const { database } = this.#context;
-    const asked = writeTransaction(database, (transaction) =>
-      this.#refusalOf(request, transaction),
-    );
+    const asked = writeTransaction(database, (transaction) => this.#refusalOf(caller, transaction));
     const refusal = await asked.then(({ result }) => result).catch(() => null);
     if (refusal !== null) stream.finish('access');
   }
@@ -157,12 +151,6 @@ export class Captures {
       log.warn(fields, 'the end of a capture is not in the audit trail');
     }
   }
-}
-
-/** Who captures; a command of this host asks without a token. */
-function whoAsks(request: Request): Origin {
-  const origin = originOf(request);
-  return isLocal(request.raw.req) ? { ...COMMAND_LINE, requestId: request.app.id } : origin;
 }
 
 function note(

@@ -1,7 +1,6 @@
 // The configuration: what may be sent, what is shown, and how it is changed.
 // docs/api.md#the-configuration.
 
-import type { Request } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';
 import {
   type Configuration,
@@ -17,6 +16,7 @@ import type { DocumentLimits } from '../auth/documents.ts';
 import type { RecordContext } from '../records/collection.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import { watchFailures } from '../policy/watch.ts';
+import type { Caller } from '../process/caller.ts';
 import { schemaOf } from '../judge/resource.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
@@ -67,7 +67,7 @@ export type Unless = (present: Configuration, transaction: Transaction) => Fault
 /** Changes the configuration, unless a look at the row under the lock says why not. */
 export async function updateConfiguration(
   context: ConfigurationContext,
-  request: Request,
+  caller: Caller,
   { values, faults }: Judged<ConfigurationValues>,
   unless: Unless = () => ({}),
 ): Promise<Shown> {
@@ -76,7 +76,7 @@ export async function updateConfiguration(
   const standing = await recall.configuration();
   refuseFixed(values, fixed, faults);
   await judgeDocuments(services.database, values, standing, faults, services.discoveryLimits);
-  const written = await context.writes.run(request, {
+  const written = await context.writes.run(caller, {
     scopes: { configuration: true },
     judge: async (transaction) => {
       refuseFaults(faults);

@@ -2,7 +2,6 @@
 // be judged is in judge.ts. docs/api.md#devices.
 
 import { randomBytes } from 'node:crypto';
-import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import {
   type ApiField,
@@ -26,6 +25,7 @@ import { ApiError } from '../http/errors.ts';
 import { isUuid, mark, networkList, text, type TextSchema } from '../judge/fields.ts';
 import { isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { columnsSent, schemaOf } from '../judge/resource.ts';
+import type { Caller } from '../process/caller.ts';
 import {
   type Collection,
   lockRecord,
@@ -115,14 +115,14 @@ export class Devices implements Collection<DeviceValues> {
     return this.#show(device, defaults);
   }
 
-  async create(request: Request, input: Judged<DeviceValues>): Promise<Shown> {
-    const device = await this.#context.writes.join(request, this.#creation, input);
+  async create(caller: Caller, input: Judged<DeviceValues>): Promise<Shown> {
+    const device = await this.#context.writes.join(caller, this.#creation, input);
     return this.#show({ ...plainRow(device), ...UNSEEN }, await this.#defaults());
   }
 
-  async update(request: Request, id: string, input: Judged<DeviceValues>): Promise<Shown> {
+  async update(caller: Caller, id: string, input: Judged<DeviceValues>): Promise<Shown> {
     const { values } = input;
-    const device = await this.#context.writes.run(request, {
+    const device = await this.#context.writes.run(caller, {
       scopes: { addressPool: movesInNetworks(values) },
       judge: async (transaction) => {
         const present = await lockRecord(this.#database.models.Device, id, transaction);
@@ -136,8 +136,8 @@ export class Devices implements Collection<DeviceValues> {
     return this.#show({ ...plainRow(device), ...seen }, await this.#defaults());
   }
 
-  async remove(request: Request, id: string): Promise<void> {
-    await this.#context.writes.run(request, {
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
       judge: (transaction) => lockRecord(this.#database.models.Device, id, transaction),
       write: (transaction, { id: present }) =>
         removeDevices(this.#database, [present], transaction),

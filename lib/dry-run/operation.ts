@@ -1,7 +1,6 @@
 // What is asked to be tried: an operation of the API by its method, its path and its body, judged
 // as that operation judges them. docs/api.md#what-a-write-would-do.
 
-import type { Request } from '@hapi/hapi';
 import { type DeviceContext, Devices } from '../devices/devices.ts';
 import { Groups, judgeGroup, showGroup } from '../groups/groups.ts';
 import { judgeMembers, Members } from '../groups/members.ts';
@@ -9,6 +8,7 @@ import { ApiError } from '../http/errors.ts';
 import { choice, joi, mark, resource, text } from '../judge/fields.ts';
 import { addFault, isFaultless, isObject, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
+import type { Caller } from '../process/caller.ts';
 import type { Collection } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';
 import { refusalFor } from '../records/writes.ts';
@@ -96,65 +96,71 @@ function decoded(id: string): string {
   }
 }
 
+/** Whose operation is run, and whether they insist on it though policy tests fail then. */
+interface Asked {
+  readonly caller: Caller;
+  readonly force: boolean;
+}
+
 /** Runs an operation as its route does; returns the record, null where it was removed. */
 export function operate(
   context: DeviceContext & UserContext,
-  request: Request,
+  asked: Asked,
   operation: Operation,
 ): Promise<Shown | null> {
   switch (operation.collection) {
     case 'rules':
-      return operateOn(new Rules(context), request, operation);
+      return operateOn(new Rules(context), asked, operation);
     case 'devices':
-      return operateOn(new Devices(context), request, operation);
+      return operateOn(new Devices(context), asked, operation);
     case 'users':
-      return operateOn(new Users(context), request, operation);
+      return operateOn(new Users(context), asked, operation);
     case 'groups':
-      return operateOnGroups(new Groups(context), request, operation);
+      return operateOnGroups(new Groups(context), asked, operation);
     case 'members':
-      return changeMembers(new Members(context), request, operation);
+      return changeMembers(new Members(context), asked, operation);
   }
 }
 
 async function operateOnGroups(
   groups: Groups,
-  request: Request,
+  { caller }: Asked,
   { method, id, body }: Operation,
 ): Promise<Shown | null> {
   if (method === 'DELETE') {
-    await groups.remove(request, id ?? '');
+    await groups.remove(caller, id ?? '');
     return null;
   }
   const record = recordIn(body, 'group');
   return showGroup(
     id === null
-      ? await groups.create(request, judgeGroup(record, 'create'))
-      : await groups.update(request, id, judgeGroup(record, 'update')),
+      ? await groups.create(caller, judgeGroup(record, 'create'))
+      : await groups.update(caller, id, judgeGroup(record, 'update')),
   );
 }
 
 async function changeMembers(
   members: Members,
-  request: Request,
+  { caller, force }: Asked,
   { id, body }: Operation,
 ): Promise<Shown> {
   const input = judgeMembers(recordIn(body, 'members'), 'update');
-  return { ...(await members.change(request, id ?? '', input)) };
+  return { ...(await members.change(caller, id ?? '', input, force)) };
 }
 
 async function operateOn<Values>(
   collection: Collection<Values>,
-  request: Request,
+  { caller, force }: Asked,
   { method, id, body }: Operation,
 ): Promise<Shown | null> {
   const { wrapper, judge } = collection;
   if (method === 'DELETE') {
-    await collection.remove(request, id ?? '');
+    await collection.remove(caller, id ?? '');
     return null;
   }
   const record = recordIn(body, wrapper);
-  if (id === null) return collection.create(request, judge(record, 'create'));
-  return collection.update(request, id, judge(record, 'update'));
+  if (id === null) return collection.create(caller, judge(record, 'create'), force);
+  return collection.update(caller, id, judge(record, 'update'), force);
 }
 
 function recordIn(body: object, wrapper: string): object {

@@ -1,7 +1,6 @@
 // Enrolment: a person gets a one-time link, chooses a password where one is needed, and adds a
 // device whose private key nobody else sees. docs/api.md#enrolment.
 
-import type { Request } from '@hapi/hapi';
 import {
   type Database,
   findLinkOf,
@@ -25,6 +24,7 @@ import {
 } from '../judge/fields.ts';
 import { addFault, type Judged, judgeOf } from '../judge/judge.ts';
 import type { Mails } from '../mail/mailer.ts';
+import type { Caller } from '../process/caller.ts';
 import type { RecordContext } from '../records/collection.ts';
 import { type Shown, showTime, showTimeOrNull } from '../records/shown.ts';
 import { refuseFaults } from '../records/writes.ts';
@@ -108,7 +108,7 @@ export class Enrolments {
   }
 
   /** Makes a link in place of the one before; the answer alone has the link itself. */
-  async make(request: Request, userId: string, input: Judged<EnrolmentValues>): Promise<Shown> {
+  async make(caller: Caller, userId: string, input: Judged<EnrolmentValues>): Promise<Shown> {
     const { values } = input;
     const { config, mails } = this.#context.services;
     const faults = { ...input.faults };
@@ -117,10 +117,10 @@ export class Enrolments {
     const wish = {
       purpose: PURPOSE,
       hours: values.hours ?? LINK_HOURS.default,
-      createdBy: request.auth.credentials.user?.id ?? null,
+      createdBy: caller.userId,
       isMailed: values.mail === true,
     } as const;
-    const { user, secret, link } = await this.#context.writes.run(request, {
+    const { user, secret, link } = await this.#context.writes.run(caller, {
       judge: async (transaction) => {
         const present = await findUser(this.#database, userId, transaction);
         if (present.disabled_at !== null) refuseFaults({ base: [DISABLED] });
@@ -140,8 +140,8 @@ export class Enrolments {
   }
 
   /** Revokes the link that can still be used; throws `not_found` where there is none. */
-  async revoke(request: Request, userId: string): Promise<void> {
-    await this.#context.writes.run(request, {
+  async revoke(caller: Caller, userId: string): Promise<void> {
+    await this.#context.writes.run(caller, {
       judge: (transaction) => findUser(this.#database, userId, transaction),
       write: async (transaction, user) => {
         const wanted = { userId: user.id, purpose: PURPOSE } as const;

@@ -1,6 +1,5 @@
 // Groups: what may be sent, what is shown, and what the operations do. docs/api.md#groups.
 
-import type { Request } from '@hapi/hapi';
 import {
   type Database,
   type Group,
@@ -19,6 +18,7 @@ import { messages } from '../judge/messages.ts';
 import { columnDefaults, columnsSent, schemaOf } from '../judge/resource.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import { watchFailures } from '../policy/watch.ts';
+import type { Caller } from '../process/caller.ts';
 import { lockRecord, type RecordContext } from '../records/collection.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
@@ -62,8 +62,8 @@ export class Groups {
     return group;
   }
 
-  create(request: Request, input: Judged<GroupValues>): Promise<Group> {
-    return this.#context.writes.run(request, {
+  create(caller: Caller, input: Judged<GroupValues>): Promise<Group> {
+    return this.#context.writes.run(caller, {
       // All creations hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
       judge: (transaction) => judgeNewGroup(this.#database, input, transaction),
@@ -72,8 +72,8 @@ export class Groups {
     });
   }
 
-  update(request: Request, id: string, { values, faults }: Judged<GroupValues>): Promise<Group> {
-    return this.#context.writes.run(request, {
+  update(caller: Caller, id: string, { values, faults }: Judged<GroupValues>): Promise<Group> {
+    return this.#context.writes.run(caller, {
       scopes: { configuration: true },
       judge: async (transaction) => {
         const present = await lockRecord(this.#database.models.Group, id, transaction, faults);
@@ -84,8 +84,8 @@ export class Groups {
   }
 
   /** Removes a group with its memberships and its rules. */
-  async remove(request: Request, id: string): Promise<void> {
-    await this.#context.writes.run(request, {
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
       scopes: { configuration: true },
       judge: (transaction) => lockRecord(this.#database.models.Group, id, transaction),
       write: (transaction, group) =>

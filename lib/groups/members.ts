@@ -1,7 +1,6 @@
 // Who is in a group. An administrator adds and removes members by id or e-mail, many at once; what
 // an identity provider says is its own. docs/api.md#members-of-a-group.
 
-import type { Request } from '@hapi/hapi';
 import {
   type Database,
   emailKey,
@@ -21,9 +20,10 @@ import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, joi, resource } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import { shortened } from '../judge/texts.ts';
-import { type FailingTest, failureFaults, isForced, noteFailures } from '../policy/guard.ts';
+import { type FailingTest, failureFaults, noteFailures } from '../policy/guard.ts';
 import { failuresOfGroups } from '../policy/memberships.ts';
 import type { PolicyContext } from '../policy/trial.ts';
+import type { Caller } from '../process/caller.ts';
 import { lockRecord, type RecordContext } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';
 import { refuseFaults } from '../records/writes.ts';
@@ -85,9 +85,9 @@ export class Members {
   }
 
   /** Adds a user; whether there is such a user the path says, so that it is 404 and no fault. */
-  async add(request: Request, groupId: string, name: string): Promise<GroupMember> {
+  async add(caller: Caller, groupId: string, name: string, force = false): Promise<GroupMember> {
     const user = await this.#existing(name);
-    await this.change(request, groupId, { values: { add: [user.id] }, faults: {} });
+    await this.change(caller, groupId, { values: { add: [user.id] }, faults: {} }, force);
     const [member] = await readMembers(this.#database, groupId.toLowerCase(), {
       userIds: [user.id],
     });
@@ -96,10 +96,10 @@ export class Members {
   }
 
   /** Removes a member; answers who says still that they are one. */
-  async remove(request: Request, groupId: string, name: string): Promise<readonly string[]> {
+  async remove(caller: Caller, groupId: string, name: string): Promise<readonly string[]> {
     const user = await this.#existing(name);
     const sent = { values: { remove: [user.id] }, faults: {} };
-    const { removed } = await this.change(request, groupId, sent);
+    const { removed } = await this.change(caller, groupId, sent);
     if (removed === 0) throw new ApiError('not_found');
     const userIds = [user.id];
     const [left] = await readMembers(this.#database, groupId.toLowerCase(), { userIds });
@@ -111,12 +111,12 @@ export class Members {
    * policy tests fail then.
    */
   change(
-    request: Request,
+    caller: Caller,
     groupId: string,
     { values, faults }: Judged<MembersSent>,
-    force = isForced(request),
+    force = false,
   ): Promise<MembersChanged> {
-    return this.#context.writes.run(request, {
+    return this.#context.writes.run(caller, {
       // All changes of members hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
       judge: async (transaction) => {

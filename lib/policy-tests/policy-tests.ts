@@ -1,7 +1,6 @@
 // Policy tests: what may be sent, what is shown, and what the operations do. A test is shown with
 // what the rules of now make of it. docs/api.md#policy-tests.
 
-import type { Request } from '@hapi/hapi';
 import {
   type Database,
   parseAddress,
@@ -27,6 +26,7 @@ import {
   PolicyTrial,
   type TestResult,
 } from '../policy/trial.ts';
+import type { Caller } from '../process/caller.ts';
 import {
   type Collection,
   lockRecord,
@@ -136,8 +136,8 @@ export class PolicyTests implements Collection<PolicyTestValues> {
     return test;
   }
 
-  async create(request: Request, input: Judged<PolicyTestValues>): Promise<Shown> {
-    const test = await this.#context.writes.run(request, {
+  async create(caller: Caller, input: Judged<PolicyTestValues>): Promise<Shown> {
+    const test = await this.#context.writes.run(caller, {
       // All creations hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
       judge: (transaction) => judgeNewPolicyTest(this.#database, input, transaction),
@@ -147,8 +147,8 @@ export class PolicyTests implements Collection<PolicyTestValues> {
     return this.show(test.id);
   }
 
-  async update(request: Request, id: string, input: Judged<PolicyTestValues>): Promise<Shown> {
-    const test = await this.#context.writes.run(request, {
+  async update(caller: Caller, id: string, input: Judged<PolicyTestValues>): Promise<Shown> {
+    const test = await this.#context.writes.run(caller, {
       judge: async (transaction) => {
         const { PolicyTest: tests } = this.#database.models;
         const present = await lockRecord(tests, id, transaction, input.faults);
@@ -161,8 +161,8 @@ export class PolicyTests implements Collection<PolicyTestValues> {
     return this.show(test.id);
   }
 
-  async remove(request: Request, id: string): Promise<void> {
-    await this.#context.writes.run(request, {
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
       judge: (transaction) => lockRecord(this.#database.models.PolicyTest, id, transaction),
       write: (transaction, test) => test.destroy({ transaction }),
     });

@@ -2,7 +2,6 @@
 // fails already holds up nothing, and whoever writes may insist. What fails after all is in the
 // audit trail. docs/api.md#policy-tests.
 
-import type { Request } from '@hapi/hapi';
 import { parseAddress } from '../../dataplane/index.ts';
 import {
   noteAction,
@@ -47,11 +46,6 @@ export const insistence = {
     'true',
   ),
 };
-
-/** Whether the sender of a request insists on a write that makes policy tests fail. */
-export function isForced({ query }: Pick<Request, 'query'>): boolean {
-  return query['force'] === 'true';
-}
 
 /** The tests at one moment. */
 interface Moment {

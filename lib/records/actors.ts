@@ -2,7 +2,6 @@
 // is read, and a body takes seconds to arrive: meanwhile the token may be revoked, the session
 // ended, the user disabled or given another role. So the transaction asks again, with locks.
 
-import type { Request } from '@hapi/hapi';
 import {
   type Database,
   lockSessions,
@@ -12,26 +11,11 @@ import {
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { PageError } from '../http/page-error.ts';
+import type { LetIn } from '../process/caller.ts';
 import { isAlive } from './session-life.ts';
-
-/** By what a request was let in. */
-export interface LetIn {
-  readonly tokenId: string | null;
-  readonly sessionId: string | null;
-  /** The role of its user at that time. */
-  readonly role: Role;
-}
 
 /** What such a refusal is counted as. */
 const REASON = { reason: 'revoked_meanwhile' } as const;
-
-/** By what a request was let in; null where nobody was asked. */
-export function letInBy({ auth }: Pick<Request, 'auth'>): LetIn | null {
-  const { user } = auth.credentials ?? {};
-  if (user?.role === undefined) return null;
-  const { tokenId = null, sessionId = null, role } = user;
-  return { tokenId, sessionId, role };
-}
 
 /** Why each of these may not write any more; null for those who may. Locks their rows. */
 export async function judgeActors(

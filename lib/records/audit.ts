@@ -1,15 +1,8 @@
-// The audit trail as the rest of the house uses it: where a request comes from, how entries are
-// shown, and how old ones are forgotten. That every write leaves an entry is the models' doing.
+// The audit trail as the rest of the house uses it: how entries are shown, and how old ones are
+// forgotten. That every write leaves an entry is the models' doing.
 // docs/state.md#audit-trail.
 
-import type { Request } from '@hapi/hapi';
-import {
-  type AuditRow,
-  type Database,
-  GATEWAY,
-  type Origin,
-  pruneAuditEntries,
-} from '../../models/index.ts';
+import { type AuditRow, type Database, pruneAuditEntries } from '../../models/index.ts';
 import { isUuid } from '../judge/fields.ts';
 import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
@@ -18,25 +11,6 @@ import { inWords } from './audit-names.ts';
 import { type Shown, showTime } from './shown.ts';
 
 const DAY_MS = 86_400_000;
-
-/** On whose behalf a request writes: those of whoever was let in. */
-export function originOf({ app, auth }: Pick<Request, 'app' | 'auth'>): Origin {
-  const { user } = auth.credentials ?? {};
-  const asked = {
-    requestId: app.id,
-    ...(app.address === undefined ? {} : { address: app.address }),
-  };
-  if (user === undefined) return { ...GATEWAY, ...asked };
-  const { id: userId, email, tokenId, role } = user;
-  return {
-    actor: 'user',
-    userId,
-    email,
-    isUnprivileged: role !== 'admin',
-    ...(tokenId === undefined ? {} : { tokenId }),
-    ...asked,
-  };
-}
 
 /** The id of a record as the trail has it: UUIDs in lower case, others as administrators chose. */
 export function idInTrail(id: string): string {

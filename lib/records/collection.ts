@@ -2,12 +2,12 @@
 // filters of a list, the operations, and what they need of the server. Each kind is a room of its
 // own: devices, users, rules.
 
-import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import type { Model, ModelStatic, Selection, Transaction } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isUuid } from '../judge/fields.ts';
 import type { Faults, Judge, Judged } from '../judge/judge.ts';
+import type { Caller } from '../process/caller.ts';
 import type { Shared } from '../process/shared.ts';
 import type { FixedSettings } from './effective-configuration.ts';
 import type { Recall, Source } from './recall.ts';
@@ -79,9 +79,10 @@ export interface Collection<Values> extends Listed {
   readonly wrapper: string;
   readonly judge: Judge<Values>;
   show(id: string): Promise<Shown>;
-  create(request: Request, input: Judged<Values>): Promise<Shown>;
-  update(request: Request, id: string, input: Judged<Values>): Promise<Shown>;
-  remove(request: Request, id: string): Promise<void>;
+  /** `force`: whether rules are written though policy tests fail then. */
+  create(caller: Caller, input: Judged<Values>, force?: boolean): Promise<Shown>;
+  update(caller: Caller, id: string, input: Judged<Values>, force?: boolean): Promise<Shown>;
+  remove(caller: Caller, id: string): Promise<void>;
 }
 
 /** What the filter `user_id` selects; null if the text is not an id, so that nobody can have it. */

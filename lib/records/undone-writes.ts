@@ -1,7 +1,6 @@
 // Runs a write to see what it would come to: it is judged and written as every write is, looked at
 // in its transaction, and undone. docs/api.md#what-a-write-would-do.
 
-import type { Request } from '@hapi/hapi';
 import {
   actAs,
   type Database,
@@ -11,7 +10,7 @@ import {
   type WrittenSoFar,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import { originOf } from './audit.ts';
+import type { Caller } from '../process/caller.ts';
 import { alone, type JointWork, type RunsWrites, type Work } from './writes.ts';
 
 /** Looks at what was written, before it is undone. */
@@ -33,12 +32,12 @@ export class UndoneWrites<Seen> implements RunsWrites {
     return this.#seen;
   }
 
-  run<Plan, Result>(request: Request, work: Work<Plan, Result>): Promise<Result> {
-    return this.join(request, alone(work), null);
+  run<Plan, Result>(caller: Caller, work: Work<Plan, Result>): Promise<Result> {
+    return this.join(caller, alone(work), null);
   }
 
   async join<Input, Plan, Result>(
-    request: Request,
+    { origin }: Caller,
     work: JointWork<Input, Plan, Result>,
     input: Input,
   ): Promise<Result> {
@@ -46,7 +45,7 @@ export class UndoneWrites<Seen> implements RunsWrites {
       await lockScopes(this.#database, transaction, work.scopes?.(input) ?? {});
       const [plan] = await work.judge(transaction, [input]);
       if (plan instanceof ApiError) throw plan;
-      actAs(transaction, originOf(request));
+      actAs(transaction, origin);
       const [result] = await work.write(transaction, [plan as Plan]);
       this.#seen = await this.#look(transaction, soFar());
       return result as Result;

@@ -7,24 +7,21 @@
 // work runs again alone. No request is answered before the commit.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Request } from '@hapi/hapi';
 import {
   actAs,
   type Database,
   isDatabaseAway,
   lockScopes,
-  type Origin,
   pauseBefore,
   type Revision,
   type Scopes,
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
-import { judgeActors, type LetIn, letInBy } from './actors.ts';
-import { originOf } from './audit.ts';
+import { judgeActors } from './actors.ts';
 import { ApiError } from '../http/errors.ts';
-import { noteRevision } from './in-force.ts';
 import { type Faults, isFaultless } from '../judge/judge.ts';
+import type { Caller } from '../process/caller.ts';
 
 /** The most works that share a transaction; it limits how long others wait. */
 const TOGETHER_MAX = 32;
@@ -68,10 +65,8 @@ type Outcome = { readonly result: unknown } | { readonly refusal: ApiError };
 interface Waiting {
   readonly work: JointWork<unknown, unknown, unknown>;
   readonly input: unknown;
-  /** Who writes, for the audit trail. */
-  readonly origin: Origin;
-  /** The token or session of the request; it is checked again before the write. */
-  readonly actor: LetIn | null;
+  /** Who writes; the token or session is checked again before the write. */
+  readonly caller: Caller;
   readonly sinceMs: number;
   readonly resolve: (written: { result: unknown; revision: Revision }) => void;
   readonly reject: (error: unknown) => void;
@@ -95,28 +90,27 @@ export class Writes {
     this.#patienceMs = patienceMs;
   }
 
-  /** Runs a write for a request, and notes the revision that covers it. */
-  run<Plan, Result>(request: Request, work: Work<Plan, Result>): Promise<Result> {
-    return this.join(request, alone(work), null);
+  /** Runs a write for a caller, and notes the revision that covers it. */
+  run<Plan, Result>(caller: Caller, work: Work<Plan, Result>): Promise<Result> {
+    return this.join(caller, alone(work), null);
   }
 
   /** Runs a write of a kind whose inputs are judged and written together if they wait together. */
   async join<Input, Plan, Result>(
-    request: Request,
+    caller: Caller,
     work: JointWork<Input, Plan, Result>,
     input: Input,
   ): Promise<Result> {
     const { result, revision } = await new Promise<{ result: unknown; revision: Revision }>(
       (resolve, reject) => {
         const joint = work as JointWork<unknown, unknown, unknown>;
-        const [origin, actor] = [originOf(request), letInBy(request)];
         const sinceMs = performance.now();
-        this.#waiting.push({ work: joint, input, origin, actor, sinceMs, resolve, reject });
+        this.#waiting.push({ work: joint, input, caller, sinceMs, resolve, reject });
         if (!this.#isRunning) void this.#runAll();
         else if (this.#waiting.length >= this.#expected) this.#gathered();
       },
     );
-    noteRevision(request, revision);
+    caller.revision = revision;
     return result as Result;
   }
 
@@ -187,7 +181,7 @@ export class Writes {
     together: readonly Waiting[],
     transaction: Transaction,
   ): Promise<Map<Waiting, Outcome>> {
-    const actors = together.map(({ actor }) => actor);
+    const actors = together.map(({ caller }) => caller.letIn);
     const refusals = await judgeActors(this.#database, actors, transaction);
     const found = new Map<Waiting, Outcome>();
     for (const [i, waiting] of together.entries()) {
@@ -291,7 +285,7 @@ async function write(
   const isPlan = (plan: unknown): boolean => !(plan instanceof ApiError);
   const plans = judged.filter(isPlan);
   const admitted = waiting.slice(0, judged.length).filter((_, i) => isPlan(judged[i]));
-  actAs(transaction, ...admitted.map(({ origin }) => origin));
+  actAs(transaction, ...admitted.map(({ caller }) => caller.origin));
   const written = plans.length === 0 ? [] : await waiting[0]?.work.write(transaction, plans);
   const results = (written ?? []).values();
   return judged.map((plan) =>

@@ -1,6 +1,5 @@
 // Rules: what may be sent, what is shown, and what the operations do. docs/api.md#rules.
 
-import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import {
   type Database,
@@ -34,14 +33,9 @@ import {
   selectOwner,
 } from '../records/collection.ts';
 import { messages } from '../judge/messages.ts';
-import {
-  type FailingTest,
-  failureFaults,
-  isForced,
-  noteFailures,
-  PolicyGuard,
-} from '../policy/guard.ts';
+import { type FailingTest, failureFaults, noteFailures, PolicyGuard } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
+import type { Caller } from '../process/caller.ts';
 import {
   columnDefaults,
   columnsSent,
@@ -156,23 +150,19 @@ export class Rules implements Collection<RuleValues> {
   }
 
   /** `force`: whether it is made though policy tests fail then. */
-  async create(
-    request: Request,
-    input: Judged<RuleValues>,
-    force = isForced(request),
-  ): Promise<Shown> {
+  async create(caller: Caller, input: Judged<RuleValues>, force = false): Promise<Shown> {
     const sent = { ...newRule(input), isForced: force };
-    return showRule(await this.#context.writes.join(request, this.#creation, sent));
+    return showRule(await this.#context.writes.join(caller, this.#creation, sent));
   }
 
   /** `force`: whether it is changed though policy tests fail then. */
   async update(
-    request: Request,
+    caller: Caller,
     id: string,
     input: Judged<RuleValues>,
-    force = isForced(request),
+    force = false,
   ): Promise<Shown> {
-    const rule = await this.#context.writes.run(request, {
+    const rule = await this.#context.writes.run(caller, {
       // All updates hold this scope, so no other one can give a rule another owner meanwhile.
       scopes: { configuration: true },
       judge: async (transaction) => {
@@ -188,8 +178,8 @@ export class Rules implements Collection<RuleValues> {
     return showRule(rule);
   }
 
-  async remove(request: Request, id: string): Promise<void> {
-    await this.#context.writes.run(request, {
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
       judge: async (transaction) => {
         const [rule, tests] = await Promise.all([
           lockRecord(this.#database.models.Rule, id, transaction),

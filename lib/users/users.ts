@@ -1,6 +1,5 @@
 // Users: what may be sent, what is shown, and what the operations do. docs/api.md#users.
 
-import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import {
   type Database,
@@ -32,6 +31,7 @@ import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, mark, text, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
+import type { Caller } from '../process/caller.ts';
 import { quotaStateOf } from '../reconcile/quota-state.ts';
 import { type Collection, OBSERVED_KEEP_MS, type RecordContext } from '../records/collection.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
@@ -144,12 +144,12 @@ export class Users implements Collection<UserValues> {
     return this.#showOne(user);
   }
 
-  async create(request: Request, input: Judged<UserValues>): Promise<Shown> {
+  async create(caller: Caller, input: Judged<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
-    const user = await this.#context.writes.run(request, {
+    const user = await this.#context.writes.run(caller, {
       scopes: { configuration: true },
       judge: async (transaction) => {
-        const faults = await this.#judge(input, null, request, transaction);
+        const faults = await this.#judge(input, null, caller, transaction);
         refuseFaults(faults);
         return { email: '', ...changes, ...switchOf(NEVER_DISABLED, input.values) };
       },
@@ -159,9 +159,9 @@ export class Users implements Collection<UserValues> {
     return showUser(user, 0, null);
   }
 
-  async update(request: Request, id: string, input: Judged<UserValues>): Promise<Shown> {
+  async update(caller: Caller, id: string, input: Judged<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
-    const [user, usage] = await this.#context.writes.run(request, {
+    const [user, usage] = await this.#context.writes.run(caller, {
       scopes: {
         configuration:
           changes.role !== undefined ||
@@ -170,7 +170,7 @@ export class Users implements Collection<UserValues> {
       },
       judge: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
-        refuseFaults(await this.#judge(input, present, request, transaction));
+        refuseFaults(await this.#judge(input, present, caller, transaction));
         return present;
       },
       write: async (transaction, present) => {
@@ -188,8 +188,8 @@ export class Users implements Collection<UserValues> {
     return showUser(user, usage.get(user.id) ?? 0, default_quota);
   }
 
-  async remove(request: Request, id: string): Promise<void> {
-    await this.#context.writes.run(request, {
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
       scopes: { configuration: true },
       judge: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
@@ -223,18 +223,18 @@ export class Users implements Collection<UserValues> {
   async #judge(
     input: Judged<UserValues>,
     present: User | null,
-    request: Request,
+    caller: Caller,
     transaction: Transaction,
   ): Promise<Faults> {
     const { role, enabled } = input.values;
     const faults = await judgeEmailTaken(this.#database, input, present, transaction);
     if (present !== null && enabled === false) {
-      const fault = await disablingFault(this.#context, present, request, transaction);
+      const fault = await disablingFault(this.#context, present, caller, transaction);
       if (fault !== null) addFault(faults, 'enabled', fault);
     }
     if (present === null || role === undefined || role === present.role) return faults;
     const fault =
-      present.id === request.auth.credentials.user?.id
+      present.id === caller.userId
         ? messages.ownRole
         : await this.#neededFault(present, messages.lastAdministratorStays, transaction);
     if (fault !== null) addFault(faults, 'role', fault);
@@ -274,10 +274,10 @@ function switchOf(
 export async function disablingFault(
   { services: { database }, fixed }: Pick<RecordContext, 'services' | 'fixed'>,
   user: User,
-  request: Request,
+  caller: Caller,
   transaction: Transaction,
 ): Promise<string | null> {
-  if (user.id === request.auth.credentials.user?.id) return messages.ownSwitch;
+  if (user.id === caller.userId) return messages.ownSwitch;
   return switchOffFault(database, user, fixed, transaction);
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../auth/tokens.ts';
 import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../../auth/scopes.ts';
 import { ApiError } from '../../http/errors.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import {
   integer,
   isUuid,
@@ -121,7 +122,7 @@ async function make(
   }: Judged<Values>,
 ): Promise<Shown> {
   refuseFaults(faults);
-  const { id, token } = await makeToken(context, request, { name, days, scopes });
+  const { id, token } = await makeToken(context, callerOf(request), { name, days, scopes });
   return { ...(await find(context, id)), token };
 }
 
@@ -131,7 +132,7 @@ async function revoke(
 ): Promise<void> {
   const id = idOf(request);
   const { ApiToken } = database.models;
-  await writes.run(request, {
+  await writes.run(callerOf(request), {
     judge: (transaction) => lockRecord(ApiToken, id, transaction),
     write: (transaction, token) => token.destroy({ transaction }),
   });

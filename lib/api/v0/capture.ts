@@ -3,9 +3,10 @@
 // docs/api.md#capturing-packets.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { captureAnswer } from '../../capture/answer.ts';
+import { asCapture } from '../../capture/answer.ts';
 import { readWishes } from '../../capture/wishes.ts';
 import { ApiError } from '../../http/errors.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { refuseFaults } from '../../records/writes.ts';
 import { type ApiContext, route } from '../routes.ts';
@@ -22,8 +23,9 @@ export function captureRoutes({ services, captures }: ApiContext): ServerRoute[]
         : null;
       if (device === null) throw new ApiError('not_found');
       // Whoever asks for the headers alone captures nothing.
-      const body = request.method === 'head' ? '' : await captures.begin(request, device, values);
-      return captureAnswer(h, body);
+      const body =
+        request.method === 'head' ? '' : await captures.begin(callerOf(request), device, values);
+      return asCapture(h.response(body).code(200));
     }),
   ];
 }

@@ -7,6 +7,7 @@ import {
   shownConfiguration,
   updateConfiguration,
 } from '../../configuration/configuration.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { judgedBody, takesBody } from '../body.ts';
 import { type ApiContext, route } from '../routes.ts';
 
@@ -24,7 +25,7 @@ export function configurationRoutes(context: ApiContext): ServerRoute[] {
       data: shownConfiguration(context, await context.recall.configuration()),
     })),
     route(['PATCH', 'PUT'], path, body, async (request) => ({
-      data: await updateConfiguration(context, request, judgedBody(request)),
+      data: await updateConfiguration(context, callerOf(request), judgedBody(request)),
     })),
   ];
 }

@@ -12,10 +12,11 @@ import {
   readOperation,
 } from '../../dry-run/operation.ts';
 import { PASSWORD_COST_MIN } from '../../auth/passwords.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { joi, mark, recordId, resource, text } from '../../judge/fields.ts';
 import { ruleSchema } from '../../rules/rules.ts';
 import { judgedBody, takesBody } from '../body.ts';
-import { type ApiContext, route } from '../routes.ts';
+import { type ApiContext, isForced, route } from '../routes.ts';
 import { flowFields, refusalFields } from './live.ts';
 
 /** What is answered. */
@@ -77,8 +78,9 @@ export function dryRunRoutes(context: ApiContext): ServerRoute[] {
   return [
     route('POST', '/v0/dry_run', options, async (request) => {
       const operation = readOperation(judgedBody<OperationValues>(request));
+      const asked = { caller: callerOf(request), force: isForced(request) };
       const { result, effect } = await tryWrite(context, (tried) =>
-        operate({ ...tried, services }, request, operation),
+        operate({ ...tried, services }, asked, operation),
       );
       return { data: { record: result, ...effect } satisfies DryRunAnswer };
     }),

@@ -3,6 +3,7 @@
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import { Enrolments, type EnrolmentValues, judgeEnrolment } from '../../enrolment/enrolment.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { ignoresBody, judgedBody, takesBody } from '../body.ts';
 import { type ApiContext, outsidePath, route } from '../routes.ts';
 
@@ -16,12 +17,12 @@ export function enrolmentRoutes(context: ApiContext): ServerRoute[] {
     route('GET', PATH, {}, async (request) => ({ data: await enrolments.show(idOf(request)) })),
     route('POST', PATH, creates, async (request, h) => {
       const body = judgedBody<EnrolmentValues>(request);
-      const shown = await enrolments.make(request, idOf(request), body);
+      const shown = await enrolments.make(callerOf(request), idOf(request), body);
       const location = PATH.replace('{id}', String(shown['user_id']));
       return h.response({ data: shown }).created(outsidePath(context.services) + location);
     }),
     route('DELETE', PATH, ignoresBody, async (request, h) => {
-      await enrolments.revoke(request, idOf(request));
+      await enrolments.revoke(callerOf(request), idOf(request));
       return h.response().code(204);
     }),
   ];

@@ -5,11 +5,12 @@ import type { Request, ServerRoute } from '@hapi/hapi';
 import { groupNameOf } from '../../../models/index.ts';
 import { Groups, type GroupValues, judgeGroup, showGroup } from '../../groups/groups.ts';
 import { judgeMembers, Members, type MembersSent, showMember } from '../../groups/members.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { isUuid, joi, mark, recordId, resource, text } from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
 import { ignoresBody, judgedBody, takesBody } from '../body.ts';
 import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
-import { type ApiContext, outsidePath, route } from '../routes.ts';
+import { type ApiContext, isForced, outsidePath, route } from '../routes.ts';
 
 const PATH = '/v0/groups';
 
@@ -62,7 +63,9 @@ export function groupRoutes(context: ApiContext): ServerRoute[] {
       return answerIdPage(h, services, { path: PATH, sent, limit }, { found, show: showGroup });
     }),
     route('POST', PATH, creates, async (request, h) => {
-      const shown = showGroup(await groups.create(request, judgedBody<GroupValues>(request)));
+      const shown = showGroup(
+        await groups.create(callerOf(request), judgedBody<GroupValues>(request)),
+      );
       const location = `${outsidePath(services)}${PATH}/${String(shown['id'])}`;
       return h.response({ data: shown }).created(location);
     }),
@@ -71,10 +74,12 @@ export function groupRoutes(context: ApiContext): ServerRoute[] {
     })),
     route(['PATCH', 'PUT'], one, updates, async (request) => {
       const input = judgedBody<GroupValues>(request);
-      return { data: showGroup(await groups.update(request, partOf(request, 'id'), input)) };
+      return {
+        data: showGroup(await groups.update(callerOf(request), partOf(request, 'id'), input)),
+      };
     }),
     route('DELETE', one, ignoresBody, async (request, h) => {
-      await groups.remove(request, partOf(request, 'id'));
+      await groups.remove(callerOf(request), partOf(request, 'id'));
       return h.response().code(204);
     }),
     ...memberRoutes(context),
@@ -97,13 +102,25 @@ function memberRoutes(context: ApiContext): ServerRoute[] {
       return answerIdPage(h, services, { path, sent, limit }, { found, show: showMember });
     }),
     route('POST', all, changes, async (request) => ({
-      data: await members.change(request, partOf(request, 'id'), judgedBody<MembersSent>(request)),
+      data: await members.change(
+        callerOf(request),
+        partOf(request, 'id'),
+        judgedBody<MembersSent>(request),
+        isForced(request),
+      ),
     })),
     route(['PUT'], one, ignoresBody, async (request) => ({
-      data: showMember(await members.add(request, partOf(request, 'id'), partOf(request, 'user'))),
+      data: showMember(
+        await members.add(
+          callerOf(request),
+          partOf(request, 'id'),
+          partOf(request, 'user'),
+          isForced(request),
+        ),
+      ),
     })),
     route('DELETE', one, ignoresBody, async (request, h) => {
-      await members.remove(request, partOf(request, 'id'), partOf(request, 'user'));
+      await members.remove(callerOf(request), partOf(request, 'id'), partOf(request, 'user'));
       return h.response().code(204);
     }),
   ];

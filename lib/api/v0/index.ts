@@ -1,7 +1,7 @@
 // The /v0 API as one plugin: its resources, in the order of docs/api.md#operations.
 
 import type { Plugin, Request, ResponseToolkit } from '@hapi/hapi';
-import { seesSecrets } from '../../auth/scopes.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { withoutSecrets } from '../../records/secrets.ts';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
 import { apiTokenRoutes } from './api-tokens.ts';
@@ -31,7 +31,7 @@ import { Users } from '../../users/users.ts';
  */
 function hideSecrets(request: Request, h: ResponseToolkit): symbol {
   const { response } = request;
-  if (response instanceof Error || response.variety !== 'plain' || seesSecrets(request))
+  if (response instanceof Error || response.variety !== 'plain' || callerOf(request).seesSecrets)
     return h.continue;
   Object.assign(response, { source: withoutSecrets(response.source) });
   return h.continue;

@@ -5,6 +5,7 @@
 import type { Request, ServerRoute } from '@hapi/hapi';
 import type { LinksWanted } from '../../../models/index.ts';
 import { relinkWork } from '../../auth/identity/relink.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { judgedBody, takesBody } from '../body.ts';
 import { ApiError } from '../../http/errors.ts';
 import { flag, integer, mark, reference, resource, timestamp } from '../../judge/fields.ts';
@@ -62,7 +63,7 @@ async function relink(
     refuseFaults(faults);
     return { ...(await findEntry(context, request)), userId };
   });
-  const { users, administrators, until } = await context.writes.run(request, work);
+  const { users, administrators, until } = await context.writes.run(callerOf(request), work);
   return { user_id: userId, everyone, users, administrators, until: showTime(until) };
 }
 

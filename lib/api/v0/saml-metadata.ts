@@ -10,6 +10,7 @@ import {
   metadataStates,
 } from '../../auth/saml/metadata-state.ts';
 import { dropFormerCertificates, refreshOnDemand } from '../../auth/saml/refresh.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { judgedBody, takesBody } from '../body.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
@@ -92,7 +93,7 @@ async function update(
   refuseFaults(faults);
   const entry = await findEntry(context, request);
   if (values.refresh === true) await refreshOnDemand({ database, log, counters, limits }, entry);
-  await context.writes.run(request, {
+  await context.writes.run(callerOf(request), {
     judge: async () => findEntry(context, request),
     write: async (transaction, found) => {
       if (values.drop_former === true) await dropFormerCertificates(database, found, transaction);

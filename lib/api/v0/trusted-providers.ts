@@ -5,6 +5,7 @@
 import type { Request, ServerRoute } from '@hapi/hapi';
 import { type Authority, isTrusted, markTrusted } from '../../../models/index.ts';
 import { type EntryAuthority, authoritiesOf } from '../../auth/identity/authority.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { judgedBody, takesBody } from '../body.ts';
 import { ApiError } from '../../http/errors.ts';
 import { choice, flag, mark, resource, text } from '../../judge/fields.ts';
@@ -57,7 +58,7 @@ async function setMark(
   { values, faults }: Judged<Values>,
 ): Promise<Shown> {
   const { database } = context.services;
-  const entry = await context.writes.run(request, {
+  const entry = await context.writes.run(callerOf(request), {
     // Nobody may change the address of the entry between reading and marking.
     scopes: { configuration: true },
     judge: async () => {

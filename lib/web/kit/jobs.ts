@@ -5,8 +5,8 @@
 // trail, and each write checks again that the person may still write.
 
 import { randomUUID } from 'node:crypto';
-import type { Request } from '@hapi/hapi';
 import { ApiError } from '../../http/errors.ts';
+import type { Caller } from '../../process/caller.ts';
 import { describeError, type Log } from '../../process/log.ts';
 import { attempt, faultLine } from './attempt.ts';
 import { PageError } from '../../http/page-error.ts';
@@ -28,7 +28,7 @@ export interface JobPlan {
   /** Of some ids, those that still match. */
   readonly matching: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  readonly run: (request: Request, id: string) => Promise<unknown>;
+  readonly run: (caller: Caller, id: string) => Promise<unknown>;
   /** What its pages say. */
   readonly title: string;
   readonly nouns: readonly [one: string, several: string];
@@ -67,35 +67,38 @@ export class Job {
   }
 
   /** Runs the job; the promise never rejects. */
-  async run(request: Request, log: Log, isStopping: () => boolean): Promise<void> {
+  async run(caller: Caller, log: Log, isStopping: () => boolean): Promise<void> {
     const { ids } = this.plan;
     try {
       for (let first = 0; first < ids.length && this.broke === null; first += TOGETHER) {
         if (isStopping()) this.broke = 'The gateway stopped.';
-        else await this.#runSome(request, ids.slice(first, first + TOGETHER));
+        else await this.#runSome(caller, ids.slice(first, first + TOGETHER));
       }
     } catch (error) {
-      log.error({ request_id: request.app.id, err: describeError(error) }, 'a job broke off');
+      log.error(
+        { request_id: caller.origin.requestId, err: describeError(error) },
+        'a job broke off',
+      );
       this.broke = 'The gateway could not go on; its log says why.';
     }
     this.isOver = true;
   }
 
-  async #runSome(request: Request, ids: readonly string[]): Promise<void> {
+  async #runSome(caller: Caller, ids: readonly string[]): Promise<void> {
     const matching = await this.plan.matching(ids);
     this.passedOver += ids.length - matching.length;
     const names = await this.plan.names(matching);
     // All are awaited, also after one fails: none may write once the page says that it is over.
     const ends = await Promise.allSettled(
-      matching.map((id) => this.#runOne(request, id, names.get(id) ?? id)),
+      matching.map((id) => this.#runOne(caller, id, names.get(id) ?? id)),
     );
     const failed = ends.find(({ status }) => status === 'rejected');
     if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
   }
 
-  async #runOne(request: Request, id: string, name: string): Promise<void> {
+  async #runOne(caller: Caller, id: string, name: string): Promise<void> {
     try {
-      const { faults } = await attempt(() => this.plan.run(request, id));
+      const { faults } = await attempt(() => this.plan.run(caller, id));
       if (faults === null) this.done += 1;
       else this.#refuse({ name, why: faultLine(faults) });
     } catch (error) {
@@ -142,10 +145,10 @@ export class Jobs {
   }
 
   /** Begins a job, once, in the name of the person who sent the request. */
-  begin(job: Job, request: Request): void {
+  begin(job: Job, caller: Caller): void {
     if (job.isBegun) return;
     job.isBegun = true;
-    const running = job.run(request, this.#log, () => this.#isStopping);
+    const running = job.run(caller, this.#log, () => this.#isStopping);
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
   }

@@ -14,7 +14,8 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
+import type { Caller } from '../../process/caller.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { attempt, faultLine } from './attempt.ts';
 import { textOf, textsOf } from './form-token.ts';
@@ -37,7 +38,7 @@ export interface Deed {
   /** True if it can be undone: then records that were ticked are changed without a question. */
   readonly isHarmless?: boolean;
   /** Does it by the writes of the context that it is given. */
-  readonly run: (web: Web, request: Request, id: string) => Promise<unknown>;
+  readonly run: (web: Web, caller: Caller, id: string) => Promise<unknown>;
 }
 
 /** A table whose records can be selected. */
@@ -92,7 +93,8 @@ async function runMany(
   if (isAll) return askForAll(web, plan, deed, request, h);
   if (ids.length === 0) return giveBack(web, h, back, 'Nothing was selected.');
   const isSure = textOf(request, 'sure') === 'true';
-  const tried = ids.map((id) => (context: Web) => deed.run(context, request, id));
+  const caller = callerOf(request);
+  const tried = ids.map((id) => (context: Web) => deed.run(context, caller, id));
   const effect = isSure ? null : await plan.effect(web, tried);
   if (!isSure && (deed.isHarmless !== true || effect !== null)) {
     const names = await plan.names(ids);
@@ -107,7 +109,7 @@ async function runMany(
       back,
     });
   }
-  const { done, left } = await runEach(web, plan, deed, ids, request);
+  const { done, left } = await runEach(web, plan, deed, ids, caller);
   const said = doneInWords(plan, deed, done);
   const refused = `${inWords(plan, left.length)} could not be: ${named(left)}.`;
   if (left.length === 0) web.pages.flash(h, 'done', said);
@@ -125,14 +127,14 @@ async function runEach(
   plan: ManyPlan,
   deed: Deed,
   ids: readonly string[],
-  request: Request,
+  caller: Caller,
 ): Promise<{ done: number; left: Left[] }> {
   const names = await plan.names(ids);
   const left: Left[] = [];
   let done = 0;
   for (const id of ids) {
     try {
-      const tried = await attempt(() => deed.run(web, request, id));
+      const tried = await attempt(() => deed.run(web, caller, id));
       if (tried.faults === null) done += 1;
       else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults) });
     } catch (error) {
@@ -213,7 +215,7 @@ function beginJob(
       backTo(plan, request),
       'Nothing is changed: this question is too old, or another gateway asked it. Please select again.',
     );
-  web.jobs.begin(job, request);
+  web.jobs.begin(job, callerOf(request));
   return web.pages.redirect(h, `${plan.path}/many/${job.id}`);
 }
 

@@ -16,7 +16,7 @@ import {
   takeAttempt,
 } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
 import { IDLE_MS } from '../../records/session-life.ts';
@@ -86,7 +86,7 @@ async function changePassword(
   if (!(await isOwnPassword(web, request, user))) faults['current_password'] = [WRONG];
   if (!isFaultless(faults)) return (await showPasswordForm(web, request, h, faults)).code(422);
   const password_hash = await hashPassword(values.password ?? '', services.passwordCost);
-  const secret = await web.writes.run(request, {
+  const secret = await web.writes.run(callerOf(request), {
     judge: async (transaction) => {
       const present = await services.database.models.User.findByPk(user.id, {
         transaction,
@@ -120,10 +120,10 @@ async function isOwnPassword(web: Web, request: Request, user: User): Promise<bo
   const typed = textOf(request, 'current_password');
   if (refusedBy !== null || !(await verifyPassword(typed, user.password_hash))) {
     counters.add('sign_ins', refusedBy === null ? 'bad_own_password' : 'too_many_own_passwords');
-    await noteLocks(web.services, request, taken, user.id);
+    await noteLocks(web.services, callerOf(request), taken, user.id);
     return false;
   }
-  await web.writes.run(request, {
+  await web.writes.run(callerOf(request), {
     judge: async () => null,
     write: (transaction) => forgiveAttempt(database, counted, transaction),
   });
@@ -150,7 +150,7 @@ async function endSessions(
 ): Promise<ResponseObject> {
   const userId = actorId(request);
   const { Session: sessions } = web.services.database.models;
-  const count = await web.writes.run(request, {
+  const count = await web.writes.run(callerOf(request), {
     judge: async () => null,
     write: async (transaction) => {
       const ended = await sessions.destroy({ where: { user_id: userId, id }, transaction });

@@ -2,6 +2,7 @@
 // it once, and a button that revokes one. docs/api.md#authentication.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { callerOf } from '../../http/request-caller.ts';
 import { lockRecord } from '../../records/collection.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
 import {
@@ -147,7 +148,7 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
   const faults = tokenFaults({ name, days });
   if (scopes.length === 0) faults['admin'] = ['choose at least one'];
   if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
-  const made = await attempt(() => makeToken(web, request, { name, days, scopes }));
+  const made = await attempt(() => makeToken(web, callerOf(request), { name, days, scopes }));
   if (made.faults !== null) return (await showForm(web, request, h, typed, made.faults)).code(422);
   const { token, expires_at } = made.result;
   // The token is shown only once, in this answer. A redirect would lose it.
@@ -163,7 +164,7 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
 async function revoke(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { ApiToken } = web.services.database.models;
   const id = String(request.params['id']).toLowerCase();
-  const { name } = await web.writes.run(request, {
+  const { name } = await web.writes.run(callerOf(request), {
     judge: (transaction) => lockRecord(ApiToken, id, transaction),
     write: async (transaction, token) => {
       await token.destroy({ transaction });

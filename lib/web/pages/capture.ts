@@ -3,9 +3,10 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Device } from '../../../models/index.ts';
-import { captureAnswer, captureFileName } from '../../capture/answer.ts';
+import { asCapture, captureFileName } from '../../capture/answer.ts';
 import { judgeWish } from '../../capture/wishes.ts';
 import { ApiError } from '../../http/errors.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
@@ -117,7 +118,8 @@ async function capture(web: Web, request: Request, h: ResponseToolkit): Promise<
     const page = await showPage(web, device, typed, faults, request, h);
     return page.code(422);
   }
-  const stream = await web.captures.begin(request, device, values);
+  const stream = await web.captures.begin(callerOf(request), device, values);
   const name = captureFileName(device.name);
-  return captureAnswer(h, stream).header('content-disposition', `attachment; filename="${name}"`);
+  const answer = asCapture(h.response(stream).code(200));
+  return answer.header('content-disposition', `attachment; filename="${name}"`);
 }

@@ -13,6 +13,7 @@ import {
   PRIVATE_KEY_BLANK,
 } from '../../devices/client-config.ts';
 import { sessionSeconds } from '../../devices/vpn-session.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { textOf } from '../kit/form-token.ts';
 import { fileProblems } from '../parts/gateway-problems.ts';
 import {
@@ -119,7 +120,7 @@ async function changeKey(
   const publicKey = textOf(request, 'public_key').trim();
   try {
     const input = devices.judge({ public_key: publicKey }, 'update');
-    await devices.update(request, row.id, input);
+    await devices.update(callerOf(request), row.id, input);
   } catch (error) {
     if (!(error instanceof ApiError) || error.faults === null) throw error;
     const keyFaults = error.faults['public_key'] ?? [];

@@ -6,6 +6,7 @@ import { type DeviceRow, readDevices, type UserRow } from '../../../models/index
 import { ApiError } from '../../http/errors.ts';
 import { Devices } from '../../devices/devices.ts';
 import { readTime } from '../../judge/texts.ts';
+import type { Caller } from '../../process/caller.ts';
 import { saveChanges } from '../../records/writes.ts';
 import { lockDevice, type Switches, switchValues } from '../../devices/switches.ts';
 import {
@@ -89,11 +90,11 @@ export function deviceTablePages(web: Web): ServerRoute[] {
 /** Sets the switches of one device. */
 export async function switchOne(
   web: Web,
-  request: Request,
+  caller: Caller,
   id: string,
   switches: Switches,
 ): Promise<void> {
-  await web.writes.run(request, {
+  await web.writes.run(caller, {
     judge: async (transaction) => {
       const device = await lockDevice(web.services.database, id, transaction);
       if (device === null) throw new ApiError('not_found');

@@ -4,6 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { Devices } from '../../devices/devices.ts';
@@ -135,7 +136,7 @@ export function devicePages(web: Web): ServerRoute[] {
     adminPage('POST', `${DEVICES}/{id}/delete`, async (request, h) => {
       const { id, name } = await findDevice(web, request);
       const asked = { label: 'Delete the device', back: `${DEVICES}/${id}` };
-      const remove = (context: Web) => new Devices(context).remove(request, id);
+      const remove = (context: Web) => new Devices(context).remove(callerOf(request), id);
       const question = await askFirst(web, request, h, asked, remove);
       if (question !== null) return question;
       await remove(web);
@@ -276,7 +277,7 @@ async function addDevice(
   const rest = { ...deviceInput(typed, EVERYTHING), ...inputOf(keys, addressForm) };
   const input = { ...rest, ...key };
   const judged = withHostFaults(devices.judge(input, 'create'), typed);
-  const made = await attempt(() => devices.create(request, judged));
+  const made = await attempt(() => devices.create(callerOf(request), judged));
   if (made.faults !== null) {
     const faults = ownerFaults(made.faults, owner);
     const filled = { device: null, owner, present: null, typed, keys, publicKey, faults };
@@ -314,7 +315,7 @@ async function changeDevice(
     return (await showForm(web, request, h, { ...filled, faults: meanwhile })).code(422);
   if (isBack(request)) return showForm(web, request, h, filled);
   const asked = { label: 'Save the device', back: `${DEVICES}/${device.id}`, isForm: true };
-  const write = (context: Web) => new Devices(context).update(request, device.id, judged);
+  const write = (context: Web) => new Devices(context).update(callerOf(request), device.id, judged);
   const question = await askFirst(web, request, h, asked, write);
   if (question !== null) return question;
   const { faults } = await attempt(() => write(web));
@@ -339,7 +340,7 @@ async function switchDevice(
   }
   const label = switches.isOn === false ? 'Switch it off' : 'Set its end';
   const asked = { label, back: `${DEVICES}/${id}` };
-  const write = (context: Web) => switchOne(context, request, id, switches);
+  const write = (context: Web) => switchOne(context, callerOf(request), id, switches);
   const question = switches.isOn === true ? null : await askFirst(web, request, h, asked, write);
   if (question !== null) return question;
   await write(web);

@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { findLinkOf, isTakable, type UserRow } from '../../../models/index.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { Enrolments } from '../../enrolment/enrolment.ts';
 import { namesGroups, planJoining } from '../../enrolment/joining.ts';
@@ -93,7 +93,7 @@ export function enrolmentPages(web: Web): ServerRoute[] {
     // This only takes a way in away, which may be urgent.
     adminPage('POST', '/users/{id}/revoke_link', async (request, h) => {
       const id = String(request.params['id']);
-      await enrolments.revoke(request, id);
+      await enrolments.revoke(callerOf(request), id);
       web.pages.flash(h, 'done', 'The one-time link is revoked.');
       return web.pages.redirect(h, `/users/${encodeURIComponent(id)}`);
     }),
@@ -167,7 +167,7 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   const wish = { hours, createdBy, isMailed, externalUrl: config.externalUrl };
   const asked = { people, groups, force: textOf(request, 'do') === 'force' };
   const write = (context: Web): Promise<Enrolment> =>
-    context.writes.run(request, {
+    context.writes.run(callerOf(request), {
       // Who joins groups must not exceed the limit together with others, and new people must not
       // look alike.
       scopes: { configuration: true },

@@ -7,7 +7,7 @@ import { sendReset } from '../../enrolment/forgotten.ts';
 import { addressScope } from '../../http/client-address.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { Mails } from '../../mail/mailer.ts';
-import { originOf } from '../../records/audit.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { textOf } from '../kit/form-token.ts';
 import { openPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
@@ -31,7 +31,7 @@ export function forgottenPasswordPages(web: Web): ServerRoute[] {
         throw new ApiError('too_many_requests', { reason: 'too_many_resets' });
       const { database, config } = web.services;
       const email = textOf(request, 'email');
-      const origin = originOf(request);
+      const origin = callerOf(request).origin;
       const context = { database, mails, externalUrl: config.externalUrl, origin };
       // Not waited for: how long it takes would tell who has an account.
       mails.later(() => sendReset(context, email));

@@ -12,6 +12,7 @@ import {
 } from '../../../models/index.ts';
 import { Groups, judgeGroup } from '../../groups/groups.ts';
 import { judgeMembers, Members } from '../../groups/members.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { attempt, faultLine } from '../kit/attempt.ts';
 import {
@@ -75,7 +76,7 @@ export function groupPages(web: Web): ServerRoute[] {
     adminPage('POST', `${ONE}/remove_member`, async (request, h) => {
       const asked = { label: 'Remove the member', back: `${GROUPS}/${idOf(request)}` };
       const remove = (context: Web) =>
-        new Members(context).remove(request, idOf(request), textOf(request, 'user'));
+        new Members(context).remove(callerOf(request), idOf(request), textOf(request, 'user'));
       const question = await askFirst(web, request, h, asked, remove);
       if (question !== null) return question;
       const removed = await attempt(() => remove(web));
@@ -85,7 +86,7 @@ export function groupPages(web: Web): ServerRoute[] {
     }),
     adminPage('POST', `${ONE}/delete`, async (request, h) => {
       const asked = { label: 'Delete the group', back: `${GROUPS}/${idOf(request)}` };
-      const remove = (context: Web) => new Groups(context).remove(request, idOf(request));
+      const remove = (context: Web) => new Groups(context).remove(callerOf(request), idOf(request));
       const question = await askFirst(web, request, h, asked, remove);
       if (question !== null) return question;
       await remove(web);
@@ -196,7 +197,7 @@ async function create(
 ): Promise<ResponseObject> {
   const typed = typedIn(request, groupForm);
   const input = judgeGroup(inputOf(typed, groupForm), 'create');
-  const made = await attempt(() => groups.create(request, input));
+  const made = await attempt(() => groups.create(callerOf(request), input));
   if (made.faults !== null) return (await showNew(web, request, h, typed, made.faults)).code(422);
   web.pages.flash(h, 'done', 'The group is added. Now add its members.');
   return web.pages.redirect(h, `${GROUPS}/${made.result.id}`);
@@ -214,7 +215,7 @@ async function change(
   const input = judgeGroup(inputOf(typed, groupForm), 'update');
   const faults =
     changedMeanwhile(request, { typed, present }, groupForm) ??
-    (await attempt(() => groups.update(request, group.id, input))).faults;
+    (await attempt(() => groups.update(callerOf(request), group.id, input))).faults;
   if (faults !== null)
     return (await showGroup(web, request, h, group, { group: { typed, faults } })).code(422);
   web.pages.flash(h, 'done', 'The changes are saved.');
@@ -232,7 +233,8 @@ async function addMembers(
   const input = judgeMembers({ add: membersOf(typed['add'] ?? '') }, 'update');
   const asked = { label: 'Add the members', back: `${GROUPS}/${group.id}` };
   const force = textOf(request, 'do') === 'force';
-  const add = (context: Web) => new Members(context).change(request, group.id, input, force);
+  const add = (context: Web) =>
+    new Members(context).change(callerOf(request), group.id, input, force);
   const question = await askFirst(web, request, h, asked, add);
   if (question !== null) return question;
   const added = await attempt(() => add(web));

@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readDevices, readUsers } from '../../../models/index.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { addFault, type Faults, type Judged } from '../../judge/judge.ts';
 import {
   POLICY_TESTS_MAX,
@@ -90,7 +91,7 @@ export function policyTestPages(web: Web): ServerRoute[] {
       save(web, tests, await tests.show(idOf(request)), request, h),
     ),
     adminPage('POST', `${TESTS}/{id}/delete`, async (request, h) => {
-      await tests.remove(request, idOf(request));
+      await tests.remove(callerOf(request), idOf(request));
       web.pages.flash(h, 'done', 'The policy test is deleted.');
       return web.pages.redirect(h, TESTS);
     }),
@@ -221,7 +222,9 @@ async function save(
     shown === null ? null : changedMeanwhile(request, { typed, present: shown }, testForm);
   if (meanwhile !== null) return again(meanwhile);
   const saved = await attempt(() =>
-    id === null ? tests.create(request, input) : tests.update(request, id, input),
+    id === null
+      ? tests.create(callerOf(request), input)
+      : tests.update(callerOf(request), id, input),
   );
   if (saved.faults !== null) return again(saved.faults);
   const { passes, text } = saved.result;

@@ -6,7 +6,7 @@ import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/
 import { addressScope } from '../../http/client-address.ts';
 import { ApiError, type ErrorCode } from '../../http/errors.ts';
 import type { EffectiveConfiguration } from '../../records/effective-configuration.ts';
-import { letInBy } from '../../records/actors.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { Buckets } from '../../auth/buckets.ts';
 import { BrowserBinding } from '../../auth/identity/browser.ts';
 import { type GroupsOfAnswer, logGroupsProblem } from '../../auth/identity/groups.ts';
@@ -23,7 +23,6 @@ import type { Tested } from '../../auth/identity/test-report.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { findOpenLink, LINK_FIELD, openLink, useLink } from '../../auth/one-time-links.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
-import { originOf } from '../../records/audit.ts';
 import {
   noteAction,
   type ProviderKind,
@@ -137,12 +136,12 @@ export class ProviderSignIn {
 
   /** Who begins a test, which signs nobody in. The audit trail notes who began it. */
   async tester(request: Request, h: ResponseToolkit): Promise<Beginner> {
-    const { sessionId: testBy = null } = letInBy(request) ?? {};
+    const { sessionId: testBy = null } = callerOf(request).letIn ?? {};
     if (testBy === null) throw new ApiError('not_found');
     const recordId = String(request.params['id']);
     const changes = { kind: { to: this.#kind } };
     const entry = { action: 'test sign-in', kind: 'identity_provider', recordId, changes } as const;
-    await this.#web.writes.run(request, {
+    await this.#web.writes.run(callerOf(request), {
       judge: async () => null,
       write: async (transaction) => noteAction(transaction, entry),
     });
@@ -179,7 +178,7 @@ export class ProviderSignIn {
     const link = linkId === null ? null : await findOpenLink(database, linkId);
     const rules = { ...proof.rules, onlyUserId: link?.user_id };
     const { userId, groupsProblem } = await provisionUser(database, account, rules, {
-      origin: originOf(request),
+      origin: callerOf(request).origin,
       now: new Date(),
       ...(tokens === undefined ? {} : { tokens }),
       ...(groups === undefined

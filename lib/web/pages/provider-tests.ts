@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider, SignedParts } from '../../../models/index.ts';
-import { letInBy } from '../../records/actors.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
 import { findReport } from '../../auth/identity/test-report.ts';
 import { flagsFor } from '../../auth/saml/test-findings.ts';
@@ -81,7 +81,7 @@ async function showReport(
     kind: form.kind,
     provider_id: present.id,
     ticket: String(request.params['ticket']),
-    sessionId: letInBy(request)?.sessionId ?? '',
+    sessionId: callerOf(request).letIn?.sessionId ?? '',
   });
   if (report === null) throw new PageError('not_found', GONE);
   return web.pages.show(request, h, 'provider-test', {

@@ -4,6 +4,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted, markTrusted } from '../../../models/index.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
 import {
   CONFIGURATION_BYTES_MAX,
@@ -259,7 +260,7 @@ async function saveTrust(
   const entry = (await entriesOf(web, form)).find((one) => one.id === id);
   const mark = entry === undefined ? null : await authorityOf(database, entry);
   if (mark === null || (await isTrusted(database, mark)) === trusted) return;
-  await web.writes.run(request, {
+  await web.writes.run(callerOf(request), {
     scopes: { configuration: true },
     judge: async () => mark,
     write: (transaction) => markTrusted(database, mark, trusted, transaction),

@@ -9,6 +9,7 @@ import {
   type UserRow,
 } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { relinkWork } from '../../auth/identity/relink.ts';
 import { relinkedSentence } from '../../auth/identity/relink.ts';
@@ -92,7 +93,7 @@ async function relink(
   if (!(await entriesOf(web, kind)).some(({ id }) => id === provider_id))
     throw new ApiError('not_found');
   const work = relinkWork(web.services.database, async () => wanted);
-  const done = await attempt(() => web.writes.run(request, work));
+  const done = await attempt(() => web.writes.run(callerOf(request), work));
   if (done.faults === null) {
     const { result } = done;
     web.pages.flash(h, 'done', relinkedSentence(result, result.until));

@@ -10,6 +10,7 @@ import {
   readUsers,
   type RuleRow,
 } from '../../../models/index.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import type { Faults, Judged } from '../../judge/judge.ts';
 import { Rules, ruleState, type RuleState, type RuleValues, showRule } from '../../rules/rules.ts';
 import type { Shown } from '../../records/shown.ts';
@@ -122,7 +123,7 @@ export function rulePages(web: Web): ServerRoute[] {
     adminPage('POST', `${RULES}/{id}/delete`, async (request, h) => {
       const id = idOf(request);
       const asked = { label: 'Delete the rule', back: `${RULES}/${id}` };
-      const remove = (context: Web) => new Rules(context).remove(request, id);
+      const remove = (context: Web) => new Rules(context).remove(callerOf(request), id);
       const question = await askFirst(web, request, h, asked, remove);
       if (question !== null) return question;
       await remove(web);
@@ -208,7 +209,7 @@ const removal: Deed = {
     text: 'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
     label: 'Delete for good',
   },
-  run: (web, request, id) => new Rules(web).remove(request, id),
+  run: (web, caller, id) => new Rules(web).remove(caller, id),
 };
 
 async function fileLines(web: Web, ids: readonly string[]): Promise<(string | null)[][]> {
@@ -344,7 +345,9 @@ async function save(
   const asked = { label: 'Save the rule', back: id === null ? RULES : `${RULES}/${id}` };
   const write = (context: Web) => {
     const all = new Rules(context);
-    return id === null ? all.create(request, input, force) : all.update(request, id, input, force);
+    return id === null
+      ? all.create(callerOf(request), input, force)
+      : all.update(callerOf(request), id, input, force);
   };
   const question = await askFirst(web, request, h, { ...asked, isForm: true }, write);
   if (question !== null) return question;

@@ -9,6 +9,7 @@ import {
   refreshOnDemand,
   type Refreshed,
 } from '../../auth/saml/refresh.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
@@ -47,7 +48,7 @@ function sentenceOf(refreshed: Refreshed | null): string {
 
 async function drop(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const entry = await findEntry(web, request);
-  await web.writes.run(request, {
+  await web.writes.run(callerOf(request), {
     judge: async () => findEntry(web, request),
     write: (transaction, found) =>
       dropFormerCertificates(web.services.database, found, transaction),

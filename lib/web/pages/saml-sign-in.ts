@@ -11,7 +11,6 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { newSecret } from '../../auth/browser-cookies.ts';
-import { noteRevision } from '../../records/in-force.ts';
 import { samlAuthority } from '../../auth/identity/authority.ts';
 import { disableByProvider } from '../../auth/identity/disable.ts';
 import { methodOf, shownMethod } from '../../auth/identity/method.ts';
@@ -30,7 +29,7 @@ import {
 import { endSessionsAtProvider } from '../../auth/saml/sign-out.ts';
 import { verifier } from '../../auth/saml/verifier.ts';
 import { signOut } from '../../auth/sign-in.ts';
-import { originOf } from '../../records/audit.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage, openPage } from '../kit/route.ts';
@@ -190,7 +189,7 @@ class SamlPages {
       ? await verifier.verify('postedLogout', setup, fieldOf('SAMLRequest'), new Date())
       : await verifier.verify('addressedLogout', setup, query, new Date());
     const account = accountOf(provider.id, setup.metadata.entityId, asked);
-    await endSessionsAtProvider(database, account, asked, originOf(request));
+    await endSessionsAtProvider(database, account, asked, callerOf(request).origin);
     const address = await logoutAnswer(setup, asked, fieldOf('RelayState'), `_${newSecret()}`);
     // Providers ask in frames, where a page of ours is not shown; a redirect is followed there.
     return address === null ? this.#web.pages.redirect(h, '/') : h.redirect(address).code(303);
@@ -215,7 +214,7 @@ class SamlPages {
     if (!isOn) return;
     const method = methodOf('saml', providerId);
     const { revision } = await writeTransaction(database, async (transaction) => {
-      actAs(transaction, originOf(request));
+      actAs(transaction, callerOf(request).origin);
       await lockScopes(database, transaction, { configuration: true });
       const { User, Identity } = database.models;
       const user = await User.findByPk(userId, { transaction, lock: true });
@@ -224,6 +223,6 @@ class SamlPages {
       const isTheirs = bound > 0 || user?.last_signed_in_method === shownMethod(method);
       if (isTheirs) await disableByProvider(database, userId, method, transaction);
     });
-    noteRevision(request, revision);
+    callerOf(request).revision = revision;
   }
 }

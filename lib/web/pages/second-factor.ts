@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Transaction } from '../../../models/index.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
 import {
   type Counted,
   forgiveAttempt,
@@ -58,7 +58,7 @@ export async function tryCode<T>(
   const done = taken.refusedBy === null ? await act(spend) : null;
   if (done !== null) return done;
   count(taken.refusedBy !== null);
-  await noteLocks(web.services, request, taken, actorId(request));
+  await noteLocks(web.services, callerOf(request), taken, actorId(request));
   return null;
 }
 

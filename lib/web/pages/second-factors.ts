@@ -7,7 +7,7 @@ import type { Transaction, User } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { messages } from '../../judge/messages.ts';
 import { forgiveAttempt, noteLocks, takeAttempt } from '../../auth/attempts.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import {
   addSecondFactor,
@@ -141,7 +141,7 @@ async function addProven(
     return addSecondFactor(database, { ...factor, userId: user.id }, transaction);
   });
   if (added === null && taken !== null)
-    await noteLocks(web.services, request, taken, actorId(request));
+    await noteLocks(web.services, callerOf(request), taken, actorId(request));
   return added ?? { faults };
 }
 
@@ -194,7 +194,7 @@ async function changeFactors<T>(
 ): Promise<T | null> {
   const { models } = web.services.database;
   const { method = LOCAL_METHOD, inserted_at: since } = request.app.session ?? {};
-  const done = await web.writes.run(request, {
+  const done = await web.writes.run(callerOf(request), {
     judge: async (transaction) => {
       const id = actorId(request);
       const user = await models.User.findByPk(id, { transaction, lock: true });

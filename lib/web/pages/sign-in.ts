@@ -9,6 +9,7 @@ import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
 import type { LiveSession } from '../../auth/sessions.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import { commandLine } from '../../process/command-line.ts';
 import { describeError } from '../../process/log.ts';
 import { wantsPage } from '../kit/errors.ts';
@@ -98,7 +99,12 @@ async function signInLocally(
   if (!(await isLocalOn(web))) return answerLocalOff(web, request, h);
   const email = textOf(request, 'email').trim();
   const returnTo = localPath(textOf(request, 'return_to'));
-  const judged = await judgePassword(web.services, request, email, textOf(request, 'password'));
+  const judged = await judgePassword(
+    web.services,
+    callerOf(request),
+    email,
+    textOf(request, 'password'),
+  );
   try {
     if (typeof judged === 'object' && 'userId' in judged)
       return await completeSignIn(web, request, h, { ...judged, method: LOCAL_METHOD, returnTo });

@@ -7,7 +7,7 @@ import { ApiError } from '../../http/errors.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
 import { Devices } from '../../devices/devices.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
 import { settingNames } from '../../devices/settings.ts';
 import { vpnSessionOf } from '../../devices/vpn-session.ts';
 import {
@@ -77,7 +77,7 @@ export function userDevicePages(web: Web): ServerRoute[] {
     page('POST', `${ONE}/delete`, async (request, h) => {
       await rightsToManage(web, request);
       const { row } = await ownDevice(web, request);
-      await devices.remove(request, row.id);
+      await devices.remove(callerOf(request), row.id);
       web.pages.flash(h, 'done', `${row.name} is removed. It passes no packet any more.`);
       return web.pages.redirect(h, OWN_DEVICES);
     }),
@@ -168,7 +168,7 @@ async function add(web: Web, devices: Devices, request: Request, h: ResponseTool
   if (before !== null) return web.pages.redirect(h, `${OWN_DEVICES}/${before}/file`);
   try {
     const input = devices.judge({ ...deviceInput(typed, rights), ...key }, 'create');
-    const { id, name } = await devices.create(request, withHostFaults(input, typed));
+    const { id, name } = await devices.create(callerOf(request), withHostFaults(input, typed));
     await noteFile(web, String(id));
     web.pages.flash(h, 'done', `${String(name)} is added.`);
     return web.pages.redirect(h, `${OWN_DEVICES}/${String(id)}/file`);
@@ -209,7 +209,7 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
   if (meanwhile !== null) return refused(meanwhile);
   try {
     const input = devices.judge(deviceInput(typed, rights), 'update');
-    await devices.update(request, row.id, withHostFaults(input, typed));
+    await devices.update(callerOf(request), row.id, withHostFaults(input, typed));
   } catch (error) {
     return refused(faultsOf(error));
   }

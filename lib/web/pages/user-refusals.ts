@@ -2,7 +2,7 @@
 // their own devices sent is shown: who sends to them is not theirs to know.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { actorId } from '../../auth/index.ts';
+import { actorId } from '../../http/request-caller.ts';
 import { liveGateway } from '../../live/gateway.ts';
 import { listRefusals, type ShownRefusal } from '../../live/refusals.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';

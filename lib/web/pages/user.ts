@@ -15,11 +15,12 @@ import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
+import type { Caller } from '../../process/caller.ts';
 import { disablingFault, Users } from '../../users/users.ts';
 import { refuseFaults, saveChanges, type Work } from '../../records/writes.ts';
 import { endWait, switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
 import { readWaits } from '../../auth/attempts.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
 import { attempt, faultLine } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
@@ -187,7 +188,7 @@ async function changeUser(
   if (isBack(request)) return showUser(web, request, h, { typed, faults: {} });
   const input = users.judge(inputOf(typed, userForm, locked), 'update');
   const asked = { label: 'Save the user', back: `/users/${id}`, isForm: true };
-  const write = (context: Web) => new Users(context).update(request, id, input);
+  const write = (context: Web) => new Users(context).update(callerOf(request), id, input);
   const question = await askFirst(web, request, h, asked, write);
   if (question !== null) return question;
   const changed = await attempt(() => write(web));
@@ -228,7 +229,7 @@ const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
       label: 'Enable',
     },
     isHarmless: true,
-    run: (web, request, id) => web.writes.run(request, switchWork(web, request, id, true)),
+    run: (web, caller, id) => web.writes.run(caller, switchWork(web, caller, id, true)),
   },
   disable: {
     done: 'disabled',
@@ -237,7 +238,7 @@ const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
       text: 'Their devices pass no packet from then on; sessions and API tokens are void. You can enable them again.',
       label: 'Disable',
     },
-    run: (web, request, id) => web.writes.run(request, switchWork(web, request, id, false)),
+    run: (web, caller, id) => web.writes.run(caller, switchWork(web, caller, id, false)),
   },
   remove: {
     done: 'deleted, with devices, rules, tokens and sessions',
@@ -246,7 +247,7 @@ const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
       text: 'Devices, rules, API tokens and sessions of these users go too. This cannot be undone.',
       label: 'Delete for good',
     },
-    run: (web, request, id) => new Users(web).remove(request, id),
+    run: (web, caller, id) => new Users(web).remove(caller, id),
   },
 };
 
@@ -264,25 +265,20 @@ async function switchUser(
   const question = isEnabled
     ? null
     : await askFirst(web, request, h, asked, (tried) =>
-        tried.writes.run(request, switchWork(tried, request, id, false)),
+        tried.writes.run(callerOf(request), switchWork(tried, callerOf(request), id, false)),
       );
   if (question !== null) return question;
-  return act(web, request, h, done, switchWork(web, request, idOf(request), isEnabled));
+  return act(web, request, h, done, switchWork(web, callerOf(request), idOf(request), isEnabled));
 }
 
 /** An administrator's switch; the own one stays on, or nobody could switch it back. */
-function switchWork(
-  web: Web,
-  request: Request,
-  id: string,
-  isEnabled: boolean,
-): Work<User, unknown> {
+function switchWork(web: Web, caller: Caller, id: string, isEnabled: boolean): Work<User, unknown> {
   const { database } = web.services;
   return {
     scopes: { configuration: true },
     judge: async (transaction) => {
       const user = await lockUser(database, id, transaction);
-      const fault = isEnabled ? null : await disablingFault(web, user, request, transaction);
+      const fault = isEnabled ? null : await disablingFault(web, user, caller, transaction);
       if (fault !== null) refuseFaults({ base: [fault] });
       return user;
     },
@@ -313,7 +309,7 @@ async function unlockUser(web: Web, request: Request, h: ResponseToolkit): Promi
 async function removeUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
   const asked = { label: 'Delete the user', back: `/users/${id}` };
-  const remove = (context: Web) => new Users(context).remove(request, id);
+  const remove = (context: Web) => new Users(context).remove(callerOf(request), id);
   const question = await askFirst(web, request, h, asked, remove);
   if (question !== null) return question;
   const { faults } = await attempt(() => remove(web));
@@ -334,7 +330,7 @@ async function act<Plan, Result>(
   work: Work<Plan, Result>,
 ): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
-  const { faults } = await attempt(() => web.writes.run(request, work));
+  const { faults } = await attempt(() => web.writes.run(callerOf(request), work));
   if (faults === null) web.pages.flash(h, 'done', `${email} ${done}`);
   else web.pages.flash(h, 'failed', `${faultLine(faults)}.`);
   return web.pages.redirect(h, `/users/${id}`);

@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { Users } from '../../users/users.ts';
 import { readWaits } from '../../auth/attempts.ts';
@@ -205,7 +206,7 @@ async function addUser(
 ): Promise<ResponseObject> {
   const typed = typedIn(request, newUser);
   const input = users.judge(inputOf(typed, newUser), 'create');
-  const made = await attempt(() => users.create(request, input));
+  const made = await attempt(() => users.create(callerOf(request), input));
   if (made.faults !== null) return (await showNew(web, request, h, typed, made.faults)).code(422);
   web.pages.flash(h, 'done', `${String(made.result['email'])} is added.`);
   return web.pages.redirect(h, `${USERS}/${String(made.result['id'])}`);

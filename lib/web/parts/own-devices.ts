@@ -10,7 +10,7 @@ import {
 } from '../../../models/index.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { ApiError } from '../../http/errors.ts';
-import { actorId } from '../../auth/index.ts';
+import { actorId } from '../../http/request-caller.ts';
 import { includedRoutes } from '../../devices/routes.ts';
 import { type ClientConfig, clientConfigOf, clientFileHash } from '../../devices/client-config.ts';
 import { defaultSettings, type SettingValues } from '../../devices/settings.ts';

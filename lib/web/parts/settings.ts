@@ -3,6 +3,7 @@
 
 import type { Request } from '@hapi/hapi';
 import { readAdministration, type SignInSettings } from '../../auth/administrators.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import type { Faults } from '../../judge/judge.ts';
 import {
   judgeConfiguration,
@@ -80,5 +81,5 @@ export async function writeSettings(
 ): Promise<Shown> {
   await web.recall.refresh();
   const judged = judgeConfiguration(input, 'update');
-  return updateConfiguration(web, request, judged, unless);
+  return updateConfiguration(web, callerOf(request), judged, unless);
 }

@@ -1,16 +1,17 @@
 // A write that is undone is judged and written as every write is, is looked at, and leaves nothing.
 
-import type { Request } from '@hapi/hapi';
 import test from 'ava';
 import { ApiError } from '../../../lib/http/errors.ts';
+import type { Caller } from '../../../lib/process/caller.ts';
 import { UndoneWrites } from '../../../lib/records/undone-writes.ts';
 import { currentRevision, readAuditEntries } from '../../../models/index.ts';
+import { someCaller } from '../../support/api/caller.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
-const request = {
-  app: { id: 'r1' },
-  auth: { credentials: { user: { id: 'u1', email: 'ann@example.com' } } },
-} as unknown as Request;
+const ann: Caller = {
+  ...someCaller(),
+  origin: { actor: 'user', userId: 'u1', email: 'ann@example.com' },
+};
 
 for (const kind of databaseKinds()) {
   test(`${kind}: a write is looked at and undone`, async (t) => {
@@ -23,7 +24,7 @@ for (const kind of databaseKinds()) {
       by: audit.map(({ origin }) => origin.email),
     }));
     t.is(writes.seen, null);
-    const destination = await writes.run(request, {
+    const destination = await writes.run(ann, {
       scopes: { configuration: true },
       judge: async () => '10.0.0.1',
       write: async (transaction, to) =>
@@ -35,7 +36,7 @@ for (const kind of databaseKinds()) {
     t.is(await currentRevision(database), before);
     const audited = await readAuditEntries(database, { limit: 10 });
     t.false(audited.some((entry) => entry.kind === 'rule'));
-    t.is(request.app.revision, undefined, 'nobody waits for it');
+    t.is(ann.revision, null, 'nobody waits for it');
   });
 
   test(`${kind}: a write that is refused is not looked at`, async (t) => {
@@ -47,7 +48,7 @@ for (const kind of databaseKinds()) {
       },
       write: async () => 'written',
     };
-    await t.throwsAsync(writes.run(request, refused), { message: 'not_found' });
+    await t.throwsAsync(writes.run(ann, refused), { message: 'not_found' });
     t.is(writes.seen, null);
   });
 }

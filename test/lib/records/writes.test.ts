@@ -1,18 +1,15 @@
 // Writes that wait at the same time share a transaction, and do not affect each other.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Request } from '@hapi/hapi';
 import test from 'ava';
 import { ApiError } from '../../../lib/http/errors.ts';
 import { type JointWork, refuseFaults, saveChanges, Writes } from '../../../lib/records/writes.ts';
 import { currentRevision, type Database, readAuditEntries } from '../../../models/index.ts';
+import { someCaller } from '../../support/api/caller.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
-const requestOf = (id?: string): Request => ({ app: { id }, auth: {} }) as Request;
-const request = (): Request => requestOf();
-
 const make = (writes: Writes, database: Database, destination: string, before = noop) =>
-  writes.run(request(), {
+  writes.run(someCaller(), {
     judge: async () => {
       if (destination === 'refused') throw new ApiError('not_found');
     },
@@ -52,13 +49,13 @@ for (const kind of databaseKinds()) {
     t.true(steps >= 20 && steps < 40, `${steps} transactions for 80 writes`);
   });
 
-  test(`${kind}: the request gets the revision that holds its write`, async (t) => {
+  test(`${kind}: the caller gets the revision that holds its write`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
-    const asked = request();
+    const asked = someCaller();
     const write = { judge: async () => undefined, write: async () => 5 };
     t.is(await writes.run(asked, write), 5);
-    t.is(asked.app.revision, await currentRevision(database), 'also when nothing changed');
+    t.is(asked.revision, await currentRevision(database), 'also when nothing changed');
   });
 
   test(`${kind}: a refused write changes nothing and stops no other write`, async (t) => {
@@ -80,7 +77,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const failing = (): Promise<unknown> =>
-      writes.run(request(), {
+      writes.run(someCaller(), {
         judge: async () => undefined,
         write: async (transaction) => {
           await database.models.Rule.create({ destination: '10.9.9.9' }, { transaction });
@@ -113,7 +110,7 @@ for (const kind of databaseKinds()) {
     const away = Object.assign(new Error('away'), { code: 'ECONNRESET' });
     let isHeld = false;
     const fails = Promise.withResolvers<void>();
-    const holding = writes.run(request(), {
+    const holding = writes.run(someCaller(), {
       judge: async () => {
         isHeld = true;
         await fails.promise;
@@ -140,7 +137,7 @@ for (const kind of databaseKinds()) {
     const writes = new Writes(database);
     const { User } = database.models;
     let judged = 0;
-    const taken = writes.run(request(), {
+    const taken = writes.run(someCaller(), {
       judge: async (transaction) => {
         judged += 1;
         const present = await User.count({ where: { email_key: 'a@b.c' }, transaction });
@@ -160,7 +157,7 @@ for (const kind of databaseKinds()) {
     const { User } = database.models;
     let judged = 0;
     const email = (number: number): string => `free-${number}@example.test`;
-    const made = await writes.run(request(), {
+    const made = await writes.run(someCaller(), {
       judge: async (transaction) => {
         judged += 1;
         // Another writer chooses the same value, and is first.
@@ -176,7 +173,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const save = (values: object): Promise<{ destination: string }> =>
-      writes.run(request(), {
+      writes.run(someCaller(), {
         judge: (transaction) => database.models.Rule.findOne({ transaction, rejectOnEmpty: true }),
         write: (transaction, rule) => saveChanges(rule, values, transaction),
       });
@@ -211,7 +208,7 @@ for (const kind of databaseKinds()) {
     };
     const destinations = Array.from({ length: 6 }, (_, i) => `10.0.0.${i}`);
     const first = make(writes, database, '10.1.0.0');
-    const joint = destinations.map((one, i) => writes.join(requestOf(`r${i}`), work, one));
+    const joint = destinations.map((one, i) => writes.join(someCaller(`r${i}`), work, one));
     const between = make(writes, database, '10.1.0.1');
     const results = await Promise.allSettled([...joint, first, between]);
     t.deepEqual(

@@ -2,12 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import type { Request } from '@hapi/hapi';
 import { ApiError } from '../../../../lib/http/errors.ts';
 import { type Job, JOB_RECORDS_MAX, type JobPlan, Jobs } from '../../../../lib/web/kit/jobs.ts';
+import { someCaller } from '../../../support/api/caller.ts';
 import { logInto, type LogLine } from '../../../support/api/server.ts';
 
-const request = { app: { id: 'r1' } } as Request;
+const caller = someCaller('r1');
 
 function planned(fields: Partial<JobPlan> = {}): JobPlan {
   return {
@@ -27,7 +27,7 @@ function planned(fields: Partial<JobPlan> = {}): JobPlan {
 
 async function done(jobs: Jobs, plan: JobPlan): Promise<Job> {
   const job = jobs.ask(plan)!;
-  jobs.begin(job, request);
+  jobs.begin(job, caller);
   while (!job.isOver) await sleep(1);
   return job;
 }
@@ -52,7 +52,7 @@ test('records are changed in parts, each once, and a record that no longer match
   );
   t.like(job, { done: 45, passedOver: 5, refused: 0, broke: null, total: 50 });
   t.true(most > 1 && most <= 16, `${most} at once`);
-  jobs.begin(job, request);
+  jobs.begin(job, caller);
   t.is(begun.length, 45);
 });
 
@@ -109,7 +109,7 @@ test('a gateway that stops finishes started writes and starts no others', async 
       },
     }),
   )!;
-  jobs.begin(job, request);
+  jobs.begin(job, caller);
   while (runs === 0) await sleep(1);
   await jobs.stop();
   t.is(ended, runs);
@@ -127,9 +127,9 @@ test('jobs that nobody confirms are removed for new ones, running jobs are not',
   const third = jobs.ask(planned({ ids, matching: () => promise }))!;
   t.is(jobs.find(first.id, 'u'), null, 'the oldest goes');
   t.is(jobs.find(second.id, 'u'), second);
-  jobs.begin(third, request);
+  jobs.begin(third, caller);
   const fourth = jobs.ask(planned({ ids, matching: () => promise }))!;
-  jobs.begin(fourth, request);
+  jobs.begin(fourth, caller);
   t.is(jobs.ask(planned()), null, 'both that are kept run');
   resolve([]);
   await jobs.stop();
