@@ -2,16 +2,17 @@
 // who asks and of the listener are put together here. docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
+import type { Plugin } from '@hapi/hapi';
 import { prefixOf } from '../config/index.ts';
 import { isHealth } from './api/health.ts';
 import { isOpenScrape } from './api/metrics.ts';
-import { type BearerOptions, findGoodOwner, somebodyOf } from './auth/index.ts';
+import { type BearerOptions, findGoodOwner, somebodyOf } from './api/bearer.ts';
 import type { KnownGood } from './auth/known-good.ts';
 import { type Sessions, somebodyOf as somebodyOfSession } from './auth/sessions.ts';
 import { Strangers } from './auth/strangers.ts';
-import { addressFinder, isForwarded, isWithin } from './http/client-address.ts';
+import { addressFinder, addressScope, isForwarded, isWithin } from './http/client-address.ts';
 import { withoutPrefix } from './http/conventions.ts';
-import type { GateOptions } from './http/gate.ts';
+import { type GateOptions, REFUSED_HEADERS, REFUSED_STATUS } from './http/gate.ts';
 import type { TrustedProxies } from './http/trusted-proxies.ts';
 import type { Metrics } from './observe/metrics/index.ts';
 import type { Counters } from './process/counters.ts';
@@ -80,6 +81,29 @@ export function gateOptions(
       }),
   };
 }
+
+/** What `strangers` needs. */
+export interface StrangersPlugin {
+  readonly strangers: Strangers;
+  readonly counters: Counters;
+}
+
+/** Judges requests that did not come by the listener, whose gate asks first: those of tests. */
+export const strangers: Plugin<StrangersPlugin> = {
+  name: 'strangers',
+  register(server, { strangers: judge, counters }) {
+    server.ext('onRequest', async (request, h) => {
+      const { req } = request.raw;
+      if (judge.hasJudged(req)) return h.continue;
+      const refusal = await judge.judge(req, addressScope(request.app.address ?? ''));
+      if (refusal === null) return h.continue;
+      counters.add('requests_refused', refusal.reason);
+      const response = h.response(refusal.body).code(REFUSED_STATUS);
+      for (const [name, value] of Object.entries(REFUSED_HEADERS)) response.header(name, value);
+      return response.takeover();
+    });
+  },
+};
 
 /** The path of a request as it was sent, without the path of EXTERNAL_URL. */
 function pathOf({ url = '' }: IncomingMessage, prefix: string): string {

@@ -5,18 +5,10 @@
 // is no stranger has a pace (pace.ts). docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
-import type { Plugin, Request } from '@hapi/hapi';
 import { addressScope } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
-import {
-  type Gatekeeper,
-  type Refusal,
-  REFUSED_HEADERS,
-  REFUSED_STATUS,
-  refusals,
-} from '../http/gate.ts';
+import { type Gatekeeper, type Refusal, refusals } from '../http/gate.ts';
 import { isLocal } from '../http/local-socket.ts';
-import type { Counters } from '../process/counters.ts';
 import { readCookie, hashSecret, isSecret } from './browser-cookies.ts';
 import { Buckets } from './buckets.ts';
 import type { KnownGood, Somebody } from './known-good.ts';
@@ -129,13 +121,13 @@ export class Strangers implements Gatekeeper {
    * A request that was let in turned out to show nothing good; throws where that is one too many.
    * What it showed is known no more. Who was let in as a stranger has paid already.
    */
-  disown(request: Request): void {
-    const { req } = request.raw;
-    const standing = this.#standings.get(req);
+  disown(request: IncomingMessage, address = ''): void {
+    const standing = this.#standings.get(request);
     if (standing === 'stranger' || this.#buckets === null) return;
-    for (const { sha256 } of this.#shownBy(req, readToken(req))) this.#options.known.forget(sha256);
-    this.#standings.set(req, 'stranger');
-    if (!this.#buckets.take(addressScope(request.app.address ?? '')))
+    for (const { sha256 } of this.#shownBy(request, readToken(request)))
+      this.#options.known.forget(sha256);
+    this.#standings.set(request, 'stranger');
+    if (!this.#buckets.take(addressScope(address)))
       throw new ApiError('too_many_requests', { reason: refusals.stranger.reason });
   }
 
@@ -224,26 +216,3 @@ export class Strangers implements Gatekeeper {
     for (const refuse of lookUps.waiting) refuse(false);
   }
 }
-
-/** What `strangers` needs. */
-export interface StrangersPlugin {
-  readonly strangers: Strangers;
-  readonly counters: Counters;
-}
-
-/** Judges requests that did not come by the listener, whose gate asks first: those of tests. */
-export const strangers: Plugin<StrangersPlugin> = {
-  name: 'strangers',
-  register(server, { strangers: judge, counters }) {
-    server.ext('onRequest', async (request, h) => {
-      const { req } = request.raw;
-      if (judge.hasJudged(req)) return h.continue;
-      const refusal = await judge.judge(req, addressScope(request.app.address ?? ''));
-      if (refusal === null) return h.continue;
-      counters.add('requests_refused', refusal.reason);
-      const response = h.response(refusal.body).code(REFUSED_STATUS);
-      for (const [name, value] of Object.entries(REFUSED_HEADERS)) response.header(name, value);
-      return response.takeover();
-    });
-  },
-};

@@ -109,7 +109,7 @@ export const webPages: Plugin<Web> = {
 function disownStrangers(server: Server, { sessions, strangers }: Web): void {
   server.ext('onPreAuth', async (request, h) => {
     if (asksForSession(request) && (await sessions.find(request)) === null)
-      strangers.disown(request);
+      strangers.disown(request.raw.req, request.app.address);
     return h.continue;
   });
 }

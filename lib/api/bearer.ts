@@ -1,9 +1,9 @@
-// Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
-// unauthenticated), it is somebody's who may sign in (else invalid_token), they administer (else
-// forbidden), and the token has the scope (else insufficient_scope). Before the last two, they must
-// not ask too often. All of that comes before the body is read, and strangers were judged before it
-// (strangers.ts). A command on the gateway's host asks at a socket of its own and needs no token.
-// It can only read. docs/api.md#authentication.
+// Who asks the API: the bearer scheme of hapi. Its steps are judged in this order: a token is there
+// (else unauthenticated), it is somebody's who may sign in (else invalid_token), they administer
+// (else forbidden), and the token has the scope (else insufficient_scope). Before the last two,
+// they must not ask too often. All of that comes before the body is read, and strangers were judged
+// before it (auth/strangers.ts). A command on the gateway's host asks at a socket of its own and
+// needs no token. It can only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { isWithin, touchToken } from '../../models/index.ts';
@@ -13,12 +13,12 @@ import { refuseLaterRow } from '../records/later-rows.ts';
 import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
-import { readToken } from './bearer-token.ts';
-import type { KnownGood, Somebody } from './known-good.ts';
-import { RateLimits } from './rate-limits.ts';
-import { requireScope, scopesFor } from './scopes.ts';
-import type { Strangers } from './strangers.ts';
-import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
+import { readToken } from '../auth/bearer-token.ts';
+import type { KnownGood, Somebody } from '../auth/known-good.ts';
+import { RateLimits } from '../auth/rate-limits.ts';
+import { requireScope, scopesFor } from '../auth/scopes.ts';
+import type { Strangers } from '../auth/strangers.ts';
+import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from '../auth/tokens.ts';
 
 /** Least time between two notes that a token was used. */
 const TOUCH_EVERY_MS = 60_000;
@@ -73,7 +73,7 @@ async function ownerOf(request: Request, options: BearerOptions): Promise<TokenO
     options.known.add(sha256, somebodyOf(owner));
     return owner;
   } catch (error) {
-    if (error instanceof ApiError) options.strangers.disown(request);
+    if (error instanceof ApiError) options.strangers.disown(request.raw.req, request.app.address);
     throw error;
   }
 }
