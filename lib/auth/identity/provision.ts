@@ -239,10 +239,14 @@ function isEntryTrusted(
   return isTrusted(database, { kind, provider_id, authority }, transaction);
 }
 
-/** An e-mail address that the API would accept; null if the text is not one. */
+/**
+ * An e-mail address that the API would accept; null if the text is not one. Spaces around it do not
+ * count. A blank that is none of ASCII would make it the address of somebody else, for all to see
+ * the same: the API takes such blanks off, so no user can have that address.
+ */
 export function readEmail(text: string | null): string | null {
-  const email = text?.trim() ?? '';
-  const isReadable = email.isWellFormed() && isEmail(email);
+  const email = text?.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '') ?? '';
+  const isReadable = email === email.trim() && email.isWellFormed() && isEmail(email);
   const isShort = email.length <= 2 * EMAIL_CHARACTERS_MAX;
   return isShort && isReadable && Array.from(email).length <= EMAIL_CHARACTERS_MAX ? email : null;
 }

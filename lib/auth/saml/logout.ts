@@ -136,17 +136,17 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
   const issuer = childrenOf(message, ASSERTION, 'Issuer');
   const [first] = issuer;
   if (first === undefined || issuer.length > 1) refuse('Issuer');
-  if (textOf(first)?.trim() !== setup.metadata.entityId) refuse('Issuer');
+  if (textOf(first) !== setup.metadata.entityId) refuse('Issuer');
   // Signed messages must say for whom they are (SAML bindings, sections 3.4.5.2 and 3.5.5.2).
   if (message.getAttribute('Destination') !== addressesOf(setup.provider).logout)
     refuse('Destination');
   const issuedMs = judgeAge(message, now);
   const [name, second] = childrenOf(message, ASSERTION, 'NameID');
-  const nameId = name === undefined ? '' : (textOf(name)?.trim() ?? '');
+  const nameId = name === undefined ? '' : (textOf(name) ?? '');
   if (name === undefined || second !== undefined || nameId === '') refuse('NameID');
   if (nameId.length > NAME_CHARACTERS_MAX) refuse('NameID');
   const sessionIndexes = childrenOf(message, PROTOCOL, 'SessionIndex').map(
-    (index) => textOf(index)?.trim() ?? refuse('SessionIndex'),
+    (index) => textOf(index) ?? refuse('SessionIndex'),
   );
   return {
     id,

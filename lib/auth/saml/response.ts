@@ -102,7 +102,7 @@ function judgeEnvelope(response: Element, { provider, metadata, requestId }: Sam
   const destination = response.getAttribute('Destination');
   if (destination !== null && destination !== addressesOf(provider).consume) refuse('Destination');
   for (const issuer of childrenOf(response, ASSERTION, 'Issuer'))
-    if (textOf(issuer)?.trim() !== metadata.entityId) refuse('Issuer');
+    if (textOf(issuer) !== metadata.entityId) refuse('Issuer');
 }
 
 /** `Success`, or the most exact word for what went wrong. */

@@ -78,11 +78,15 @@ export function* everything(root: Element): Generator<Node> {
   }
 }
 
-/** The text of an element that contains only one text; null for any other element. */
+/**
+ * The text of an element that contains only one text; null for any other element. The blanks of XML
+ * around it do not count. Any other blank does: with it, it is the name of somebody else.
+ */
 export function textOf(element: Element): string | null {
   const { firstChild } = element;
   if (firstChild === null || firstChild.nextSibling !== null) return null;
-  return firstChild.nodeType === firstChild.TEXT_NODE ? (firstChild.nodeValue ?? null) : null;
+  if (firstChild.nodeType !== firstChild.TEXT_NODE) return null;
+  return firstChild.nodeValue?.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '') ?? null;
 }
 
 /**

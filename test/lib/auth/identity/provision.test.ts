@@ -104,6 +104,19 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: an address between other blanks links nobody and makes nobody`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const email = 'ann@example.com';
+    await addUser(database, { email, role: 'admin' });
+    for (const claimed of [`\u00a0${email}`, `${email}\ufeff`])
+      for (const given of [rules, open]) {
+        const claim = { email: claimed, isEmailVerified: true };
+        t.is(await refusal(t, provision(database, claim, given)), 'email_missing');
+      }
+    t.is(await database.models.User.count(), 1);
+    t.is(await database.models.Identity.count(), 0);
+  });
+
   test(`${kind}: a verified look-alike of an address links nobody, freed or trusted or not`, async (t) => {
     const database = await openDatabase(t, kind);
     // The key for finding users folds the Kelvin sign, the Angstrom sign and letters out of A to Z.
@@ -339,7 +352,12 @@ for (const kind of databaseKinds()) {
 
 test('an e-mail is accepted if the API would accept it', (t) => {
   t.is(readEmail('  a@b '), 'a@b');
+  t.is(readEmail('\r\n\ta@b\n'), 'a@b');
   t.is(readEmail(`${'ü'.repeat(253)}@b`), `${'ü'.repeat(253)}@b`);
   const bad = ['a\0@b', 'a\n@b', 'a@b\r\nBcc: c@d', '\ud800@b', `${'a'.repeat(254)}@b`, '@', 'a@'];
   for (const text of bad) t.is(readEmail(text), null, JSON.stringify(text));
+  // Blanks that a person does not see, and that no trimming may take off who somebody is.
+  for (const blank of ['\u00a0', '\u2003', '\u3000', '\ufeff', '\u000b'])
+    for (const text of [`${blank}a@b`, `a@b${blank}`])
+      t.is(readEmail(text), null, JSON.stringify(text));
 });

@@ -60,6 +60,10 @@ test('only direct children of the right name and namespace are children', (t) =>
 test('an element has a text only if it holds nothing else', (t) => {
   const text = (xml: string) => textOf(parseXml(xml, LIMITS));
   t.is(text('<a>one &amp; two</a>'), 'one & two');
+  t.is(text('<a>\r\n\t one \n</a>'), 'one', 'the blanks of XML do not count');
+  // To take these off would make one person of two.
+  for (const blank of ['\u00a0', '\u2003', '\ufeff'])
+    t.is(text(`<a>${blank}one${blank}</a>`), `${blank}one${blank}`);
   for (const xml of ['<a/>', '<a>one<!-- -->two</a>', '<a>one<b/></a>', '<a><![CDATA[one]]></a>'])
     t.is(text(xml), null, xml);
 });
