@@ -26,6 +26,7 @@ import {
   type User,
   writeTransaction,
 } from '../../../models/index.ts';
+import { withoutBlanks } from '../blanks.ts';
 import { type GroupsOfAnswer, type HearsGroups, takeGroups } from './groups.ts';
 import { EMAIL_CHARACTERS_MAX, isEmail, isSameAddress } from '../email.ts';
 import { looksTaken } from '../named-user.ts';
@@ -245,7 +246,7 @@ function isEntryTrusted(
  * the same: the API takes such blanks off, so no user can have that address.
  */
 export function readEmail(text: string | null): string | null {
-  const email = text?.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '') ?? '';
+  const email = withoutBlanks(text ?? '');
   const isReadable = email === email.trim() && email.isWellFormed() && isEmail(email);
   const isShort = email.length <= 2 * EMAIL_CHARACTERS_MAX;
   return isShort && isReadable && Array.from(email).length <= EMAIL_CHARACTERS_MAX ? email : null;

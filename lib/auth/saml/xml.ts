@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module';
 import type * as Xmldom from '@xmldom/xmldom';
 import type { Element, Node } from '@xmldom/xmldom';
+import { withoutBlanks } from '../blanks.ts';
 
 const require = createRequire(import.meta.url);
 /** Loads the parser at its first use; a gateway without SAML never needs it. */
@@ -86,7 +87,7 @@ export function textOf(element: Element): string | null {
   const { firstChild } = element;
   if (firstChild === null || firstChild.nextSibling !== null) return null;
   if (firstChild.nodeType !== firstChild.TEXT_NODE) return null;
-  return firstChild.nodeValue?.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '') ?? null;
+  return withoutBlanks(firstChild.nodeValue ?? '');
 }
 
 /**
