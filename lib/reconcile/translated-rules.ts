@@ -50,6 +50,11 @@ export class TranslatedRules {
   #handedOverDue: readonly Rule[] = [];
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
+  /**
+   * True: what time alone would open stays shut. On a later schema the rows that are known here may
+   * be changed or deleted there.
+   */
+  opensNothing = false;
 
   constructor(numbers: GroupNumbers) {
     this.#numbers = numbers;
@@ -190,6 +195,8 @@ export class TranslatedRules {
   #turn(rule: Rule, nowMs: number): void {
     const wasOn = rule.isOn;
     this.#judge(rule, nowMs);
+    const opens = rule.isOn === (rule.rules[0]?.action === 'accept');
+    if (this.opensNothing && opens) rule.isOn = wasOn;
     if (rule.isOn === wasOn || this.#pending.get(rule.scope)?.has(rule.id) === true) return;
     this.#mark(rule.scope, rule.id);
     this.#due.add(rule);

@@ -90,6 +90,7 @@ export class Translation {
   /** Takes rows that changed, at `nowMs` (Unix time). */
   take(changes: RowChanges, nowMs: number): void {
     const { all, users, groups, devices, rules } = changes;
+    this.#rules.opensNothing = false;
     if (all !== null) this.#takeGone(all, nowMs);
     if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
@@ -103,6 +104,7 @@ export class Translation {
 
   /** Takes what ends of rows on a later schema, at `nowMs` (Unix time); nothing else changes. */
   takeEnds({ isAll, users, devices, vpnSessionDuration }: RowEnds, nowMs: number): void {
+    this.#rules.opensNothing = true;
     const duration = shorter(this.#rowSettings.vpnSessionDuration, vpnSessionDuration);
     this.#rowSettings = { ...this.#rowSettings, vpnSessionDuration: duration };
     for (const id of idsOf(this.#owners.keys(), users, isAll)) {

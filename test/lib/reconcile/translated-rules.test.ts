@@ -62,3 +62,28 @@ test('a rule whose time comes waits for the other rows of its change, and is due
   t.is(translation.handOverDue(), null, 'another row came');
   t.deepEqual([...translation.pending()!.rules.get(GLOBAL_SCOPE)!.keys()], ['r1']);
 });
+
+test('on a later schema time may close, and opens nothing', (t) => {
+  const [startsAt, endsAt] = [new Date(NOW + 10), new Date(NOW + 20)];
+  const rules = [
+    ruleRow({ id: 'opens', action: 'accept', starts_at: startsAt }),
+    ruleRow({ id: 'ends', action: 'accept', ends_at: startsAt }),
+    ruleRow({ id: 'shuts', action: 'drop', starts_at: startsAt }),
+    ruleRow({ id: 'frees', action: 'drop', ends_at: startsAt }),
+    ruleRow({ id: 'both', action: 'accept', starts_at: startsAt, ends_at: endsAt }),
+  ];
+  const translation = knowing(rules);
+  const inForce = () => [...translation.ruleActions()].map(({ id }) => id);
+  const ends = { isAll: false, users: new Map(), devices: new Map(), vpnSessionDuration: null };
+  translation.takeEnds(ends, NOW);
+  translation.passTo(NOW + 10);
+  const due = translation.handOverDue()?.rules.get(GLOBAL_SCOPE);
+  t.deepEqual([...(due?.keys() ?? [])], ['ends', 'shuts']);
+  t.deepEqual(inForce(), ['shuts', 'frees']);
+  translation.takeEnds(ends, NOW + 15);
+  t.deepEqual(inForce(), ['shuts', 'frees'], 'nor at the next look');
+
+  // The schema of this version again: all rows are read, and mean what they say.
+  translation.take(everything({ rules }), NOW + 15);
+  t.deepEqual(inForce(), ['opens', 'shuts', 'both']);
+});
