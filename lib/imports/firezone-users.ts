@@ -9,6 +9,7 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
+import { isSameAddress } from '../auth/email.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { userSchema } from '../users/users.ts';
@@ -71,7 +72,10 @@ export async function importUsers(
     if (ids.has(named)) faults.push(`${place}.id ${messages.taken}`);
     else ids.set(named, id);
     if (!isFaultless(found)) continue;
-    if (user === undefined && looks.has(emailLook(email)))
+    // Users are found by a key in which addresses of different people may meet; the devices and the
+    // rules of one of them must not become those of the other.
+    const isOther = user !== undefined && !isSameAddress(user.email, email);
+    if (isOther || (user === undefined && looks.has(emailLook(email))))
       faults.push(`${place}.email ${messages.looksTaken}`);
     else if (user === undefined) {
       looks.add(emailLook(email));

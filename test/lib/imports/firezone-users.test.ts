@@ -110,3 +110,19 @@ for (const kind of databaseKinds())
       'users[2].email looks like the address of another user',
     ]);
   });
+
+for (const kind of databaseKinds())
+  test(`${kind}: who has only the key of a user in common gets no device of theirs, nor gives one`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database, { email: 'kim@b.example', role: 'admin' });
+    const emails = ['\u212aim@b.example', 'eve\u00e9@b.example', 'eve\u00c9@b.example'];
+    const dumped = emails.map((email) => ({ id: newId(), email }));
+    const { faults, present } = await write(database, (transaction) =>
+      importUsers(database, dumped, transaction),
+    );
+    t.deepEqual(faults, [
+      'users[0].email looks like the address of another user',
+      'users[2].email looks like the address of another user',
+    ]);
+    t.deepEqual(present, [], `nobody is taken for ${user.email}`);
+  });
