@@ -80,14 +80,36 @@ export function nameOf(around: Surroundings, marks: FileMarks): string | null {
   return null;
 }
 
-/** The comment without its first run of number signs and without a frame: `## x ##`, `-- x --`. */
+/**
+ * The comment without its first run of number signs and without a frame: `## x ##`, `-- x --`. In
+ * one pass: rulers may be long.
+ */
 function bareText(comment: string): string {
+  const whole = comment.trimEnd();
+  const end = comment.startsWith('##') ? endOfRest(whole, '#') : comment.length;
   const text = comment
-    .replace(/^##+(.*?)#+\s*$/, '#$1')
-    .replace(/^#+/, '')
+    .slice(startOfRest(comment.slice(0, end), '#'), end)
     .replaceAll(/\p{Cc}+/gu, ' ')
     .trim();
-  return /^([-=*])\1+\s*(.*?)\s*\1{2,}$/.exec(text)?.[2] ?? text;
+  const sign = text[0] ?? '';
+  if (!'-=*'.includes(sign) || text[1] !== sign) return text;
+  const inner = endOfRest(text, sign);
+  if (text.length - inner < 2 || text.length < 4) return text;
+  return text.slice(startOfRest(text.slice(0, inner), sign), inner).trim();
+}
+
+/** Where a text begins behind a run of one sign. */
+function startOfRest(text: string, sign: string): number {
+  let start = 0;
+  while (start < text.length && text[start] === sign) start += 1;
+  return start;
+}
+
+/** Where a text ends before a run of one sign. */
+function endOfRest(text: string, sign: string): number {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === sign) end -= 1;
+  return end;
 }
 
 /** The name in a comment that a program marks by this comment alone. */

@@ -52,6 +52,9 @@ const SETTING = /^([a-z0-9]+)\s*=\s*(.*)$/i;
 /** Settings that are of one peer alone, so that what is written behind them is about it. */
 const OWN_SETTINGS = new Set(['publickey', 'allowedips']);
 
+/** Of a comment only the beginning is read: what is longer names nothing. */
+const COMMENT_CHARACTERS_MAX = 1_000;
+
 /** Reads the text of a file. */
 export function parseWgQuick(text: string): WgQuickFile {
   const reader = new Reader();
@@ -72,7 +75,8 @@ class Reader {
   read(whole: string, line: number): void {
     const [, content = '', comment] = /^([^#]*)(#.*)?$/s.exec(whole) ?? [];
     const bare = content.trim();
-    const said = comment === undefined ? null : { line, text: comment };
+    const said =
+      comment === undefined ? null : { line, text: comment.slice(0, COMMENT_CHARACTERS_MAX) };
     if (said !== null) this.#texts.push(withoutMark(said.text));
     if (bare === '') {
       if (said === null) return;

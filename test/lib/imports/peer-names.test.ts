@@ -1,5 +1,6 @@
 // What peers are called in the files of the programs that write them, and in those of people.
 
+import process from 'node:process';
 import test from 'ava';
 import { parseWgQuick } from '../../../lib/imports/wg-quick-file.ts';
 
@@ -123,3 +124,24 @@ function titlesOf(text: string): (string | null)[] {
   if (faults.length > 0) throw new Error(faults.join());
   return sections.filter(({ kind }) => kind === 'peer').map(({ title }) => title);
 }
+
+test('long rulers, frames and blanks cost one pass, and only the beginning of a comment is read', (t) => {
+  const many = (sign: string): string => sign.repeat(100_000);
+  const comments = [
+    `${many('#')} x`,
+    `#== ${many(' ')}a`,
+    `# ${many('-')}a`,
+    `### begin ${many(' ')}x`,
+    `# ${many('a / ')} Updated: x / Created: y`,
+    `# ${many('a / Updated: ')}`,
+    `# Client: ${many(' (')}`,
+  ];
+  const { user: before } = process.cpuUsage();
+  for (const comment of comments) parseWgQuick(`${comment}\n${PEER}`);
+  const ms = (process.cpuUsage().user - before) / 1_000;
+  // The first of them took hours.
+  t.true(ms < 5_000, `${ms} ms of the processor`);
+  const { sections } = parseWgQuick(`# ${'long '.repeat(1_000)}\n${PEER}`);
+  t.regex(sections[0]?.title ?? '', /^long long .*$/);
+  t.true((sections[0]?.title ?? '').length <= 1_000);
+});
