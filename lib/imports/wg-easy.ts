@@ -31,6 +31,7 @@ export async function importWgEasy(
   });
   const names = new Names();
   const faults = [...kept.faults];
+  const said = new Said();
   const notes = [
     ...keyAdvice(kept.privateKey, serverPublicKey, kept.keyPlace),
     ...(kept.port === null
@@ -46,8 +47,9 @@ export async function importWgEasy(
   const wanted: WantedDevice[] = [];
   for (const client of kept.clients) {
     if (faults.length > FAULTS_MAX) break;
-    wanted.push(deviceOf(services, client, { owner, names, networks, faults, notes }));
+    wanted.push(deviceOf(services, client, { owner, names, networks, faults, said }));
   }
+  notes.push(...said.lines());
   return runImport(database, isTrial, async (transaction) => {
     const ofOwner = await makeOwner(database, owner, transaction);
     const found = [...faults, ...ofOwner];
@@ -85,13 +87,32 @@ interface Context {
   readonly names: Names;
   readonly networks: NetworkAdvice;
   readonly faults: string[];
-  readonly notes: string[];
+  readonly said: Said;
+}
+
+/** What is said of clients. What is equal of many is said once, with the first of them. */
+class Said {
+  readonly #places = new Map<string, { readonly place: string; others: number }>();
+
+  add(place: string, text: string): void {
+    const present = this.#places.get(text);
+    if (present === undefined) this.#places.set(text, { place, others: 0 });
+    else present.others += 1;
+  }
+
+  lines(): string[] {
+    return [...this.#places].map(([text, { place, others }]) => {
+      const more =
+        others === 0 ? '' : ` and ${others} other ${others === 1 ? 'client' : 'clients'}`;
+      return `${place}${more}: ${text}`;
+    });
+  }
 }
 
 function deviceOf(
   { config }: DeviceImport,
   client: WgEasyClient,
-  { owner, names, networks, faults, notes }: Context,
+  { owner, names, networks, faults, said }: Context,
 ): WantedDevice {
   const { place, name, presharedKey, expiresAt, insertedAt, allowedIps, own } = client;
   const fields: Record<string, unknown> = {
@@ -106,7 +127,10 @@ function deviceOf(
     if (family === undefined) faults.push(`${place} has the address ${address}, which is none`);
     else if (holds(networkOf(config, family), address)) fields[`ipv${family}`] = address;
     else if (networkOf(config, family) === null)
-      notes.push(`${place}: ${address} is not taken over; WIREGUARD_IPV${family}_ENABLED is false`);
+      said.add(
+        place,
+        `the IPv${family} address is not taken over; WIREGUARD_IPV${family}_ENABLED is false`,
+      );
     else {
       const isHelped = networks.networks.some((network) => holds(network, address));
       const remedy = isHelped
@@ -132,15 +156,11 @@ function deviceOf(
     (text) => !client.addresses.includes(String(text).replace(/\/(?:32|128)$/, '')),
   );
   const all = routes.filter((text) => /\/0+$/.test(String(text)));
-  notes.push(
-    ...all.map(
-      (text) =>
-        `${place}: ${String(text)} is not taken over; not everything can be behind a device`,
-    ),
-  );
+  for (const text of all)
+    said.add(place, `${String(text)} is not taken over; not everything can be behind a device`);
   if (routes.length > all.length)
     fields['routes'] = routes.filter((text) => !all.includes(text)).map(networkText);
-  notes.push(...client.left.map((text) => `${place}: ${text}`));
+  for (const text of client.left) said.add(place, text);
   return {
     place,
     fields,

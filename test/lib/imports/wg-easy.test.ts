@@ -105,3 +105,32 @@ for (const kind of databaseKinds())
     t.false(message.includes(privateKey));
     t.is(await database.models.User.count(), 0);
   });
+
+test('what is equal of many clients is said once', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const config = configOf({ ...SETTINGS, WIREGUARD_IPV6_ENABLED: 'false' });
+  const services = { config, database, serverPublicKey: publicKey };
+  const kept = parseWgEasyJson(
+    jsonOf(
+      Array.from({ length: 12 }, (_, i) => ({
+        name: `phone ${i}`,
+        address: `10.8.0.${i + 2}`,
+        publicKey: newKey(),
+        serverAllowedIps: ['0.0.0.0/0'],
+      })),
+    ),
+  );
+  const clients = kept.clients.map((client, i) => ({
+    ...client,
+    addresses: [...client.addresses, `fdcc::${i + 2}`],
+    left: i < 2 ? ['post_up is not taken over; it is in the file of the client'] : [],
+  }));
+  const owner = { id: newId(), newEmail: 'ann@b.example' };
+  const how = { owner, isTrial: true };
+  const { notes } = await importWgEasy(services, { ...kept, clients, notes: [] }, how);
+  t.deepEqual(notes.slice(-3), [
+    'client c0 (phone 0) and 11 other clients: the IPv6 address is not taken over; WIREGUARD_IPV6_ENABLED is false',
+    'client c0 (phone 0) and 11 other clients: 0.0.0.0/0 is not taken over; not everything can be behind a device',
+    'client c0 (phone 0) and 1 other client: post_up is not taken over; it is in the file of the client',
+  ]);
+});
