@@ -10,6 +10,7 @@ import {
   emailKey,
   lockScopes,
   Op,
+  readClocks,
   type Role,
   type Transaction,
   writeTransaction,
@@ -281,15 +282,17 @@ export async function revokeToken(database: Database, id: string): Promise<boole
 
 /**
  * Makes the given value a token of the first administrator. Each gateway claims its value at every
- * start; a token that no gateway claims any more is deleted.
+ * start; a token that no gateway claims any more is deleted. Who still claims one is judged by the
+ * clock of the database server, if there is one: the host's own may be wrong at a start.
  */
 export async function ensureBootstrapToken(
   database: Database,
   gatewayId: string,
   token: string | null,
-  now: Date = new Date(),
+  time?: Date,
 ): Promise<void> {
   const sha256 = token === null ? null : hashToken(token);
+  const now = time ?? (await readClocks(database)).server ?? new Date();
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     // Only bootstrap tokens do not expire: `createToken` always sets a date. They are read before

@@ -1,6 +1,7 @@
 // API tokens, as the command line and the start create, list and revoke them.
 // docs/api.md#authentication.
 
+import { mock } from 'node:test';
 import test from 'ava';
 import {
   createToken,
@@ -178,6 +179,32 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await opens(), [true, false, false], 'who is gone asks for nothing');
   });
 }
+
+for (const kind of databaseKinds().filter((one) => one === 'mariadb'))
+  test.serial(
+    `${kind}: a start with a wrong clock deletes no token of other gateways`,
+    async (t) => {
+      const database = await openDatabase(t, kind);
+      await addUser(database, 'ann@example.com');
+      const ofOne = `pst_${'1'.repeat(43)}`;
+      await registerGateway(database, { id: 'one', name: 'one', startedAt: new Date() });
+      await ensureBootstrapToken(database, 'one', ofOne);
+      // A host without a clock of its own starts years ago, and another one years ahead.
+      for (const [id, days] of [
+        ['two', -2_000],
+        ['three', 730],
+      ] as const) {
+        mock.timers.enable({ apis: ['Date'], now: Date.now() + days * DAY_MS });
+        try {
+          await registerGateway(database, { id, name: id, startedAt: new Date() });
+          await ensureBootstrapToken(database, id, `pst_${id[1]?.repeat(43)}`);
+        } finally {
+          mock.timers.reset();
+        }
+        t.not(await findTokenOwner(database, hashToken(ofOne)), null, `${days} days`);
+      }
+    },
+  );
 
 test('a token is pst_ and 43 characters of base64url, and nothing else is', (t) => {
   for (const bad of [
