@@ -5,6 +5,7 @@ import {
   endConnections,
   endLostConnections,
   forgetRemoved,
+  readClocks,
   rollUpHistory,
 } from '../../models/index.ts';
 import type { Config } from '../../config/index.ts';
@@ -57,7 +58,9 @@ export function forgetHistory(
       const retentionS = days === 'off' ? -DAY_S : days * DAY_S;
       const now = days === 'off' ? new Date() : await time();
       const { joined, forgotten } = await rollUpHistory(database, retentionS, now, isStopping);
-      await endLostConnections(database, new Date(Date.now() - HOUR_MS));
+      // Gateways run beside this one, whatever the clock of its host says.
+      const { server } = await readClocks(database);
+      await endLostConnections(database, new Date((server?.getTime() ?? Date.now()) - HOUR_MS));
       if (joined + forgotten > 0) log.info({ joined, forgotten }, 'the history was rolled up');
     },
   };

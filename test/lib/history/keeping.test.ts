@@ -2,6 +2,7 @@
 // a kill and a database without any.
 
 import { randomBytes } from 'node:crypto';
+import { mock } from 'node:test';
 import test, { type ExecutionContext } from 'ava';
 import { MemoryGateway, MemoryNetwork } from '../../../dataplane/memory/index.ts';
 import { forgetHistory, startHistory } from '../../../lib/history/keeping.ts';
@@ -18,6 +19,7 @@ import {
   readRefusals,
   recordConnections,
   recordHistory,
+  registerGateway,
 } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
@@ -171,3 +173,31 @@ for (const kind of databaseKinds()) {
     t.deepEqual(sum(sums), [30, 0]);
   });
 }
+
+for (const kind of databaseKinds().filter((one) => one === 'mariadb'))
+  test.serial(`${kind}: a wrong clock ends no connection to a gateway that runs`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, (await addUser(database)).id);
+    const startedAt = new Date();
+    await registerGateway(database, { id: OTHER, name: 'other', startedAt });
+    const lasting = {
+      id: newId(),
+      deviceId: id,
+      gatewayId: OTHER,
+      connectedAt: startedAt.getTime(),
+      disconnectedAt: null,
+      remoteIp: null,
+      remotePort: null,
+      reason: null,
+    };
+    await recordConnections(database, [lasting]);
+    const chore = forgetHistory(database, 400, logInto([]), async () => startedAt);
+    mock.timers.enable({ apis: ['Date'], now: startedAt.getTime() + 730 * DAY_MS });
+    try {
+      await chore.run(() => false);
+    } finally {
+      mock.timers.reset();
+    }
+    const [connection] = await readConnections(database, id, 1);
+    t.is(connection?.disconnectedAt, null);
+  });
