@@ -90,7 +90,10 @@ export class Database {
 
   /** Notes what a read of the revision saw; for this room alone. */
   noteLater(later: LaterSchema | null): void {
-    this.#later = later;
+    if (later === null) return void (this.#later = null);
+    // The clock of whoever migrated may be ahead: it was no later than now, the first time.
+    const known = this.#later?.since ?? new Date();
+    this.#later = { ...later, since: known < later.since ? known : later.since };
   }
 
   /** Throws SchemaNewerError where a later version is known to have migrated the database. */
