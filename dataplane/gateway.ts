@@ -54,6 +54,8 @@ export interface GatewayFacts {
   /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
   readonly tunFault: string | null;
   readonly masquerade: boolean;
+  /** How many files the relay for TCP may have open; 0 where there is none. */
+  readonly relayFiles: number;
   /** The kernel's table of connections, which masquerading needs; null where there is none. */
   readonly connections: TableFill | null;
   /**
@@ -183,6 +185,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       tun: this.#hasTun && !this.#isTunGone ? this.#options.interfaceName : null,
       tunFault: this.#hostRoutes?.addressFault ?? null,
       masquerade: this.#egress.isMasqueraded,
+      relayFiles: this.#egress.relayFiles,
       connections: this.#kernelCounts.fill,
       alive: this.#links.every((link) => link.isWell) && !this.#isTunGone,
     };

@@ -42,7 +42,7 @@ export type { Finding } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
 export { releaseMemory } from './io/release-memory.ts';
 export { readHostAddresses } from './io/host-addresses.ts';
-export { readFilesMax } from './io/system.ts';
+export { readFilesMax, readFilesOpen } from './io/system.ts';
 export type { CaptureOrder } from './path/capture.ts';
 export type { ChangeEffect } from './path/effect.ts';
 export { endReasons } from './filter/ended-flows.ts';

@@ -9,8 +9,8 @@ import { isRelayTableGone, loadRelayTable, removeRelayTable } from './io/relay-t
 import type { Left, RelayPorts } from './io/relay.ts';
 import type { RelayAnswer, RelayCommand, RelayStart } from './io/relay-thread.ts';
 
-/** Files that a gateway has open beside the two of each connection. */
-const OTHER_FILES = 200;
+/** Files that a gateway has open beside the two of each connection: HTTP, the database, `wg`, … */
+const OTHER_FILES = 400;
 /** Enough for pasta as well, which has as many open. */
 const FILES_ADVISED = 16_384;
 /** How long the thread may take to end. */
@@ -35,6 +35,11 @@ export class TcpRelay {
 
   constructor(options: TcpRelayOptions) {
     this.#options = options;
+  }
+
+  /** How many files its connections may have open. */
+  get filesMax(): number {
+    return 2 * this.#capacity();
   }
 
   /** How many connections found no room. */

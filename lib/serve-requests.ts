@@ -3,7 +3,7 @@
 
 import type { Server } from '@hapi/hapi';
 import { type Config, readRootless } from '../config/index.ts';
-import { type Gateway, releaseMemory } from '../dataplane/index.ts';
+import { type Gateway, readFilesMax, readFilesOpen, releaseMemory } from '../dataplane/index.ts';
 import { type Database, isDatabaseReadOnly, readOrCreateConfiguration } from '../models/index.ts';
 import { askedGateway } from './asked-gateway.ts';
 import { letInCommand, readAdministration } from './auth/administrators.ts';
@@ -19,6 +19,7 @@ import { type FlowLogExport, NOTHING_REPORTED } from './flow-log/export.ts';
 import type { Followers } from './followers.ts';
 import { shrinkDatabase } from './database/shrinking.ts';
 import { forgetHistory, forgetRemovedHistory } from './history/keeping.ts';
+import { type HttpLimits, limitsWithin } from './http/listener.ts';
 import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
 import { followCertificate } from './http/tls.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -91,12 +92,21 @@ export async function serveRequests(
   const { pastaFile: file } = readRootless();
   const watching = watchPasta({ ...shared, file, interfaceName: config.wireguardInterface });
   undo.push(async () => watching.stop());
+  const httpLimits = limitsWithin({
+    max: readFilesMax(),
+    open: readFilesOpen(),
+    relay: gateway.facts.relayFiles,
+  });
   const server = createServer({
     ...shared,
     ...(mails === null ? {} : { mails }),
     serverPublicKey: publicKey,
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs * patience),
-    readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
+    readiness: () => ({
+      ...readinessOf(gateway, database, reconciler, state.isDraining),
+      ...connectionsOf(httpLimits),
+    }),
+    httpLimits,
     ...(passwordCost === undefined ? {} : { passwordCost }),
     ...aboutGateway(gatewayId, gateway, sampler, followers),
     flowLog: () => flowLog?.counts ?? NOTHING_REPORTED,
@@ -111,7 +121,7 @@ export async function serveRequests(
     await warnOfNoAdministrator(database, fixed, log);
     const chores = startChores(config, { ...shared, fixed });
     undo.push(() => chores.stop());
-    if (listens) undo.push(await listen(server, shared, hasHost));
+    if (listens) undo.push(await listen(server, { ...shared, httpLimits }, hasHost));
     undo.push(async () => {
       state.isDraining = true;
       await server.stop({ timeout: DRAIN_MS });
@@ -207,7 +217,7 @@ function startChores(
 /** Listens for requests, and for the commands of this host; returns what ends the latter. */
 async function listen(
   server: Server,
-  { config, log, counters }: Pick<Services, 'config' | 'log' | 'counters'>,
+  { config, ...shared }: Pick<Services, 'config' | 'log' | 'counters' | 'httpLimits'>,
   hasHost: boolean,
 ): Promise<() => Promise<void>> {
   // Starting took more memory than serving needs, and nobody waits for an answer yet.
@@ -215,7 +225,7 @@ async function listen(
   await listenForRequests(server, config);
   if (!hasHost) return async () => undefined;
   const path = localSocketPath(config);
-  const close = await openLocalSocket({ log, counters, path, server: server.listener });
+  const close = await openLocalSocket({ ...shared, path, server: server.listener });
   return async () => close();
 }
 
@@ -316,6 +326,11 @@ function readinessOf(
   return found.status === 'tun_address_missing' && tunFault !== null
     ? { ...found, reason: tunFault }
     : found;
+}
+
+/** How many connections there may be, where that is less than it should be. */
+function connectionsOf({ connectionsMax }: Partial<HttpLimits>): Partial<Readiness> {
+  return connectionsMax === undefined ? {} : { connections_max: connectionsMax };
 }
 
 // ---- what the log says -----------------------------------------------------------------------

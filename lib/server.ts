@@ -60,7 +60,8 @@ export function createApiServer(services: Services): ApiServer {
   const limits = { ...HTTP_LIMITS, ...services.httpLimits };
   const proxies = new TrustedProxies(config.trustedProxies, log);
   const certificate = readCertificate(config);
-  const listener = createListener(limits, counters, proxies.standsForMany, certificate);
+  const isProxy = proxies.standsForMany;
+  const listener = createListener({ limits, counters, log, isProxy, tls: certificate });
   const server = Hapi.server({
     listener,
     tls: certificate !== null,

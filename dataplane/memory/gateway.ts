@@ -57,6 +57,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       tun: 'memory',
       tunFault: null,
       masquerade: false,
+      relayFiles: 0,
       connections: null,
       alive: true,
     };

@@ -2,6 +2,7 @@
 // page of each file that it spoils.
 
 import { type Config, isInTheClear, isLoopback, settingsAdvice } from '../../config/index.ts';
+import { HTTP_LIMITS, MORE_FILES } from '../http/listener.ts';
 import type { Readiness } from '../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 
@@ -46,13 +47,25 @@ const STATES: Record<
 /** What a gateway says of its own state. */
 export function readiness(answer: Readiness, config: Config): Finding[] {
   const check = 'gateway';
-  const found = lacks(answer, config);
+  const found = [...lacks(answer, config), ...fewConnections(answer)];
   if (answer.status !== 'ready') {
     const [text, fix] = STATES[answer.status];
     const { reason } = answer;
     found.unshift(failed(check, reason === undefined ? text : `${text} (${reason})`, fix));
   }
   return found.length > 0 ? found : [ok(check, 'the gateway that runs here is ready')];
+}
+
+/** What too few open files mean for requests. */
+function fewConnections({ connections_max: max }: Readiness): Finding[] {
+  if (max === undefined) return [];
+  return [
+    warning(
+      'gateway',
+      `The gateway may have too few files open: it takes ${max} HTTP connections at once, not ${HTTP_LIMITS.connectionsMax}.`,
+      `${MORE_FILES} Then restart the gateway.`,
+    ),
+  ];
 }
 
 /** What is missing between the devices and the networks behind the gateway. */

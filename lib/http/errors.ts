@@ -12,6 +12,7 @@ import {
 import { fixOf } from '../database/fault.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
+import { SparseLines } from '../process/sparse-lines.ts';
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 
@@ -135,29 +136,6 @@ export const errorAnswers: Plugin<ErrorAnswers> = {
     });
   },
 };
-
-/** Lines that say one thing again and again, of which few are written. */
-export class SparseLines {
-  readonly #everyMs: number;
-  #writtenAt = Number.NEGATIVE_INFINITY;
-  #left = 0;
-
-  constructor(everyMs: number) {
-    this.#everyMs = everyMs;
-  }
-
-  /** How many lines were left out since the last one; null: this one is left out too. */
-  next(nowMs: number = performance.now()): number | null {
-    if (nowMs - this.#writtenAt < this.#everyMs) {
-      this.#left += 1;
-      return null;
-    }
-    const left = this.#left;
-    this.#left = 0;
-    this.#writtenAt = nowMs;
-    return left;
-  }
-}
 
 /** Null: no line. A log on the disk that is full must not grow with each write that is refused. */
 function linesFor(full: SparseLines, { cause }: ApiError): { left_out?: number } | null {

@@ -1,5 +1,6 @@
 // The HTTP listener and what one client may cost it: size of headers, time for headers, body and
-// silence, number of connections. What ends here never becomes a request, so it is answered here,
+// silence, number of connections. Where the process may have few files open, there are fewer, so
+// that files are left for all else. What ends here never becomes a request, so it is answered here,
 // in the form of errors.ts, and counted.
 
 import { randomUUID } from 'node:crypto';
@@ -7,6 +8,8 @@ import type { Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Counters } from '../process/counters.ts';
+import type { Log } from '../process/log.ts';
+import { SparseLines } from '../process/sparse-lines.ts';
 import { BODY_PACE, type BodyPace, paceBodies } from './body-pace.ts';
 import { addressScope } from './client-address.ts';
 import { createServer, ServerResponse, STATUS_CODES } from './node-http.ts';
@@ -29,6 +32,8 @@ export interface HttpLimits {
   readonly connectionsMax: number;
   /** From one address; this host and trusted proxies stand for many. */
   readonly connectionsPerAddressMax: number;
+  /** How many files this process may have open, where there are fewer connections for that. */
+  readonly filesMax: number | null;
   /** How often the times are looked at. */
   readonly checkEveryMs: number;
 }
@@ -43,8 +48,42 @@ export const HTTP_LIMITS: HttpLimits = {
   silenceMs: 120_000,
   connectionsMax: 2_048,
   connectionsPerAddressMax: 256,
+  filesMax: null,
   checkEveryMs: 1_000,
 };
+
+/** Files that are left for the database, the socket for `wg`, `nft`, providers and all else. */
+const OTHER_FILES = 64;
+/** That many connections there are in any case. */
+const CONNECTIONS_MIN = 8;
+/** How often the log says that connections are refused. */
+const FULL_LINE_MS = 60_000;
+
+/** What lets a process have more files open. */
+export const MORE_FILES =
+  'Allow more open files: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536:65536 for a container, or ulimit -n 65536 before a start by hand.';
+
+/** What a process may have open. */
+export interface Files {
+  /** Null: no limit, or one that is not known. */
+  readonly max: number | null;
+  readonly open: number;
+  /** How many more the relay for TCP may open. */
+  readonly relay: number;
+}
+
+/**
+ * What must be less where few files may be open. There are two listeners, one of them for commands
+ * of this host, so each takes half of what is left.
+ */
+export function limitsWithin({ max, open, relay }: Files): Partial<HttpLimits> {
+  const left = (max ?? Number.POSITIVE_INFINITY) - open - OTHER_FILES - relay;
+  const connectionsMax = Math.max(CONNECTIONS_MIN, Math.floor(left / 2));
+  if (connectionsMax >= HTTP_LIMITS.connectionsMax) return {};
+  const share = HTTP_LIMITS.connectionsPerAddressMax / HTTP_LIMITS.connectionsMax;
+  const connectionsPerAddressMax = Math.ceil(connectionsMax * share);
+  return { connectionsMax, connectionsPerAddressMax, filesMax: max };
+}
 
 /** Reasons by the codes of Node's parser and timers; the status comes with them. */
 const REFUSALS: Readonly<Record<string, readonly [status: number, reason: string]>> = {
@@ -53,16 +92,20 @@ const REFUSALS: Readonly<Record<string, readonly [status: number, reason: string
 };
 const MALFORMED = [400, 'malformed_request'] as const;
 
-/**
- * Makes a listener, of HTTPS where a certificate is given; `isProxy` tells the addresses that stand
- * for many clients.
- */
-export function createListener(
-  limits: HttpLimits,
-  counters: Counters,
-  isProxy: (address: string) => boolean,
-  tls: Pick<Certificate, 'cert' | 'key'> | null = null,
-): Server {
+/** What a listener is made of. */
+export interface ListenerOptions {
+  readonly limits: HttpLimits;
+  readonly counters: Counters;
+  readonly log: Log;
+  /** Tells the addresses that stand for many clients. */
+  readonly isProxy: (address: string) => boolean;
+  /** Null: HTTP. */
+  readonly tls?: Pick<Certificate, 'cert' | 'key'> | null;
+}
+
+/** Makes a listener, of HTTPS where a certificate is given. */
+export function createListener(made: ListenerOptions): Server {
+  const { limits, counters, isProxy, tls = null } = made;
   const options = {
     ServerResponse: NamedResponse,
     maxHeaderSize: limits.headerBytesMax,
@@ -83,7 +126,7 @@ export function createListener(
         });
   listener.maxConnections = limits.connectionsMax;
   listener.setTimeout(limits.silenceMs);
-  listener.on('drop', () => counters.add('connections_refused', 'too_many'));
+  listener.on('drop', whenFull(made));
   limitAddresses(listener, limits, counters, isProxy);
   paceBodies(listener, limits.bodyPace);
   return listener;
@@ -119,6 +162,27 @@ class NamedResponse extends ServerResponse {
     super(...settings);
     this.setHeader('x-request-id', randomUUID());
   }
+}
+
+/** What is done for each connection beyond the limit, which Node has closed. */
+function whenFull({ limits, counters, log }: ListenerOptions): () => void {
+  const { connectionsMax, filesMax } = limits;
+  if (filesMax === null) return () => counters.add('connections_refused', 'too_many');
+  const lines = new SparseLines(FULL_LINE_MS);
+  return () => {
+    counters.add('connections_refused', 'too_few_files');
+    const left = lines.next();
+    if (left === null) return;
+    log.warn(
+      {
+        files_max: filesMax,
+        connections_max: connectionsMax,
+        ...(left === 0 ? {} : { left_out: left }),
+        fix: MORE_FILES,
+      },
+      'connections are refused: this process may have too few files open',
+    );
+  };
 }
 
 function limitAddresses(

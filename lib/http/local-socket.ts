@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { messageOf } from '../process/message.ts';
 import type { Shared } from '../process/shared.ts';
-import { answerClientErrors, createListener, HTTP_LIMITS } from './listener.ts';
+import { answerClientErrors, createListener, HTTP_LIMITS, type HttpLimits } from './listener.ts';
 
 /** Longer paths of sockets are cut off by the kernel: `sun_path` of unix(7), without its end. */
 const SOCKET_PATH_BYTES_MAX = 107;
@@ -32,12 +32,15 @@ export interface LocalSocketOptions extends Pick<Shared, 'log' | 'counters'> {
   readonly path: string;
   /** Answers the requests, like its own. */
   readonly server: Server;
+  /** Limits that differ from those of listener.ts. */
+  readonly httpLimits?: Partial<HttpLimits>;
 }
 
 /** Takes requests at the socket, or logs why it cannot. Returns what closes it. */
 export async function openLocalSocket(options: LocalSocketOptions): Promise<() => void> {
   const { path, server, log, counters } = options;
-  const listener = createListener(HTTP_LIMITS, counters, () => true);
+  const limits = { ...HTTP_LIMITS, ...options.httpLimits };
+  const listener = createListener({ limits, counters, log, isProxy: () => true });
   answerClientErrors(listener, counters);
   listener.on('connection', (socket: Socket) => locals.add(socket));
   listener.on('request', (request, response) => server.emit('request', request, response));

@@ -29,6 +29,8 @@ export interface Readiness {
   readonly masquerade: boolean;
   /** What is wrong, where the status alone does not say it. */
   readonly reason?: string;
+  /** How many HTTP connections there may be, where too few files may be open for more. */
+  readonly connections_max?: number;
 }
 
 /** What this process's data plane was seen to do, at most half a second ago. */

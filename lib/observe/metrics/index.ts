@@ -68,7 +68,7 @@ const counted: Readonly<Record<CounterFamily, Counted>> = {
     name: 'wg_gateway_connections_refused_total',
     help: 'Connections to the HTTP listener that were refused, by reason.',
     label: 'reason',
-    early: ['too_many', 'too_many_from_address', 'too_many_handshakes'],
+    early: ['too_many', 'too_few_files', 'too_many_from_address', 'too_many_handshakes'],
   },
   sign_ins: {
     name: 'wg_gateway_sign_ins_total',

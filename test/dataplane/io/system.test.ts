@@ -2,13 +2,14 @@
 // is missing is said with its fix. As root it is tried as nobody, in a process of its own.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import {
   acceptOwnSource,
   enableForwarding,
   readAddressesOf,
   readFilesMax,
+  readFilesOpen,
   readLocalAddresses,
 } from '../../../dataplane/io/system.ts';
 import { withoutRights } from '../../support/network/rights.ts';
@@ -16,6 +17,14 @@ import { withoutRights } from '../../support/network/rights.ts';
 test('the limit of open files is that of this process', (t) => {
   const said = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' });
   t.is(readFilesMax(), said.trim() === 'unlimited' ? null : Number(said));
+});
+
+test('open files of this process are counted', (t) => {
+  const before = readFilesOpen();
+  t.true(before > 3);
+  const files = [openSync('/dev/null', 'r'), openSync('/dev/null', 'r')];
+  t.is(readFilesOpen(), before + 2);
+  for (const file of files) closeSync(file);
 });
 
 test('nothing asked for, nothing done, nothing missing', (t) => {

@@ -14,6 +14,7 @@ test('it says what it is', async (t) => {
     tun: 'memory',
     tunFault: null,
     masquerade: false,
+    relayFiles: 0,
     connections: null,
     alive: true,
   });

@@ -57,6 +57,17 @@ test('every state but ready is a fault with a fix', (t) => {
   t.regex(lost?.message ?? '', /has lost an address.*\(wg-postern has lost fd00::1: EACCES\)/);
 });
 
+test('too few open files are said, with the fix', (t) => {
+  const [found, ...others] = readiness({ ...WELL, connections_max: 66 }, configOf(GOOD));
+  t.deepEqual(others, []);
+  t.is(found?.level, 'warning');
+  t.regex(
+    found?.message ?? '',
+    /too few files open: it takes 66 HTTP connections at once, not 2048/,
+  );
+  t.regex(found?.fix ?? '', /LimitNOFILE=65536/);
+});
+
 test('an API without TLS is said, and a proxy with TLS is believed', (t) => {
   const said = (given: Record<string, string>): string =>
     settings(configOf({ ...GOOD, ...given }))

@@ -3,7 +3,7 @@
 import Boom from '@hapi/boom';
 import test from 'ava';
 import { ConnectionRefusedError, DatabaseError } from 'sequelize';
-import { ApiError, SparseLines } from '../../../lib/http/errors.ts';
+import { ApiError } from '../../../lib/http/errors.ts';
 import { connectDatabase, migrate } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/database/databases.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../../support/database/mariadb.ts';
@@ -102,15 +102,6 @@ for (const code of ['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
     );
     t.false(JSON.stringify(log).includes('ann@b.example'));
   });
-
-test('of lines that say one thing few are written, with how many were left out', (t) => {
-  const lines = new SparseLines(10_000);
-  t.is(lines.next(0), 0);
-  t.is(lines.next(1), null);
-  t.is(lines.next(9_999), null);
-  t.is(lines.next(10_000), 2);
-  t.is(lines.next(20_000), 0);
-});
 
 test('with a full disk writes are 503s that change nothing, and reads still work', async (t) => {
   const { send, log, database } = await openServer(t, 'sqlite');

@@ -4,9 +4,14 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { createListener, HTTP_LIMITS, type HttpLimits } from '../../../lib/http/listener.ts';
+import {
+  createListener,
+  HTTP_LIMITS,
+  type HttpLimits,
+  limitsWithin,
+} from '../../../lib/http/listener.ts';
 import { Counters } from '../../../lib/process/counters.ts';
-import { openServer, type TestServer } from '../../support/api/server.ts';
+import { logInto, openServer, type TestServer } from '../../support/api/server.ts';
 
 interface Client {
   socket: Socket;
@@ -164,6 +169,37 @@ test('connections are bounded, and a free place is given again', async (t) => {
   t.is(statusOf(fourth.received()), 'HTTP/1.1 200 OK');
 });
 
+test('connections beyond what files allow are counted apart, and said once', async (t) => {
+  const { dial, services, log } = await listen(t, { connectionsMax: 1, filesMax: 150 });
+  const first = dial();
+  first.socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+  await until(() => first.received() !== '');
+  for (let i = 0; i < 3; i += 1) t.is(await dial().ended, '');
+  t.is(services.counters.of('connections_refused', 'too_few_files'), 3);
+  t.is(services.counters.of('connections_refused', 'too_many'), 0);
+  const said = log.filter(({ message }) => message.includes('too few files'));
+  t.is(said.length, 1);
+  t.like(said[0]?.fields, { files_max: 150, connections_max: 1 });
+  t.regex(JSON.stringify(said[0]?.fields), /LimitNOFILE=/);
+});
+
+for (const [max, open, relay, connections, share] of [
+  [null, 60, 0, undefined, undefined],
+  [65_536, 60, 0, undefined, undefined],
+  [4_096 + 124, 60, 0, undefined, undefined],
+  [4_096 + 122, 60, 0, 2_047, 256],
+  [1_024, 60, 0, 450, 57],
+  [1_024, 60, 624, 138, 18],
+  [256, 60, 0, 66, 9],
+  [64, 60, 0, 8, 1],
+] as const)
+  test(`${max} files, of which ${open} are open and ${relay} are the relay's`, (t) => {
+    const found = limitsWithin({ max, open, relay });
+    t.is(found.connectionsMax, connections);
+    t.is(found.connectionsPerAddressMax, share);
+    t.is(found.filesMax, connections === undefined ? undefined : max!);
+  });
+
 test('this host stands for many clients and is not bounded by address', async (t) => {
   const { dial, services } = await listen(t, { connectionsPerAddressMax: 1 });
   for (let i = 0; i < 3; i += 1) {
@@ -178,7 +214,7 @@ test('this host stands for many clients and is not bounded by address', async (t
 test('connections of one address are bounded, and a free place is given again', async (t) => {
   const counters = new Counters();
   const limits = { ...HTTP_LIMITS, connectionsPerAddressMax: 2 };
-  const listener = createListener(limits, counters, () => false);
+  const listener = createListener({ limits, counters, log: logInto([]), isProxy: () => false });
   listener.on('request', (_request, response: ServerResponse) => void response.end());
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   t.teardown(() => {

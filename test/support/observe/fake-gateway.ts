@@ -40,6 +40,7 @@ export function fakeWatched(
       tun: null,
       tunFault: null,
       masquerade: false,
+      relayFiles: 0,
       connections: null,
       alive: true,
     }),
