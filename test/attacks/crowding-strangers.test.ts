@@ -1,17 +1,12 @@
 // Strangers who ask as fast as they can, on every kind of path, with invented tokens and sessions.
 // A refusal costs no more than an answer, and who has a good token hardly notices.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { Agent, request } from 'node:http';
-import { resolve } from 'node:path';
-import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { type GatewayProcess, startGateway } from '../support/gateway/gateway-process.ts';
 import { cpuSecondsOf } from '../support/gateway/postern.ts';
+import { flood, slowReads } from '../support/network/crowd.ts';
 
-const FLOOD = resolve(import.meta.dirname, '../support/network/request-flood.ts');
 const INVENTED = 'x'.repeat(43);
 const TOKEN = `authorization: Bearer pst_${INVENTED}`;
 const SESSION = `cookie: postern-session=${INVENTED}`;
@@ -21,33 +16,6 @@ const CROWD = 250;
 const CALM_MS = 3_000;
 const CROWDED_MS = 3_000;
 
-interface Flooded {
-  readonly statuses: Readonly<Record<string, number>>;
-  readonly ended: number;
-  readonly seconds: number;
-}
-
-/** A flood by a process that gives way to all others; `end` stops one that has no end. */
-function flood(
-  gateway: GatewayProcess,
-  {
-    connections,
-    requests,
-    path,
-    headers = [],
-  }: { connections: number; requests: number; path: string; headers?: readonly string[] },
-): { readonly result: Promise<Flooded>; readonly end: () => void } {
-  const port = new URL(gateway.url).port;
-  const words = [FLOOD, port, String(connections), String(requests), path, ...headers];
-  const child = spawn('nice', ['-n', '19', process.execPath, ...words], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  let printed = '';
-  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  const result = once(child, 'close').then(() => JSON.parse(printed) as Flooded);
-  return { result, end: () => void child.stdin.end() };
-}
-
 /** CPU milliseconds of the gateway for each answer. */
 async function cost(gateway: GatewayProcess, count: number, path: string, headers: string[]) {
   const pid = gateway.pid ?? 0;
@@ -55,28 +23,6 @@ async function cost(gateway: GatewayProcess, count: number, path: string, header
   const { result } = flood(gateway, { connections: 20, requests: count, path, headers });
   const { statuses } = await result;
   return { statuses, ms: ((cpuSecondsOf(pid) - before) * 1_000) / count };
-}
-
-/** The 99th percentile of what reads of a good token take, one after the other. */
-async function slowReads(gateway: GatewayProcess, forMs: number): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const times: number[] = [];
-  const endMs = performance.now() + forMs;
-  while (performance.now() < endMs) {
-    const began = performance.now();
-    const status = await new Promise<number>((done, fail) => {
-      const headers = { authorization: `Bearer ${gateway.token}` };
-      const asked = request(`${gateway.url}/v0/users`, { agent, headers }, (answer) => {
-        answer.resume().once('end', () => done(answer.statusCode ?? 0));
-      });
-      asked.once('error', fail).end();
-    });
-    if (status !== 200) throw new Error(`a good token got ${status}`);
-    times.push(performance.now() - began);
-    await sleep(2);
-  }
-  agent.destroy();
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
 }
 
 async function open(t: ExecutionContext, settings: Record<string, string> = {}) {
@@ -123,12 +69,7 @@ for (const [says, path, headers] of [
     async (t) => {
       const gateway = await open(t);
       const calm = await slowReads(gateway, CALM_MS);
-      const { result, end } = flood(gateway, {
-        connections: CROWD,
-        requests: Number.MAX_SAFE_INTEGER,
-        path,
-        headers,
-      });
+      const { result, end } = flood(gateway, { connections: CROWD, path, headers });
       await sleep(500);
       const crowded = await slowReads(gateway, CROWDED_MS);
       end();

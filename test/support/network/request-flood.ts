@@ -1,7 +1,7 @@
 // Floods an HTTP server with one request, over so many connections at once; each asks again as soon
 // as it is answered, and is opened anew where the server ends it. Run as
 //
-//   request-flood.ts PORT CONNECTIONS REQUESTS PATH [HEADER]...
+//   request-flood.ts PORT CONNECTIONS REQUESTS 'METHOD PATH' [HEADER]... [-- BODY]
 //
 // It ends after so many answers, or when its standard input ends, and prints how many it got of
 // each status, how many connections were ended by the server, and the seconds.
@@ -9,9 +9,13 @@
 import { connect } from 'node:net';
 import process from 'node:process';
 
-const [port = '', connections = '', requests = '', path = '/', ...headers] = process.argv.slice(2);
+const [port = '', connections = '', requests = '', line = 'GET /', ...rest] = process.argv.slice(2);
+const bodyAt = rest.indexOf('--');
+const headers = bodyAt < 0 ? rest : rest.slice(0, bodyAt);
+const body = bodyAt < 0 ? '' : (rest[bodyAt + 1] ?? '');
+if (body !== '') headers.push(`content-length: ${Buffer.byteLength(body, 'latin1')}`);
 const text = Buffer.from(
-  [`GET ${path} HTTP/1.1`, 'host: 127.0.0.1', ...headers, '', ''].join('\r\n'),
+  [`${line} HTTP/1.1`, 'host: 127.0.0.1', ...headers, '', body].join('\r\n'),
   'latin1',
 );
 const STATUS = /^HTTP\/1\.1 (\d{3})/;

@@ -7,6 +7,7 @@ import process from 'node:process';
 export const alone = [
   // Reads of a good token take no longer than they may beside a crowd.
   'test/attacks/crowding-strangers.test.ts',
+  'test/attacks/crowding-user.test.ts',
   // Verifications of XML end after a time.
   'test/attacks/saml-logout.test.ts',
   'test/attacks/saml-stall.test.ts',
