@@ -170,7 +170,7 @@ function startChores(
   const hearGroups = groupsHearer({ services: { config, database, log }, fixed });
   const refreshing = startRefreshing({ ...context, settings, hearGroups });
   const isWaiting = (): boolean => database.later !== null;
-  const time = forgettingTime(database, log);
+  const time = forgettingTime(context);
   const history = forgetHistory(database, config.historyRetention, log, time);
   const doubted = new Map<string, string>();
   const metadata = {

@@ -272,6 +272,7 @@ export {
   beginForgettingClock,
   JUMP_MAX_MS,
   moveForgettingClock,
+  readForgettingClock,
 } from './queries/forgetting-clock.ts';
 export { rollUpHistory } from './queries/roll-up.ts';
 export {

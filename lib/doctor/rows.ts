@@ -6,8 +6,10 @@ import { derivePublicKey } from '../../dataplane/index.ts';
 import {
   assertRights,
   type Database,
+  JUMP_MAX_MS,
   pendingMigrations,
   readClocks,
+  readForgettingClock,
   readSealingKeys,
   refuseOtherKey,
   tryWriting,
@@ -30,6 +32,8 @@ import { endpoint } from './serving.ts';
 
 /** Clocks of a gateway and of its database may be so far apart. */
 const CLOCK_SKEW_MS = 2_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Looks into an open database: schema, keys, administrators, fetched metadata, clock; `also` looks
@@ -69,6 +73,7 @@ export async function rows(
     ...(isReadable ? await providerGroups(opened, config) : []),
     ...(await gateways(opened)),
     await clock(opened),
+    await oldRows(opened),
   ];
 }
 
@@ -215,4 +220,26 @@ async function clock(opened: Database): Promise<Finding> {
       fix,
     );
   return ok(check, 'the clock agrees with what the database knows');
+}
+
+/** Whether the clock has jumped since old rows were forgotten last. */
+async function oldRows(opened: Database): Promise<Finding> {
+  const check = 'forgetting';
+  const found = await readForgettingClock(opened);
+  if (found === null) return ok(check, 'nothing was forgotten yet');
+  const { sinceMs, behindMs } = found;
+  const days = (ms: number): string => `${Math.round((ms / DAY_MS) * 10) / 10} days`;
+  if (behindMs > JUMP_MAX_MS)
+    return warning(
+      check,
+      `the clock is ${days(behindMs)} ahead of that by which old rows are forgotten`,
+      'if the clock is wrong, set it now; if no gateway ran for so long, do nothing: what is too old goes within as many days again',
+    );
+  if (sinceMs < -HOUR_MS)
+    return warning(
+      check,
+      `the clock was set back by ${days(-sinceMs)} since old rows were forgotten last`,
+      'look whether it is right now; if it is, do nothing',
+    );
+  return ok(check, 'no jump of the clock holds up how old rows are forgotten');
 }

@@ -10,6 +10,7 @@ const families = [
   'metadata_refreshes',
   'mails',
   'pasta_ends',
+  'clock_jumps',
 ] as const;
 
 /** A family of counts, one for each reason. */
@@ -25,6 +26,7 @@ export class Counters {
     metadata_refreshes: new Map(),
     mails: new Map(),
     pasta_ends: new Map(),
+    clock_jumps: new Map(),
   };
 
   /** Adds one or more; reasons are words of the code, never of a request, so there are few. */

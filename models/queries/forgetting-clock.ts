@@ -54,6 +54,19 @@ export async function beginForgettingClock(database: Database, now?: Date): Prom
   );
 }
 
+/** Reads the clock and moves nothing; null where nothing was forgotten yet. */
+export async function readForgettingClock(
+  database: Database,
+  now?: Date,
+): Promise<ForgettingClock | null> {
+  const row = await read(database);
+  if (row === undefined) return null;
+  const nowMs = (now ?? (await readClocks(database)).server ?? new Date()).getTime();
+  const time = new Date(Math.min(Number(row.clock_ms), nowMs));
+  const behindMs = nowMs - time.getTime();
+  return { time, sinceMs: nowMs - Number(row.ran_ms), behindMs };
+}
+
 /** Moves the clock, and reads it. */
 export async function moveForgettingClock(
   database: Database,

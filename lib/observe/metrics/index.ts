@@ -107,6 +107,12 @@ const counted: Readonly<Record<CounterFamily, Counted>> = {
     label: 'reason',
     early: ['hung', 'ended'],
   },
+  clock_jumps: {
+    name: 'wg_gateway_clock_jumps_total',
+    help: 'Times at which the clock was days ahead of the last time that old rows were forgotten, or had been set back.',
+    label: 'reason',
+    early: ['ahead', 'back'],
+  },
 };
 
 /** What metrics are made of. */

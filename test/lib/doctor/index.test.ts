@@ -17,6 +17,7 @@ import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
 import { prepareDataDir, serverPrivateKey } from '../../../lib/installation/first-start.ts';
 import { encryptionKeys, nextEncryptionKeys } from '../../../lib/keys/encryption-keys.ts';
 import {
+  beginForgettingClock,
   connectDatabase,
   type Database,
   keyIdOf,
@@ -291,6 +292,24 @@ for (const kind of databaseKinds())
     const finding = of(findings, 'clock and database');
     t.is(finding?.level, 'failed');
     t.regex(finding?.message ?? '', /at least 3(5\d\d|600) s behind/);
+  });
+
+for (const [aheadDays, level, message] of [
+  [0, 'ok', /no jump/],
+  [1, 'ok', /no jump/],
+  [730, 'warning', /the clock is 730 days ahead of that by which old rows/],
+  [-2, 'warning', /the clock was set back by 2 days/],
+] as const)
+  test(`a clock that jumped by ${aheadDays} days is said`, async (t) => {
+    const environment = settingsIn(folderOf(t));
+    await firstStart(environment);
+    const database = await opening(environment)();
+    t.teardown(() => database.close());
+    t.is(of(await examine(environment), 'forgetting')?.message, 'nothing was forgotten yet');
+    await beginForgettingClock(database, new Date(Date.now() - aheadDays * 86_400_000));
+    const found = of(await examine(environment), 'forgetting');
+    t.is(found?.level, level);
+    t.regex(found?.message ?? '', message);
   });
 
 test('a taken port and an address of somebody else’s are found', async (t) => {

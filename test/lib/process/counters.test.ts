@@ -18,6 +18,7 @@ test('counts grow by reason, and what never happened is none', (t) => {
     metadata_refreshes: {},
     mails: {},
     pasta_ends: {},
+    clock_jumps: {},
     connections_refused: { too_many: 1 },
   });
 });
