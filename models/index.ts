@@ -21,7 +21,13 @@ export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts'
 export { ApiToken } from './tables/api-token.ts';
 export { type AuditRow, type AuditSelection, readAuditEntries } from './database/audit-search.ts';
 export { pruneAuditEntries } from './database/audit-trail.ts';
-export { shrinkFile } from './database/shrink.ts';
+export {
+  type Compacted,
+  compactFile,
+  type FileSpace,
+  readFileSpace,
+  shrinkFile,
+} from './database/shrink.ts';
 export { BackupError } from './backup/format.ts';
 export { type Restored, restoreBackup, type RestoreOptions } from './backup/restore.ts';
 export { type BackedUp, writeBackup } from './backup/write.ts';

@@ -482,6 +482,11 @@ export const commands = {
     takes: ['dry-run', 'json'],
     operand: true,
   },
+  'database compact': {
+    usage: '',
+    sentence: 'Writes a SQLite file anew, so that it shrinks by itself; no gateway may run on it.',
+    takes: ['json'],
+  },
   'keys rotate': {
     usage: '[--online]',
     sentence:

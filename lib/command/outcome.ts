@@ -79,6 +79,8 @@ const gateways: Commands<Run> = async () => (await import('./gateway-commands.ts
 const limits: Commands<Run> = async () => (await import('./limit-commands.ts')).limitCommands;
 const providers: Commands<Run> = async () =>
   (await import('./provider-commands.ts')).providerCommands;
+const database: Commands<Run> = async () =>
+  (await import('./database-commands.ts')).databaseCommands;
 const metadata: Commands<Run> = async () =>
   (await import('./metadata-commands.ts')).metadataCommands;
 
@@ -112,6 +114,7 @@ const ofDatabase: Partial<Record<CommandName, Commands<Run>>> = {
   'provider show': metadata,
   'provider refresh': metadata,
   'provider drop-certificate': metadata,
+  'database compact': database,
 };
 
 /** Obeys a command on an open database. */

@@ -1,5 +1,5 @@
-// The doctor on what the database holds: its schema, the keys of its secrets, where devices are
-// led, who can administer, and whether its clock agrees with ours.
+// The doctor on what the database holds: its schema, its free space, the keys of its secrets, where
+// devices are led, who can administer, and whether its clock agrees with ours.
 
 import type { Config } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
@@ -10,6 +10,7 @@ import {
   pendingMigrations,
   readClocks,
   readForgettingClock,
+  readFileSpace,
   readSealingKeys,
   refuseOtherKey,
   tryWriting,
@@ -26,18 +27,22 @@ import { forgottenCredentials } from '../installation/first-credentials.ts';
 import { knownServerPrivateKey } from '../installation/first-start.ts';
 import { finishRotation, unknownKeys } from '../keys/advice.ts';
 import { isRotationUnfinished } from '../keys/encryption-keys.ts';
+import { commandLine } from '../process/command-line.ts';
 import { messageOf } from '../process/message.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 import { endpoint } from './serving.ts';
 
+const MIB = 1_048_576;
+/** Less is soon used again. */
+const FREE_BYTES_MANY = 32 * MIB;
 /** Clocks of a gateway and of its database may be so far apart. */
 const CLOCK_SKEW_MS = 2_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Looks into an open database: schema, keys, administrators, fetched metadata, clock; `also` looks
- * where the schema is of this version.
+ * Looks into an open database: schema, free space, keys, administrators, fetched metadata, clock;
+ * `also` looks where the schema is of this version.
  */
 export async function rows(
   opened: Database,
@@ -66,6 +71,7 @@ export async function rows(
   return [
     ok('database', 'it answers, and its schema is of this version'),
     ...ofWrites,
+    ...(await freeSpace(opened)),
     ...(await also(opened, config)),
     ...ofKeys,
     ...(isReadable ? await people(opened, config) : []),
@@ -89,6 +95,21 @@ async function writes(opened: Database, config: Config, isMigrating: boolean): P
     const message = fix === null ? messageOf(error) : `${fix.what}: ${messageOf(error)}`;
     return [failed(check, message, fix?.advice ?? 'let that statement be run, then start again')];
   }
+}
+
+/** Whether a SQLite file of an earlier version holds much that is free. */
+async function freeSpace(opened: Database): Promise<Finding[]> {
+  const space = await readFileSpace(opened);
+  if (space === null || space.canShrink || space.freeBytes < FREE_BYTES_MANY) return [];
+  const { path, bytes, freeBytes } = space;
+  const [free, all] = [freeBytes, bytes].map((value) => `${Math.round(value / MIB)} MiB`);
+  return [
+    warning(
+      'database file',
+      `${free} of the ${all} of ${path} are free, and a file of an earlier version does not shrink by itself`,
+      `stop the gateway, then: ${commandLine('database compact')}`,
+    ),
+  ];
 }
 
 async function keys(opened: Database, config: Config): Promise<Finding[]> {

@@ -56,6 +56,7 @@ const good: [line: string, words: string, operand: string | null, options: objec
   ['restore a --replace', 'restore', 'a', { replace: true }],
   ['import wg-quick - --email a@b --dry-run', 'import wg-quick', '-', { dryRun: true }],
   ['import firezone dump.json', 'import firezone', 'dump.json', { dryRun: false }],
+  ['database compact --json', 'database compact', null, { json: true }],
   ['keys rotate --online', 'keys rotate', null, { online: true }],
   ['explain laptop 10.0.0.5 tcp/443', 'explain', 'laptop', {}],
   ['diagnose laptop --json', 'diagnose', 'laptop', { json: true }],

@@ -17,6 +17,7 @@ const lines: Readonly<Record<string, RegExp>> = {
   'import wg-quick /does/not/exist.conf --email a@b.example': /exist\.conf/,
   'restore /does/not/exist.backup': /exist\.backup/,
   'keys rotate --online': /the key is in DATA_DIR/,
+  'database compact': /takes \d+\.\d MiB|OPTIMIZE TABLE/,
   serve: /nothing obeys "serve"/,
 };
 

@@ -18,6 +18,7 @@ import { prepareDataDir, serverPrivateKey } from '../../../lib/installation/firs
 import { encryptionKeys, nextEncryptionKeys } from '../../../lib/keys/encryption-keys.ts';
 import {
   beginForgettingClock,
+  compactFile,
   connectDatabase,
   type Database,
   keyIdOf,
@@ -31,6 +32,7 @@ import { refreshOnDemand } from '../../../lib/auth/saml/refresh.ts';
 import { addUser, write } from '../../models/fixtures.ts';
 import { samlEntry } from '../../support/auth/provider-entries.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { leaveFree, openOldFile } from '../../support/database/free-pages.ts';
 import { configOf } from '../../support/api/server.ts';
 
 type Environment = Record<string, string>;
@@ -154,6 +156,31 @@ test('it names metadata of a SAML provider that could not be fetched', async (t)
   const finding = of(await examine(environment), 'SAML metadata');
   t.is(finding?.level, 'warning');
   t.regex(finding?.message ?? '', /provider saml-idp were not taken .*it cannot be fetched/);
+});
+
+test('an old file with much that is free is named until it is compacted', async (t) => {
+  const { place, database } = await openOldFile(t);
+  const environment = {
+    ...settingsIn(folderOf(t)),
+    DATABASE_URL: place.url,
+    DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
+  };
+  const look = async () => of(await examine(environment), 'database file');
+  await leaveFree(database);
+  t.is(await look(), undefined, '8 MB are little');
+  await leaveFree(database, 36);
+  t.like(await look(), {
+    level: 'warning',
+    fix: 'stop the gateway, then: npm run -s postern -- database compact',
+  });
+  t.regex(
+    (await look())?.message ?? '',
+    /^3\d MiB of the 3\d MiB of .*sqlite are free, and a file/,
+  );
+  await compactFile(database);
+  t.is(await look(), undefined);
+  await leaveFree(database, 36);
+  t.is(await look(), undefined, 'it shrinks by itself');
 });
 
 test('a folder that others can open is found', async (t) => {
