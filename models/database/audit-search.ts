@@ -1,7 +1,8 @@
 // How the audit trail is read: the newest entries that fit, however many there are. Each condition
-// has an index that ends in the id, so what it leads to comes in order. Of several conditions the
-// one that fits the fewest entries leads, and the others are tried on what it leads to, a part at a
-// time, so that no statement takes long. docs/state.md#audit-trail.
+// has an index that ends in the id, so what it leads to comes in order; so has each pair of who,
+// kind and action. Of several indexes the one that fits the fewest entries leads, and further
+// conditions are tried on what it leads to, a part at a time, so that no statement takes long.
+// docs/state.md#audit-trail.
 
 import type { InferAttributes } from 'sequelize';
 import { plainSelect, type RowSource, selectRows } from '../storage/select.ts';
@@ -82,6 +83,10 @@ interface Lead {
 const LEADS: readonly Lead[] = [
   { index: 'audit_entries_record_id_id', of: ['record'] },
   { index: 'audit_entries_email_lower_id', of: ['email'] },
+  { index: 'audit_entries_email_lower_kind_id', of: ['email', 'kind'] },
+  { index: 'audit_entries_email_lower_action_id', of: ['email', 'action'] },
+  { index: 'audit_entries_actor_kind_id', of: ['actor', 'kind'] },
+  { index: 'audit_entries_actor_action_id', of: ['actor', 'action'] },
   { index: 'audit_entries_kind_action_id', of: ['kind', 'action'] },
   { index: 'audit_entries_action_id', of: ['action'] },
   { index: 'audit_entries_kind_id', of: ['kind'] },

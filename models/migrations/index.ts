@@ -25,6 +25,7 @@ import { up as gatewaySchema } from './0015-gateway-schema.ts';
 import { up as forgetting } from './0016-forgetting.ts';
 import { up as auditIndexes } from './0017-audit-indexes.ts';
 import { up as looseHistory } from './0018-loose-history.ts';
+import { up as auditPairs } from './0019-audit-pairs.ts';
 import { FIRST, UNRELEASED, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -56,6 +57,7 @@ export const migrations: readonly Migration[] = [
   { name: '0016-forgetting', up: forgetting },
   { name: '0017-audit-indexes', up: auditIndexes },
   { name: '0018-loose-history', up: looseHistory },
+  { name: '0019-audit-pairs', up: auditPairs },
 ];
 
 /** The name of the last of them. */

@@ -68,6 +68,10 @@ CREATE INDEX `audit_entries_actor_id` ON `audit_entries` (`actor`, `id`);
 CREATE INDEX `audit_entries_kind_action_id` ON `audit_entries` (`kind`, `action`, `id`);
 CREATE INDEX `audit_entries_kind_id` ON `audit_entries` (`kind`, `id`);
 CREATE INDEX `audit_entries_action_id` ON `audit_entries` (`action`, `id`);
+CREATE INDEX audit_entries_email_lower_kind_id ON audit_entries (LOWER(email), kind, id);
+CREATE INDEX `audit_entries_actor_kind_id` ON `audit_entries` (`actor`, `kind`, `id`);
+CREATE INDEX audit_entries_email_lower_action_id ON audit_entries (LOWER(email), action, id);
+CREATE INDEX `audit_entries_actor_action_id` ON `audit_entries` (`actor`, `action`, `id`);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-history', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -87,6 +91,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0015-gateway-schema', strfti
 INSERT INTO migrations (name, executed_at) VALUES ('0016-forgetting', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0017-audit-indexes', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0018-loose-history', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0019-audit-pairs', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -91,12 +91,16 @@ function expected({ who, action, kind, recordId, since, until }: AuditSelection)
   ).map(({ id }) => id);
 }
 
-/** What the database says of how it does each statement that `work` sends. */
-async function plansOf(database: Database, work: () => Promise<unknown>): Promise<string[]> {
-  const { sequelize } = database;
+/** The statements that `work` sends, each once, with what goes into it; and how many there were. */
+async function statementsOf(
+  { sequelize }: Database,
+  work: () => Promise<unknown>,
+): Promise<{ sent: Map<string, QueryOptions>; count: number }> {
+  let count = 0;
   const sent = new Map<string, QueryOptions>();
   const query = sequelize.query.bind(sequelize);
   const noting = (sql: string, options: QueryOptions): unknown => {
+    count += 1;
     sent.set(sql, options.replacements ? { replacements: options.replacements } : {});
     return query(sql, options);
   };
@@ -106,10 +110,20 @@ async function plansOf(database: Database, work: () => Promise<unknown>): Promis
   } finally {
     Object.assign(sequelize, { query });
   }
+  return { sent, count };
+}
+
+/** What the database says of how it does each statement that `work` sends. */
+async function plansOf(database: Database, work: () => Promise<unknown>): Promise<string[]> {
+  const { sent } = await statementsOf(database, work);
+  const { sequelize } = database;
   const explain = database.kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
   const plans: string[] = [];
   for (const [sql, options] of sent) {
-    const rows = await query<object>(`${explain} ${sql}`, { ...options, ...plainSelect() });
+    const rows = await sequelize.query<object>(`${explain} ${sql}`, {
+      ...options,
+      ...plainSelect(),
+    });
     for (const row of rows) plans.push(`${JSON.stringify(row)} of ${sql}`);
   }
   return plans;
@@ -131,6 +145,24 @@ for (const kind of databaseKinds()) {
       }
     const annDeleted = { who: 'ann@b.test', action: 'delete', limit: 1 };
     t.is((await readAuditEntries(database, annDeleted))[0]?.id, idAt(RARE));
+  });
+
+  test(`${kind}: what two conditions lead to is found at once, however many fit each`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await fill(database);
+    // Ann and Bob have more entries than one statement looks at, and so has each of the others.
+    for (const pair of [
+      { who: 'bob@b.test', action: 'update' },
+      { who: 'gateway', kind: 'user' },
+      { who: 'gateway', action: 'sign in' },
+      { who: 'ann@b.test', kind: 'user' },
+      { kind: 'rule', action: 'sign in' },
+    ]) {
+      const { count } = await statementsOf(database, () =>
+        readAuditEntries(database, { ...pair, limit: 100 }),
+      );
+      t.is(count, 1, JSON.stringify(pair));
+    }
   });
 
   test(`${kind}: no plan looks at all entries, or sorts them`, async (t) => {
