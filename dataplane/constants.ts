@@ -192,6 +192,12 @@ export const FRAGMENT_BYTES_PER_PEER = 256 * 1024;
 export const FRAGMENT_CELL_BYTES = 512;
 /** How long an IPv4 datagram waits for the rest of its fragments (the kernel's ipfrag_time). */
 export const FRAGMENTS_MS_V4 = 30_000;
+/**
+ * An IPv4 datagram has lost the rest where so many fragments of its device came since its last one
+ * (the kernel's ipfrag_max_dist, which is 64 for each source; a device may have a network behind
+ * it). Identifications have 16 bits: who sends much uses one again within that time (RFC 4963).
+ */
+export const FRAGMENTS_APART_V4 = 256;
 /** How long an IPv6 datagram waits for them (RFC 8200, 4.5). */
 export const FRAGMENTS_MS_V6 = 60_000;
 /** Flows that are looked at with each batch, to see whether they have ended. */

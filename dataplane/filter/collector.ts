@@ -7,6 +7,7 @@
 import {
   FRAGMENT_BYTES_PER_PEER,
   FRAGMENT_CELL_BYTES,
+  FRAGMENTS_APART_V4,
   FRAGMENTS_MS_V4,
   FRAGMENTS_MS_V6,
 } from '../constants.ts';
@@ -32,7 +33,7 @@ const LENGTH = 3;
 const PAYLOAD = 4;
 
 /** Words of a datagram, which has the number of the first cell of the fragment that came first. */
-const DATAGRAM_WORDS = 27;
+const DATAGRAM_WORDS = 28;
 const OWNER = 0;
 const VERSION = 1;
 const PROTOCOL = 2;
@@ -53,6 +54,8 @@ const BUCKET = 20;
 const AGE_CHAIN = 21;
 const BUCKET_CHAIN = 23;
 const OWNER_CHAIN = 25;
+/** How many fragments of its owner had come with its last one. */
+const COUNT = 27;
 
 /** Lists of datagrams by age: those of IPv4 and those of IPv6. */
 const AGE_V4 = 0;
@@ -85,6 +88,8 @@ export class FragmentCollector {
   readonly #byOwner: Chains;
   /** By owner: the cells that it holds. */
   readonly #held: Int32Array;
+  /** By owner: the fragments that have come; the number begins anew below zero. */
+  readonly #counts: Int32Array;
   /** The owners that hold something, by how many cells. An owner's record is its number plus 1. */
   readonly #byHeld: Chains;
   /** No owner holds more cells. */
@@ -96,6 +101,7 @@ export class FragmentCollector {
 
   constructor({ random, owners, lose }: CollectorOptions) {
     this.#held = new Int32Array(owners);
+    this.#counts = new Int32Array(owners);
     this.#byOwner = new Chains(this.#words, DATAGRAM_WORDS, OWNER_CHAIN, owners);
     this.#byHeld = new Chains(new Int32Array((owners + 1) * 2), 2, 0, SHARE_CELLS + 1);
     this.#lose = lose;
@@ -142,9 +148,11 @@ export class FragmentCollector {
     const start = packet.fragmentOffset * 8;
     const end = start + packet.length - packet.fragmentedAt;
     const isLast = !hasMore(view, offset, packet);
-    const known = this.#find(packet, owner);
+    this.#counts[owner]!++;
+    const known = this.#findFresh(packet, owner);
     let before = NOTHING;
     if (known !== 0) {
+      this.#words[known * DATAGRAM_WORDS + COUNT] = this.#counts[owner]!;
       before = this.#placeOf(known, view, offset, packet, start, end);
       if (before === REPEATED) return 0;
       if (before === OVERLAPS) return this.#giveUp(known, reasons.inner_fragment_unsafe);
@@ -246,6 +254,18 @@ export class FragmentCollector {
     while (datagram !== 0 && !this.#isOf(datagram * DATAGRAM_WORDS, packet, owner))
       datagram = this.#byHash.after(datagram);
     return datagram;
+  }
+
+  /**
+   * Finds the datagram of a fragment; 0 where there is none. One that is too old for it is given up
+   * whole: its identification is used again, and the new datagram gets nothing of the old one.
+   */
+  #findFresh(packet: InnerPacket, owner: number): number {
+    const known = this.#find(packet, owner);
+    if (known === 0 || packet.version === 6) return known;
+    const apart = (this.#counts[owner]! - this.#words[known * DATAGRAM_WORDS + COUNT]!) | 0;
+    if (apart <= FRAGMENTS_APART_V4) return known;
+    return this.#giveUp(known, reasons.inner_fragments_expired);
   }
 
   /**
@@ -361,6 +381,7 @@ export class FragmentCollector {
     words[at + HOP_LIMIT] = 255;
     words[at + UNFRAGMENTED] = 0;
     words[at + BUCKET] = bucket;
+    words[at + COUNT] = this.#counts[owner]!;
     this.#byHash.append(bucket, piece);
     this.#byOwner.append(owner, piece);
     this.#byAge.append(packet.version === 4 ? AGE_V4 : AGE_V6, piece);

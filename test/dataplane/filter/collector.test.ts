@@ -137,6 +137,75 @@ test('owners have nothing in common', (t) => {
   t.deepEqual(bench.losses, [], 'nobody hears of what is forgotten');
 });
 
+// ---- an identification that is used again ---------------------------------------------------
+
+/** Takes so many fragments of other datagrams, each of which is complete at once with its second. */
+function takeOthers(bench: Collecting, count: number, owner = 0): void {
+  for (let i = 0; i < count; i++) {
+    const id = 1_000 + (i >> 1);
+    bench.take(
+      part(i % 2 === 0 ? { id, start: 0, bytes: 8 } : { id, start: 8, bytes: 8, isLast: true }),
+      owner,
+    );
+  }
+}
+
+/** The fragments of a datagram, whose bytes depend on a number. */
+function datagram(from: number, end: typeof ends): Uint8Array[] {
+  const data = counting(2_900, from);
+  return fragmentsOf(udp({ ...end, data, ...(end === ends ? { fragment: 0 } : {}) }), 1_000, 7);
+}
+
+for (const missing of [0, 1, 2])
+  test(`an old datagram without part ${missing} is in nobody's way when much has come since`, (t) => {
+    const bench = new Collecting();
+    const [old, fresh] = [datagram(1, ends), datagram(2, ends)];
+    t.is(old.length, 3);
+    for (const [i, fragment] of old.entries()) if (i !== missing) bench.take(fragment);
+    takeOthers(bench, 256);
+    t.deepEqual(bench.losses, []);
+    t.deepEqual(
+      fresh.map((fragment) => bench.take(fragment)),
+      ['kept', 'kept', 'complete'],
+    );
+    t.deepEqual(bench.complete, fresh, 'and nothing of the old one is in it');
+    t.deepEqual(
+      bench.losses.map(({ reason }) => reason),
+      ['inner_fragments_expired'],
+    );
+    t.is(bench.collector.heldBy(0), 0);
+  });
+
+for (const [title, others, owner, end] of [
+  ['little has come since', 254, 0, ends],
+  ['much has come of somebody else', 600, 1, ends],
+  ['it is of IPv6, whose identifications are not used again so soon', 600, 0, ends6],
+] as const)
+  test(`an overlap ends both datagrams where ${title}`, (t) => {
+    const bench = new Collecting();
+    const [old, fresh] = [datagram(1, end), datagram(2, end)];
+    bench.take(old[0]!);
+    takeOthers(bench, others, owner);
+    t.is(bench.take(fresh[0]!), 'kept');
+    t.deepEqual(
+      bench.losses.map(({ reason }) => reason),
+      ['inner_fragment_unsafe'],
+    );
+  });
+
+test('a datagram whose fragments keep coming is not old, however long it takes', (t) => {
+  const bench = new Collecting();
+  const fragments = datagram(1, ends);
+  bench.take(fragments[0]!);
+  for (const fragment of [fragments[0]!, fragments[2]!, fragments[0]!]) {
+    takeOthers(bench, 200);
+    t.is(bench.take(fragment), 'kept');
+  }
+  takeOthers(bench, 200);
+  t.is(bench.take(fragments[1]!), 'complete');
+  t.deepEqual(bench.losses, []);
+});
+
 // ---- memory ----------------------------------------------------------------------------------
 
 test('a full share gives up the oldest of the same owner', (t) => {
@@ -206,7 +275,8 @@ test('random courses: the collector does what its slow twin does', (t) => {
         const end = roll(2) === 0 ? ends : ends6;
         const data = counting(roll(8) === 0 ? roll(60_000) : roll(3_000), step);
         const whole = udp({ ...end, data, ...(end === ends ? { fragment: 0 } : {}) });
-        const fragments = fragmentsOf(whole, [156, 600, 1_300, 20_000][roll(4)]!, roll(6));
+        const id = roll(roll(3) === 0 ? 400 : 6);
+        const fragments = fragmentsOf(whole, [156, 600, 1_300, 20_000][roll(4)]!, id);
         for (const fragment of roll(2) === 0 ? fragments : shuffled(fragments, roll))
           if (roll(20) > 0) waiting.push([fragment, owner]);
       } else if (roll(60) === 0) pair.wait(roll(40_000));

@@ -6,6 +6,7 @@ import type { ReasonName } from '../../../dataplane/reasons.ts';
 const CELL_BYTES = 512;
 const SHARE_CELLS = (256 * 1024) / CELL_BYTES;
 const POOL_CELLS = (4 * 1024 * 1024) / CELL_BYTES;
+const APART = 256;
 
 /** A fragment as the twin knows it. */
 export interface SlowFragment {
@@ -26,6 +27,8 @@ interface SlowDatagram {
   readonly endsAt: number;
   readonly family: 4 | 6;
   readonly pieces: SlowFragment[];
+  /** How many fragments of its owner had come with its last one. */
+  count: number;
 }
 
 /** A datagram that was given up. */
@@ -51,6 +54,8 @@ export class SlowCollector {
   /** By owner: how often anything had changed when its cells changed last. */
   readonly #changed = new Map<number, number>();
   #changes = 0;
+  /** By owner: the fragments that have come. */
+  readonly #counts = new Map<number, number>();
 
   /** Sets the time. */
   begin(now: number): void {
@@ -77,7 +82,14 @@ export class SlowCollector {
     const { owner, key, start, isLast } = fragment;
     let known = this.datagrams.find((one) => one.owner === owner && one.key === key);
     const end = endOf(fragment);
+    const count = (this.#counts.get(owner) ?? 0) + 1;
+    this.#counts.set(owner, count);
+    if (known !== undefined && known.family === 4 && count - known.count > APART) {
+      this.#lose(known, 'inner_fragments_expired');
+      known = undefined;
+    }
     if (known !== undefined) {
+      known.count = count;
       const over = known.pieces.filter((one) => one.start < end && endOf(one) > start);
       if (over.length === 1 && over[0]!.start === start && endOf(over[0]!) === end)
         if (Buffer.compare(over[0]!.payload, fragment.payload) === 0) return null;
@@ -107,7 +119,7 @@ export class SlowCollector {
     }
     if (known === undefined) {
       const endsAt = this.now + (fragment.family === 4 ? 30_000 : 60_000);
-      known = { owner, key, endsAt, family: fragment.family, pieces: [] };
+      known = { owner, key, endsAt, family: fragment.family, pieces: [], count };
       this.datagrams.push(known);
     }
     known.pieces.push(fragment);
