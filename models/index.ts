@@ -119,6 +119,7 @@ export {
   SQLITE_MARK,
 } from './storage/foreign-sqlite.ts';
 export { readOrCreateConfiguration } from './database/first-row.ts';
+export { foldAscii } from './storage/fold.ts';
 export { Gateway } from './tables/gateway.ts';
 export { Group, GroupMembership } from './tables/group.ts';
 export {

@@ -1,7 +1,7 @@
 // What an e-mail address must look like, for everybody who takes one: the API, identity providers,
 // the command line and imports.
 
-import { userFields } from '../../models/index.ts';
+import { foldAscii, userFields } from '../../models/index.ts';
 
 /** Characters that an address may have. */
 export const EMAIL_CHARACTERS_MAX = userFields.email.api.atMost;
@@ -26,8 +26,4 @@ export function isPossibleEmail(text: string): boolean {
 /** Whether two texts are one address: the same characters, but for the case of A to Z. */
 export function isSameAddress(one: string, other: string): boolean {
   return foldAscii(one) === foldAscii(other);
-}
-
-function foldAscii(text: string): string {
-  return text.replaceAll(/[A-Z]/gu, (letter) => letter.toLowerCase());
 }

@@ -5,6 +5,7 @@
 // docs/state.md#audit-trail.
 
 import type { InferAttributes } from 'sequelize';
+import { foldAscii } from '../storage/fold.ts';
 import { plainSelect, type RowSource, selectRows } from '../storage/select.ts';
 import type { AuditEntry } from '../tables/audit-entry.ts';
 import { firstIdAt } from './audit-trail.ts';
@@ -124,8 +125,7 @@ function conditionsOf({ who, action, kind, recordId }: AuditSelection): Conditio
   };
   if (who === undefined) return [rest];
   if (ACTORS.has(who)) return [{ actor: who, ...rest }];
-  const ascii = who.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  return [...new Set([ascii, who.toLowerCase()])].map((email) => ({ email, ...rest }));
+  return [...new Set([foldAscii(who), who.toLowerCase()])].map((email) => ({ email, ...rest }));
 }
 
 /** Reads the newest entries that fit, the newest first. */
