@@ -10,7 +10,7 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { messages } from '../judge/messages.ts';
+import { type FieldError, messages, sentenceOf, sentences } from '../judge/messages.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
 import { UsageError } from '../process/usage-error.ts';
 import { neededFault } from './administrators.ts';
@@ -59,7 +59,7 @@ export async function ensureAdministrator(
     if (user === null) {
       if (await looksTaken(database, values.email, null, transaction))
         throw new Error(
-          `${values.email} ${messages.looksTaken}; give another address, or the very one of that user`,
+          `${values.email} ${sentences.looksTaken}; give another address, or the very one of that user`,
         );
       const { id } = await database.models.User.create(values, { transaction });
       return { id, isLocalReopened };
@@ -166,7 +166,7 @@ export async function setUserEnabled(
     await lockScopes(database, transaction, { configuration: true });
     const user = await lockUserOf(database, email, transaction);
     const fault = isEnabled ? null : await switchOffFault(database, user, fixed, transaction);
-    if (fault !== null) throw new Error(`${user.email}: ${fault}`);
+    if (fault !== null) throw new Error(`${user.email}: ${sentenceOf(fault)}`);
     await user.update(switchedUser(user, isEnabled), { transaction });
   });
 }
@@ -180,7 +180,7 @@ export async function switchOffFault(
   user: User,
   fixed: FixedSettings,
   transaction: Transaction,
-): Promise<string | null> {
+): Promise<FieldError | null> {
   if (user.disabled_at !== null) return null;
   const last = messages.lastAdministratorServes;
   return neededFault(database, user, { last, fixed }, transaction);

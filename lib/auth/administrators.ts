@@ -8,7 +8,7 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
-import { messages } from '../judge/messages.ts';
+import { type FieldError, messages } from '../judge/messages.ts';
 import {
   type EffectiveConfiguration,
   effectiveConfiguration,
@@ -60,9 +60,9 @@ export async function readAdministration(
 export async function neededFault(
   database: Database,
   user: User,
-  { last, fixed }: { readonly last: string; readonly fixed: FixedSettings },
+  { last, fixed }: { readonly last: FieldError; readonly fixed: FixedSettings },
   transaction: Transaction,
-): Promise<string | null> {
+): Promise<FieldError | null> {
   if (user.role !== 'admin') return null;
   if (await isLastAdministrator(database, user, transaction)) return last;
   const able = await whoSignsIn(database, fixed, transaction);

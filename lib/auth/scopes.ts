@@ -2,6 +2,7 @@
 // operation. What the table does not name, only the scope `admin` opens. docs/api.md#scopes.
 
 import { ApiError } from '../http/errors.ts';
+import { oneOfWords } from '../judge/messages.ts';
 
 /** All scopes. `admin` includes the others. */
 export const SCOPES = ['admin', 'read', 'metrics', 'capture'] as const;
@@ -108,7 +109,7 @@ export function requireScope(route: Route, scopes: readonly Scope[]): void {
   const opening = scopesFor(route);
   if (!opening.some((scope) => scopes.includes(scope)))
     throw new ApiError('insufficient_scope', {
-      faults: { scopes: [`should be one of ${['admin', ...opening].join(', ')} for this`] },
+      faults: { scopes: [oneOfWords(`${['admin', ...opening].join(', ')} for this`)] },
     });
 }
 

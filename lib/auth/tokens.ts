@@ -17,7 +17,7 @@ import {
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Faults } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
+import { atMostCharacters, messages } from '../judge/messages.ts';
 import type { Caller } from '../process/caller.ts';
 import { refuseFaults, type RunsWrites } from '../records/writes.ts';
 import { lockUserOf } from './named-user.ts';
@@ -130,7 +130,7 @@ export function tokenFaults({ name, days }: { name: string; days: number }): Fau
   if (name.trim() === '') faults['name'] = [messages.blank];
   else if (!isReadable) faults['name'] = [messages.invalid];
   else if (Array.from(name).length > NAME_CHARACTERS_MAX)
-    faults['name'] = [`should be at most ${NAME_CHARACTERS_MAX} character(s)`];
+    faults['name'] = [atMostCharacters(NAME_CHARACTERS_MAX)];
   if (!Number.isInteger(days) || days < 1 || days > DAYS_MAX)
     faults['days'] = [`should be a whole number from 1 to ${DAYS_MAX}`];
   return faults;

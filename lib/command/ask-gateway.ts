@@ -175,13 +175,14 @@ function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException):
 }
 
 function refusal(status: number, body: string, hints: Hints): Error {
-  let answer: { errors?: Faults; error?: string } = {};
+  let answer: { errors?: Faults; error_codes?: Faults; error?: string } = {};
   try {
     answer = JSON.parse(body) as typeof answer;
   } catch {
     // What is no JSON has no words for people.
   }
-  if (answer.errors !== undefined) return refusalOf(answer.errors, hints);
+  const faults = answer.error_codes ?? answer.errors;
+  if (faults !== undefined) return refusalOf(faults, hints);
   return new Error(sayRefusal(status, answer.error ?? ''));
 }
 

@@ -5,6 +5,7 @@ import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, emailKey, lockScopes, writeTransaction } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
+import { type Fault, sentenceOf } from '../judge/messages.ts';
 import { noUser } from '../process/absent.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { NO_MAIL } from '../enrolment/enrolment.ts';
@@ -121,7 +122,7 @@ async function write(
 
 /** A refusal as a sentence, with the way out where policy tests hold people up. */
 function inWords({ faults }: ApiError, file: string | undefined): string {
-  const textsOf = (field: string): string[] => (faults?.[field] ?? []) as string[];
+  const textsOf = (field: string): string[] => ((faults?.[field] ?? []) as Fault[]).map(sentenceOf);
   const base = textsOf('base').join('; ');
   return [
     ...textsOf('groups').map((text) => `--group: ${text}`),

@@ -9,7 +9,7 @@ import {
 } from '../../config/index.ts';
 import { samlMetadataFault } from '../auth/saml-metadata.ts';
 import { isFaultless } from '../judge/judge.ts';
-import { messages, metadataFault } from '../judge/messages.ts';
+import { type Fault, isFault, metadataFault, sentenceOf, sentences } from '../judge/messages.ts';
 import { shortened } from '../judge/texts.ts';
 import { type ConfigurationValues, judgeConfiguration, storedValues } from './configuration.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
@@ -51,7 +51,7 @@ function readOne(
   text: string,
 ): { values: ConfigurationValues } | { complaints: string[] } {
   const raw = rawValue(form, text);
-  if (raw === undefined) return { complaints: [messages.badJson] };
+  if (raw === undefined) return { complaints: [sentences.badJson] };
   const field = name.toLowerCase();
   const { values, faults } = judgeConfiguration({ [field]: raw }, 'update');
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
@@ -59,7 +59,7 @@ function readOne(
     // Metadata with an address are fetched later, so that no provider delays a start.
     const fault = isJudged ? samlMetadataFault(provider.metadata, provider.entity_id) : null;
     if (fault !== null)
-      return { complaints: [`entry ${index + 1}: metadata ${metadataFault(fault)}`] };
+      return { complaints: [`entry ${index + 1}: metadata ${sentenceOf(metadataFault(fault))}`] };
   }
   return isFaultless(faults) ? { values } : { complaints: (faults[field] ?? []).flatMap(textsOf) };
 }
@@ -77,10 +77,10 @@ export function rawValue(form: ConfigurationVariable['form'], text: string): unk
 }
 
 /** The texts of one message, or of the messages about one entry of a list. */
-function textsOf(fault: string | Record<string, string[]>, index: number): string[] {
-  if (typeof fault === 'string') return [fault];
+function textsOf(fault: Fault | Record<string, Fault[]>, index: number): string[] {
+  if (isFault(fault)) return [sentenceOf(fault)];
   return Object.entries(fault).flatMap(([member, texts]) =>
-    texts.map((text) => `entry ${index + 1}: ${member} ${text}`),
+    texts.map((text) => `entry ${index + 1}: ${member} ${sentenceOf(text)}`),
   );
 }
 

@@ -8,7 +8,7 @@ import type { Database, OpenidConnectProvider, SamlIdentityProvider } from '../.
 import { fetchDiscoveryDocument } from '../auth/discovery.ts';
 import { DocumentError, type DocumentLimits } from '../auth/documents.ts';
 import { addFault, type FieldFaults, type Faults } from '../judge/judge.ts';
-import { discoveryFault, messages, metadataFault } from '../judge/messages.ts';
+import { discoveryFault, type Fault, isFault, messages, metadataFault } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import {
   entityOf,
@@ -23,7 +23,7 @@ import type { ProviderValues, SamlValues } from './providers.ts';
 const AT_ONCE_MAX = 16;
 const TOGETHER_MS_MAX = 15_000;
 
-type EntryFaults = Record<string, string[]>[];
+type EntryFaults = Record<string, Fault[]>[];
 
 /**
  * Adds the faults of new and changed entries to those of the fields, and fills in metadata that
@@ -108,7 +108,7 @@ function judgeEntries(
   field: string,
   count: number,
   faults: Faults,
-  judge: (index: number, entryFaults: Record<string, string[]>) => void,
+  judge: (index: number, entryFaults: Record<string, Fault[]>) => void,
 ): void {
   if (isWholeRefused(faults[field])) return;
   const entries = (faults[field] ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
@@ -118,7 +118,7 @@ function judgeEntries(
 
 /** True if the list as a whole was refused: then its entries are not judged. */
 function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
-  return typeof fieldFaults?.[0] === 'string';
+  return isFault(fieldFaults?.[0]);
 }
 
 /** The entries that are new or changed and whose fields can be read, by their place. */

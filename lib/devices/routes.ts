@@ -17,7 +17,7 @@ import {
 } from '../../models/index.ts';
 import { inTime } from '../http/in-time.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
-import { routeHolds, routeIsAll, routeMeets } from '../judge/messages.ts';
+import { type FieldError, routeHolds, routeIsAll, routeMeets } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import type { Shared } from '../process/shared.ts';
 
@@ -112,7 +112,7 @@ export async function judgeRoutes(
 ): Promise<void> {
   const ranges = namedRanges(routes);
   const theirs = await neighbours.theirs();
-  const fault = (message: string): void => addFault(faults, 'routes', message);
+  const fault = (found: FieldError): void => addFault(faults, 'routes', found);
   for (const [i, range] of ranges.entries()) {
     if (range.name.endsWith('/0')) {
       fault(routeIsAll(range.name));

@@ -18,7 +18,7 @@ import {
 import { guardMembers } from '../groups/members.ts';
 import { isUuid } from '../judge/fields.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
+import { sentences } from '../judge/messages.ts';
 import { shortened } from '../judge/texts.ts';
 import type { FailingTest } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
@@ -180,7 +180,7 @@ async function refuseLookAlikes(
   const bad = people
     .filter(({ email }) => !keys.has(emailKey(email)))
     .filter(({ email }) => looks.has(emailLook(email)) || !looks.add(emailLook(email)))
-    .map(({ line, email }) => inLine(line, `${email} ${messages.looksTaken}`));
+    .map(({ line, email }) => inLine(line, `${email} ${sentences.looksTaken}`));
   if (bad.length > 0) refuseFaults({ emails: [faultsInOne(bad)] });
 }
 

@@ -2,7 +2,7 @@
 // refused packets have it.
 
 import { mark, type TextSchema, text } from '../judge/fields.ts';
-import { ONE_OF } from '../judge/messages.ts';
+import { oneOfWords } from '../judge/messages.ts';
 
 const NAMES = ['tcp', 'udp', 'icmp'] as const;
 /** Numbers of the protocols that have names (IANA): ICMP, TCP, UDP, ICMPv6. */
@@ -10,7 +10,9 @@ const NAMED = new Set([1, 6, 17, 58]);
 const NUMBER_MAX = 255;
 
 /** A text is neither a name nor such a number. */
-const BAD_PROTOCOL = `${ONE_OF}${NAMES.join(', ')}, or the number of another protocol as text, such as 47; 1 and 58 are written as icmp, 6 as tcp, 17 as udp`;
+const BAD_PROTOCOL = oneOfWords(
+  `${NAMES.join(', ')}, or the number of another protocol as text, such as 47; 1 and 58 are written as icmp, 6 as tcp, 17 as udp`,
+);
 
 /** A name, or a number as text. */
 export type AskedProtocol = (typeof NAMES)[number] | `${number}`;

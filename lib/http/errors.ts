@@ -10,11 +10,12 @@ import {
   SchemaNewerError,
 } from '../../models/index.ts';
 import { fixOf } from '../database/fault.ts';
+import { isLocal } from './local-socket.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { SparseLines } from '../process/sparse-lines.ts';
-import type { Faults } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
+import { type Faults, inSentences } from '../judge/judge.ts';
+import { sentences } from '../judge/messages.ts';
 
 /** How one kind of error is answered. */
 interface Answer {
@@ -28,7 +29,7 @@ const RETRY_AFTER = { 'retry-after': '5' };
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
 const answers = {
-  malformed_body: { status: 400, body: { errors: { body: [messages.badJson] } } },
+  malformed_body: { status: 400, body: { errors: { body: [sentences.badJson] } } },
   missing_wrapper: { status: 400, body: {} },
   unauthenticated: {
     status: 401,
@@ -84,7 +85,7 @@ export type ErrorCode = keyof typeof answers;
 
 /** What may go with an error. */
 export interface ErrorOptions {
-  /** Public: the messages by field. */
+  /** Public: the errors by field. */
   readonly faults?: Faults;
   /** What it is counted as; its code where this is left out. A word of ours, never of a request. */
   readonly reason?: string;
@@ -152,9 +153,12 @@ export function statusOf({ code }: ApiError): number {
 
 function answerTo(request: Request, h: ResponseToolkit, error: ApiError): ResponseObject {
   const { status, body }: Answer = answers[error.code];
-  const faults = error.faults === null ? {} : { errors: error.faults };
+  const faults = error.faults === null ? {} : { errors: inSentences(error.faults) };
+  // A command of this host makes its own sentences.
+  const codes =
+    error.faults !== null && isLocal(request.raw.req) ? { error_codes: error.faults } : {};
   const id = status === 500 ? { request_id: request.app.id } : {};
-  return h.response({ ...body, ...faults, ...id }).code(status);
+  return h.response({ ...body, ...faults, ...codes, ...id }).code(status);
 }
 
 function withHeaders(response: ResponseObject, { code }: ApiError): ResponseObject {

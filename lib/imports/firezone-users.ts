@@ -11,7 +11,7 @@ import {
 } from '../../models/index.ts';
 import { isSameAddress } from '../auth/email.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
+import { sentences } from '../judge/messages.ts';
 import { userSchema } from '../users/users.ts';
 import { commandLine } from '../process/command-line.ts';
 import { type DumpRecord, freeId, madeAt, timeOf } from './firezone-dump.ts';
@@ -69,21 +69,21 @@ export async function importUsers(
     const id = user?.id ?? freeId(record['id'], taken);
     taken.add(id);
     const named = typeof record['id'] === 'string' ? record['id'].toLowerCase() : id;
-    if (ids.has(named)) faults.push(`${place}.id ${messages.taken}`);
+    if (ids.has(named)) faults.push(`${place}.id ${sentences.taken}`);
     else ids.set(named, id);
     if (!isFaultless(found)) continue;
     // Users are found by a key in which addresses of different people may meet; the devices and the
     // rules of one of them must not become those of the other.
     const isOther = user !== undefined && !isSameAddress(user.email, email);
     if (isOther || (user === undefined && looks.has(emailLook(email))))
-      faults.push(`${place}.email ${messages.looksTaken}`);
+      faults.push(`${place}.email ${sentences.looksTaken}`);
     else if (user === undefined) {
       looks.add(emailLook(email));
       const row = { id, email, role, ...stateOf(record), ...madeAt(record) };
       known.set(emailKey(email), row);
       made.add(id);
       rows.push(row);
-    } else if (made.has(user.id)) faults.push(`${place}.email ${messages.taken}`);
+    } else if (made.has(user.id)) faults.push(`${place}.email ${sentences.taken}`);
     else present.push(compare(user, role, record));
   }
   for (let at = 0; at < rows.length; at += BATCH)

@@ -9,6 +9,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import type { FieldFaults, Faults } from '../judge/judge.ts';
+import { isFault, sentenceOf } from '../judge/messages.ts';
 
 /** So many faults are named; an import stops to look for more. */
 export const FAULTS_MAX = 100;
@@ -94,8 +95,8 @@ export function faultLines(place: string, faults: Faults, places: FieldPlaces = 
 
 function linesOf(place: string, messages: FieldFaults): string[] {
   return messages.flatMap((message, index) =>
-    typeof message === 'string'
-      ? [`${place} ${message}`]
+    isFault(message)
+      ? [`${place} ${sentenceOf(message)}`]
       : faultLines(`${place}[${index}]`, message),
   );
 }

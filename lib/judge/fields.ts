@@ -5,7 +5,7 @@
 // OpenAPI.
 
 import Joi from 'joi';
-import { joiMessages, oneOf } from './messages.ts';
+import { type FieldError, oneOf } from './messages.ts';
 import { canonicalHost, judgeDnsServer, judgeEndpoint, readAddress, readCidr } from './network.ts';
 import { isUuid, readTime } from './texts.ts';
 
@@ -31,7 +31,7 @@ export interface FieldMeta {
    */
   keptUnsent?: true;
   /** What is said of a value that cannot be read, in place of `is invalid`. */
-  unreadable?: string;
+  unreadable?: FieldError;
   /** What JSON Schema says about it in addition to Joi. */
   json?: Readonly<Record<string, unknown>>;
   /** What JSON Schema says about it in answers, if they have another form than requests. */
@@ -99,10 +99,9 @@ export const joi: FieldRoot = Joi.extend({
 /** Options of every schema here. Strict schemas convert nothing; the others trim. */
 const preferences: Joi.ValidationOptions = {
   abortEarly: false,
-  // Read once: Joi would read every text again for every field.
-  messages: Object.fromEntries(
-    Object.entries(joiMessages).map(([code, text]) => [code, Joi.expression(text)]),
-  ) as unknown as Joi.LanguageMessages,
+  // Nobody reads Joi's own sentences: errors are known by their codes. Without one for all of them
+  // Joi would make a long one of each.
+  messages: { '*': Joi.expression('wrong') } as unknown as Joi.LanguageMessages,
 };
 
 /** The fields of one resource. */

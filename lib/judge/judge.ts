@@ -4,12 +4,22 @@
 
 import type Joi from 'joi';
 import { entryOf, type FieldMeta, judged } from './fields.ts';
-import { atMostItems, messages } from './messages.ts';
+import {
+  atMostItems,
+  codeOf,
+  errorOfRule,
+  type Fault,
+  type FieldErrorCode,
+  isFault,
+  isSame,
+  messages,
+  sentenceOf,
+} from './messages.ts';
 
-/** Messages of one field, or for a list of records those of each record, aligned with the input. */
-export type FieldFaults = string[] | Record<string, string[]>[];
+/** Errors of one field, or for a list of records those of each record, aligned with the input. */
+export type FieldFaults = Fault[] | Record<string, Fault[]>[];
 
-/** Messages by field; `base` holds those that are about no single field. */
+/** Errors by field; `base` holds those that are about no single field. */
 export type Faults = Record<string, FieldFaults>;
 
 /** What came of judging. Something may be written only when there is no fault. */
@@ -70,15 +80,34 @@ function fieldsOf(resource: Joi.ObjectSchema): readonly Field[] {
     .filter(({ meta }) => meta.readOnly !== true);
 }
 
-/** Adds a message to a field. */
-export function addFault(faults: Faults, field: string, message: string): void {
-  const present = (faults[field] ?? []) as string[];
-  if (!present.includes(message)) faults[field] = [...present, message];
+/** Adds an error to a field. */
+export function addFault(faults: Faults, field: string, fault: Fault): void {
+  const present = (faults[field] ?? []) as Fault[];
+  if (!present.some((one) => isSame(one, fault))) faults[field] = [...present, fault];
+}
+
+/** Whether one of the errors of a field has a code. */
+export function hasCode(faults: FieldFaults | undefined, code: FieldErrorCode): boolean {
+  return (faults ?? []).some((fault) => codeOf(fault) === code);
+}
+
+/** Errors without those that say the same as one before. */
+function eachOnce(faults: readonly Fault[]): Fault[] {
+  return [...new Map(faults.map((fault) => [sentenceOf(fault), fault])).values()];
 }
 
 /** True when there is nothing to complain of. */
 export function isFaultless(faults: Faults): boolean {
   return Object.keys(faults).length === 0;
+}
+
+/** Errors as the API says them. */
+export function inSentences(faults: Faults): Record<string, unknown[]> {
+  const ofField = (errors: FieldFaults): unknown[] =>
+    errors.map((fault) => (isFault(fault) ? sentenceOf(fault) : inSentences(fault)));
+  return Object.fromEntries(
+    Object.entries(faults).map(([name, errors]) => [name, ofField(errors)]),
+  );
 }
 
 function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description): Field {
@@ -153,13 +182,15 @@ function judgeValue(
   faults: Faults,
 ): void {
   const result = field.schema.validate(cast(field.type, value));
-  const texts = result.error?.details.map(({ message }) => message) ?? [];
-  if (texts.length > 0)
-    faults[field.name] = texts.includes(messages.invalid)
-      ? [field.meta.unreadable ?? messages.invalid]
-      : [...new Set(texts)];
+  const errors =
+    result.error?.details.map(({ type, context = {} }) => errorOfRule(type, context)) ?? [];
+  const isReadable = !hasCode(errors, 'invalid');
+  if (errors.length > 0)
+    faults[field.name] = isReadable
+      ? eachOnce(errors)
+      : [field.meta.unreadable ?? messages.invalid];
   // What cannot be read is judged no further, here and in the rules between fields.
-  if (!texts.includes(messages.invalid)) values[field.name] = result.value as unknown;
+  if (isReadable) values[field.name] = result.value as unknown;
 }
 
 /** Reads the texts that stand for numbers and booleans; anything else stays as it is. */
@@ -197,7 +228,7 @@ function judgeEntries(
   }
   values[name] = judged.map((entry) => entry.values);
   if (judged.some((entry) => !isFaultless(entry.faults)))
-    faults[name] = judged.map((entry) => entry.faults as Record<string, string[]>);
+    faults[name] = judged.map((entry) => entry.faults as Record<string, Fault[]>);
 }
 
 /** True for a JSON object; a list is none. */

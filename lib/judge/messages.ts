@@ -1,8 +1,9 @@
-// Every text that a validation may answer, in one place. The texts are those of docs/api.md, to
-// the letter: clients compare them. `joiMessages` ties them to the codes of the rules in fields.ts.
+// Every error that a validation may find, by its code, and the sentence that the API makes of each.
+// The sentences are those of docs/api.md, to the letter: clients compare them. Pages and commands
+// make sentences of their own of the same codes. `JOI_CODES` ties them to the rules in fields.ts.
 
-/** Texts without a value in them. */
-export const messages = {
+/** What the API says of errors without a value in them, by code. */
+const plainSentences = {
   blank: "can't be blank",
   invalid: 'is invalid',
   taken: 'has already been taken',
@@ -48,96 +49,207 @@ export const messages = {
   notTrusted:
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
   besidePorts: 'must be null where port_type or port_range is set; only tcp and udp have ports',
+  notHttps: 'must begin with https:// (http:// is for loopback addresses)',
 } as const;
 
-/** An address of metadata that anybody on the way could change. */
-export const NOT_HTTPS = 'must begin with https:// (http:// is for loopback addresses)';
+/** What the API says of errors with values in them: `{name}` stands for a value. */
+const sentencesWithValues = {
+  atLeastCharacters: 'should be at least {limit} character(s)',
+  atMostCharacters: 'should be at most {limit} character(s)',
+  exactlyCharacters: 'should be {limit} character(s)',
+  atMostBytes: 'should be at most {limit} byte(s)',
+  atMostItems: 'should have at most {limit} item(s)',
+  atLeast: 'must be greater than or equal to {limit}',
+  atMost: 'must be less than or equal to {limit}',
+  oneOf: 'should be one of {words}',
+  noHostName: '{host} is not a valid FQDN',
+  notInNetwork: 'is not in the CIDR {network}',
+  exhausted: 'CIDR {network} is exhausted',
+  overridden: 'cannot be changed; it is overridden by {variable} environment variable',
+  discovery: 'is invalid. Reason: {reason}',
+  metadata: 'is invalid. Details: {reason}',
+  routeIsAll: '{network} is everything; a device is no default route',
+  routeMeets: '{network} overlaps with {other}, {what}',
+  routeHolds: '{network} holds {address}, where the gateway reaches {what}',
+  noPlace:
+    'there are {most} devices already, the most that a gateway can serve; remove devices that are not needed',
+} as const;
 
-/** How the message begins of a word that is none of some. */
-export const ONE_OF = 'should be one of ';
+/** What the API says, by code. */
+export const sentences = { ...plainSentences, ...sentencesWithValues } as const;
+
+/** What is wrong with a value. */
+export type FieldErrorCode = keyof typeof sentences;
+
+/** An error of a field: its code, and the values that sentences of it need. */
+export interface FieldError {
+  readonly code: FieldErrorCode;
+  readonly values?: Readonly<Record<string, string | number>>;
+}
+
+/** An error of a field; a text is a sentence that every door says as it is. */
+export type Fault = FieldError | string;
+
+/** Errors without a value in them. */
+export const messages = Object.fromEntries(
+  Object.keys(plainSentences).map((code) => [code, { code }]),
+) as { readonly [Code in keyof typeof plainSentences]: FieldError };
+
+/** True for an error that has a code. */
+function isFieldError(value: unknown): value is FieldError {
+  return typeof value === 'object' && value !== null && typeof Object(value)['code'] === 'string';
+}
+
+/** True for an error of a field, and not for those of a record in a list. */
+export function isFault(value: unknown): value is Fault {
+  return typeof value === 'string' || isFieldError(value);
+}
+
+/** The code of an error; null for a text. */
+export function codeOf(fault: unknown): FieldErrorCode | null {
+  return isFieldError(fault) ? fault.code : null;
+}
+
+/** Whether two errors say the same. */
+export function isSame(one: Fault, other: Fault): boolean {
+  if (typeof one === 'string' || typeof other === 'string') return one === other;
+  if (one.code !== other.code) return false;
+  return Object.entries(one.values ?? {}).every(([name, value]) => other.values?.[name] === value);
+}
+
+/** Puts the values of an error into a sentence. */
+export function filled(sentence: string, { values = {} }: FieldError): string {
+  return sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+}
+
+/** What the API says of an error. */
+export function sentenceOf(fault: Fault): string {
+  return typeof fault === 'string' ? fault : filled(sentences[fault.code], fault);
+}
+
 /** So many words are named; longer lists are where programs find them. */
 const NAMED_MAX = 8;
 
 /** A text is none of these words. */
-export const oneOf = (words: readonly string[]): string =>
-  words.length <= NAMED_MAX
-    ? `${ONE_OF}${words.join(', ')}`
-    : `${ONE_OF}the words that /v0/openapi.json lists, such as ${words[0]}`;
+export const oneOf = (words: readonly string[]): FieldError =>
+  oneOfWords(
+    words.length <= NAMED_MAX
+      ? words.join(', ')
+      : `the words that /v0/openapi.json lists, such as ${words[0]}`,
+  );
 
-/** A text has fewer code points than `limit`. */
-export const atLeastCharacters = (limit: number): string =>
-  `should be at least ${limit} character(s)`;
+/** A text is none of some words; `words` names them in a sentence. */
+export const oneOfWords = (words: string): FieldError => ({ code: 'oneOf', values: { words } });
+
+/** A text has more code points than `limit`. */
+export const atMostCharacters = (limit: number): FieldError => ({
+  code: 'atMostCharacters',
+  values: { limit },
+});
 
 /** A number is greater than `limit`. */
-export const atMost = (limit: number | string): string => `must be less than or equal to ${limit}`;
+export const atMost = (limit: number): FieldError => ({ code: 'atMost', values: { limit } });
 
 /** A list has more members than `limit`. */
-export const atMostItems = (limit: number): string => `should have at most ${limit} item(s)`;
+export const atMostItems = (limit: number): FieldError => ({
+  code: 'atMostItems',
+  values: { limit },
+});
 
 /** An address lies outside the network of the devices. */
-export const notInNetwork = (network: string): string => `is not in the CIDR ${network}`;
+export const notInNetwork = (network: string): FieldError => ({
+  code: 'notInNetwork',
+  values: { network },
+});
 
 /** A setting that the environment fixes was sent. */
-export const overridden = (field: string): string =>
-  `cannot be changed; it is overridden by ${field.toUpperCase()} environment variable`;
+export const overridden = (field: string): FieldError => ({
+  code: 'overridden',
+  values: { variable: field.toUpperCase() },
+});
 
 /** A discovery document is of no use. */
-export const discoveryFault = (reason: string): string => `is invalid. Reason: ${reason}`;
+export const discoveryFault = (reason: string): FieldError => ({
+  code: 'discovery',
+  values: { reason },
+});
 
 /** SAML metadata are of no use. */
-export const metadataFault = (details: string): string => `is invalid. Details: ${details}`;
+export const metadataFault = (reason: string): FieldError => ({
+  code: 'metadata',
+  values: { reason },
+});
 
 /** A network behind a device would be everything. */
-export const routeIsAll = (network: string): string =>
-  `${network} is everything; a device is no default route`;
+export const routeIsAll = (network: string): FieldError => ({
+  code: 'routeIsAll',
+  values: { network },
+});
 
 /** A network behind a device overlaps another network; `what` says whose that is. */
-export const routeMeets = (network: string, other: string, what: string): string =>
-  `${network} overlaps with ${other}, ${what}`;
+export const routeMeets = (network: string, other: string, what: string): FieldError => ({
+  code: 'routeMeets',
+  values: { network, other, what },
+});
 
 /** A network holds an address that the gateway needs to reach. */
-export const routeHolds = (network: string, address: string, what: string): string =>
-  `${network} holds ${address}, where the gateway reaches ${what}`;
+export const routeHolds = (network: string, address: string, what: string): FieldError => ({
+  code: 'routeHolds',
+  values: { network, address, what },
+});
 
 /** No address of the network is free. */
-export const exhausted = (network: string): string => `CIDR ${network} is exhausted`;
+export const exhausted = (network: string): FieldError => ({
+  code: 'exhausted',
+  values: { network },
+});
 
 /** All places of the data plane are taken. */
-export const noPlace = (most: number): string =>
-  `there are ${most} devices already, the most that a gateway can serve; remove devices that are not needed`;
+export const noPlace = (most: number): FieldError => ({ code: 'noPlace', values: { most } });
 
-/** Texts by the codes of Joi's rules and ours. What is not here cannot be read as its type. */
-export const joiMessages: Record<string, string> = {
-  'any.required': messages.blank,
-  'string.empty': atLeastCharacters(1),
-  'string.atLeast': 'should be at least {#limit} character(s)',
-  'string.atMost': 'should be at most {#limit} character(s)',
-  'string.exactly': 'should be {#limit} character(s)',
-  'string.atMostBytes': 'should be at most {#limit} byte(s)',
-  'number.min': 'must be greater than or equal to {#limit}',
-  'number.max': atMost('{#limit}'),
-  'host.fqdn': '{#host} is not a valid FQDN',
-  'text.email': messages.email,
-  'key.base64': messages.base64,
-  'key.bad': messages.badKey,
-  'record.absent': messages.absent,
-  'provider.reserved': messages.reserved,
-  'list.duplicates': messages.duplicates,
-  'scopes.bad': messages.badScopes,
-  'text.unseen': messages.unseen,
-  'name.uuid': messages.uuidName,
-  'host.portInDns': messages.portInDns,
-  'host.badPort': messages.badPort,
-  'ports.format': messages.badFormat,
-  'ports.range': messages.portOutOfRange,
-  'ports.reversed': messages.portsReversed,
-  'scope.openid': messages.noOpenidScope,
-  'scope.email': messages.noEmailScope,
-  'url.host': messages.noHost,
-  'url.scheme': messages.badScheme,
-  'url.https': NOT_HTTPS,
-  'time.bad': messages.badTime,
-  'step.bad': messages.badStep,
-  'groups.bad': messages.badGroupNames,
-  '*': messages.invalid,
+/** Codes by those of Joi's rules and ours. What is not here cannot be read as its type. */
+const JOI_CODES: Readonly<Record<string, FieldErrorCode>> = {
+  'any.required': 'blank',
+  'string.empty': 'atLeastCharacters',
+  'string.atLeast': 'atLeastCharacters',
+  'string.atMost': 'atMostCharacters',
+  'string.exactly': 'exactlyCharacters',
+  'string.atMostBytes': 'atMostBytes',
+  'number.min': 'atLeast',
+  'number.max': 'atMost',
+  'host.fqdn': 'noHostName',
+  'text.email': 'email',
+  'key.base64': 'base64',
+  'key.bad': 'badKey',
+  'record.absent': 'absent',
+  'provider.reserved': 'reserved',
+  'list.duplicates': 'duplicates',
+  'scopes.bad': 'badScopes',
+  'text.unseen': 'unseen',
+  'name.uuid': 'uuidName',
+  'host.portInDns': 'portInDns',
+  'host.badPort': 'badPort',
+  'ports.format': 'badFormat',
+  'ports.range': 'portOutOfRange',
+  'ports.reversed': 'portsReversed',
+  'scope.openid': 'noOpenidScope',
+  'scope.email': 'noEmailScope',
+  'url.host': 'noHost',
+  'url.scheme': 'badScheme',
+  'url.https': 'notHttps',
+  'time.bad': 'badTime',
+  'step.bad': 'badStep',
+  'groups.bad': 'badGroupNames',
 };
+
+/** The error that a rule found; `context` is what Joi knows of it. */
+export function errorOfRule(rule: string, context: Readonly<Record<string, unknown>>): FieldError {
+  const code = JOI_CODES[rule] ?? 'invalid';
+  const known: Readonly<Record<string, unknown>> = rule === 'string.empty' ? { limit: 1 } : context;
+  const names = [...sentences[code].matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  if (names.length === 0) return { code };
+  return {
+    code,
+    values: Object.fromEntries(names.map((name) => [name, known[name] as string | number])),
+  };
+}

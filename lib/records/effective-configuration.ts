@@ -4,8 +4,8 @@
 // docs/api.md#settings-fixed-by-the-environment.
 
 import { type Configuration, configurationFields } from '../../models/index.ts';
-import type { Faults } from '../judge/judge.ts';
-import { messages, overridden } from '../judge/messages.ts';
+import { type Faults, hasCode } from '../judge/judge.ts';
+import { isFault, overridden } from '../judge/messages.ts';
 import { sentColumns } from '../judge/resource.ts';
 
 /** Fields that administrators change while the gateway runs. */
@@ -43,8 +43,8 @@ export function refuseFixed(values: object, fixed: FixedSettings, faults: Faults
   for (const name of Object.keys(fixed)) {
     const present = faults[name];
     if (!Object.hasOwn(values, name) && present === undefined) continue;
-    const texts = (present ?? []).filter((fault) => typeof fault === 'string');
+    const texts = (present ?? []).filter(isFault);
     // What cannot be read is judged no further.
-    if (!texts.includes(messages.invalid)) faults[name] = [...texts, overridden(name)];
+    if (!hasCode(texts, 'invalid')) faults[name] = [...texts, overridden(name)];
   }
 }

@@ -2,7 +2,7 @@
 // docs/api.md#rules.
 
 import type { Rule, ruleFields, SentOf } from '../../models/index.ts';
-import { addFault, type Faults } from '../judge/judge.ts';
+import { addFault, type Faults, hasCode } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 
 /** A rule ends after it starts; if one of both cannot be read, they are not compared. */
@@ -21,9 +21,9 @@ export function judgePorts(
   present: Rule | null,
   faults: Faults,
 ): void {
-  const range = (faults['port_range'] ?? []) as string[];
   if (faults['port_type'] !== undefined) return;
-  if (range.includes(messages.badFormat) || range.includes(messages.invalid)) return;
+  const range = faults['port_range'];
+  if (hasCode(range, 'badFormat') || hasCode(range, 'invalid')) return;
   const type = values.port_type === undefined ? present?.port_type : values.port_type;
   const ports = values.port_range === undefined ? present?.port_start : values.port_range;
   const hasType = type !== undefined && type !== null;

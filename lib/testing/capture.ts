@@ -11,7 +11,7 @@ import {
 } from '../../dataplane/index.ts';
 import { commentOn } from '../capture/stream.ts';
 import { judgeWish, orderOf, type Wishes } from '../capture/wishes.ts';
-import { isFaultless } from '../judge/judge.ts';
+import { inSentences, isFaultless } from '../judge/judge.ts';
 import { refuseUnknownOptions } from './options.ts';
 
 /** Which packets are captured, and how much of each: parameters of the API. */
@@ -87,7 +87,7 @@ export async function beginCapture(
 ): Promise<TestCapture> {
   refuseUnknownOptions('capture', wish, OPTIONS);
   const { values, faults } = judgeWish(wish);
-  if (!isFaultless(faults)) throw new TypeError(`capture: ${JSON.stringify(faults)}`);
+  if (!isFaultless(faults)) throw new TypeError(`capture: ${JSON.stringify(inSentences(faults))}`);
   const begun = await capture(orderOf(publicKey, values));
   if (begun === null) throw new Error('two captures run at this gateway already; stop one');
   return new TestCapture(begun);

@@ -30,7 +30,7 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, mark, text, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
+import { type FieldError, messages } from '../judge/messages.ts';
 import type { Caller } from '../process/caller.ts';
 import { quotaStateOf } from '../reconcile/quota-state.ts';
 import { type Collection, OBSERVED_KEEP_MS, type RecordContext } from '../records/collection.ts';
@@ -241,7 +241,7 @@ export class Users implements Collection<UserValues> {
     return faults;
   }
 
-  #neededFault(user: User, last: string, transaction: Transaction): Promise<string | null> {
+  #neededFault(user: User, last: FieldError, transaction: Transaction): Promise<FieldError | null> {
     return neededFault(this.#database, user, { last, fixed: this.#context.fixed }, transaction);
   }
 }
@@ -276,7 +276,7 @@ export async function disablingFault(
   user: User,
   caller: Caller,
   transaction: Transaction,
-): Promise<string | null> {
+): Promise<FieldError | null> {
   if (user.id === caller.userId) return messages.ownSwitch;
   return switchOffFault(database, user, fixed, transaction);
 }

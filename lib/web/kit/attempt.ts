@@ -2,6 +2,7 @@
 
 import { ApiError } from '../../http/errors.ts';
 import type { Faults } from '../../judge/judge.ts';
+import { isFault } from '../../judge/messages.ts';
 import { plainWords } from './plain-words.ts';
 
 /** What became of it. */
@@ -29,7 +30,7 @@ export function faultLine(faults: Faults): string {
   return Object.entries(faults)
     .flatMap(([name, texts]) =>
       texts
-        .filter((text) => typeof text === 'string')
+        .filter(isFault)
         .map((text) => (name === 'base' ? plainWords(text) : `${name}: ${plainWords(text)}`)),
     )
     .join('; ');

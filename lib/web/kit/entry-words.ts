@@ -3,7 +3,7 @@
 // refuses them, because people type them when they forget a part of an address.
 
 import type { FieldFaults, Faults } from '../../judge/judge.ts';
-import { messages } from '../../judge/messages.ts';
+import { codeOf } from '../../judge/messages.ts';
 import { readCidr } from '../../judge/network.ts';
 import { membersOf } from './form.ts';
 
@@ -96,6 +96,6 @@ function quoted(texts: FieldFaults, text: string, { isGood, fault, isList }: Kin
   if (bad.length === 0) return texts;
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
   return texts.map((one) =>
-    one === messages.invalid ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${fault}` : one,
+    codeOf(one) === 'invalid' ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${fault}` : one,
   ) as FieldFaults;
 }

@@ -4,6 +4,7 @@
 
 import type { Request } from '@hapi/hapi';
 import type { FieldFaults, Faults } from '../../judge/judge.ts';
+import { isFault } from '../../judge/messages.ts';
 import { textOf } from './form-token.ts';
 import { plainWords } from './plain-words.ts';
 
@@ -180,7 +181,7 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
 /** The messages of a field; for a list of records, those of all records. */
 function textsOf(faults: FieldFaults = []): string[] {
   return faults.flatMap((fault) =>
-    typeof fault === 'string'
+    isFault(fault)
       ? [plainWords(fault)]
       : Object.entries(fault).map(
           ([name, texts]) => `${name}: ${texts.map(plainWords).join('; ')}`,

@@ -1,68 +1,57 @@
-// What pages say is wrong with a value. The texts of /v0 (lib/judge/messages.ts) cannot change,
+// What pages say is wrong with a value. The sentences of /v0 (lib/judge/messages.ts) cannot change,
 // because programs compare them; pages say the same in plain words.
 
-import { messages } from '../../judge/messages.ts';
+import { type Fault, type FieldErrorCode, filled, sentenceOf } from '../../judge/messages.ts';
 
-/** Words for the texts that contain no value. */
-const words: Readonly<Record<string, string>> = {
-  [messages.blank]: 'Please fill this in',
-  [messages.invalid]: 'This cannot be read. Please check it',
-  [messages.looksTaken]:
+/** What pages say, by code; `{name}` stands for a value. */
+const words: Readonly<Partial<Record<FieldErrorCode, string>>> = {
+  blank: 'Please fill this in',
+  invalid: 'This cannot be read. Please check it',
+  looksTaken:
     'This looks like the address of another user. Please type another one, or change theirs first',
-  [messages.taken]: 'This is already in use. Please choose another one',
-  [messages.absent]: 'There is no such record',
-  [messages.reserved]: 'This one is reserved. Please choose another one',
-  [messages.email]: 'This is not an e-mail address',
-  [messages.noMatch]: 'The two entries are not the same',
-  [messages.base64]: 'This is not a WireGuard key: it has 44 characters and ends with =',
-  [messages.badKey]: 'This is not a WireGuard key: it has 44 characters and ends with =',
-  [messages.notPresent]: 'Leave this empty, or do not use the default',
-  [messages.portInDns]: 'Please give the address without a port',
-  [messages.badPort]: 'The port is not a number from 0 to 65535',
-  [messages.duplicates]: 'The same entry is there twice',
-  [messages.badFormat]: 'Please write ports as 443, or as 8000 - 8100',
-  [messages.portOutOfRange]: 'This port is not possible: the highest is 65535',
-  [messages.portsReversed]: 'The first port is higher than the last one',
-  [messages.overlap]: 'Another rule already means some of these packets; see below',
-  [messages.badJson]: 'This is not valid JSON',
-  [messages.badTime]: 'This is not a date with a time',
-  [messages.endsBeforeStart]: 'The end must be after the start',
-  [messages.ofUserAlready]:
-    'Please name a user or a group, not both; with neither the rule is for everyone',
-  [messages.besidePorts]: 'Please choose TCP or UDP to use ports, or leave the ports empty',
-  [messages.uuidName]: 'This is an id and not a name; please choose another name',
-  [messages.badGroupNames]:
-    'Please write a line for each group: its name at the provider, =>, its name here',
-  [messages.groupsUnnamed]: 'Please say where the provider names groups; the rest needs it',
-  [messages.notTrusted]: 'Please trust the provider first, and save; then name the group',
+  taken: 'This is already in use. Please choose another one',
+  absent: 'There is no such record',
+  reserved: 'This one is reserved. Please choose another one',
+  email: 'This is not an e-mail address',
+  noMatch: 'The two entries are not the same',
+  base64: 'This is not a WireGuard key: it has 44 characters and ends with =',
+  badKey: 'This is not a WireGuard key: it has 44 characters and ends with =',
+  notPresent: 'Leave this empty, or do not use the default',
+  portInDns: 'Please give the address without a port',
+  badPort: 'The port is not a number from 0 to 65535',
+  duplicates: 'The same entry is there twice',
+  badFormat: 'Please write ports as 443, or as 8000 - 8100',
+  portOutOfRange: 'This port is not possible: the highest is 65535',
+  portsReversed: 'The first port is higher than the last one',
+  overlap: 'Another rule already means some of these packets; see below',
+  badJson: 'This is not valid JSON',
+  badTime: 'This is not a date with a time',
+  endsBeforeStart: 'The end must be after the start',
+  ofUserAlready: 'Please name a user or a group, not both; with neither the rule is for everyone',
+  besidePorts: 'Please choose TCP or UDP to use ports, or leave the ports empty',
+  uuidName: 'This is an id and not a name; please choose another name',
+  badGroupNames: 'Please write a line for each group: its name at the provider, =>, its name here',
+  groupsUnnamed: 'Please say where the provider names groups; the rest needs it',
+  notTrusted: 'Please trust the provider first, and save; then name the group',
+  atLeastCharacters: 'Please use at least {limit} characters',
+  atMostCharacters: 'Please use at most {limit} characters',
+  exactlyCharacters: 'This should have {limit} characters',
+  atMostBytes: 'This is too long: at most {limit} bytes',
+  atMostItems: 'Please give at most {limit} entries',
+  oneOf: 'Please choose one of {words}',
+  atLeast: 'Please give {limit} or more',
+  atMost: 'Please give {limit} or less',
+  noHostName:
+    '“{host}” is neither an address nor the name of a host, such as 1.1.1.1 or vpn.example.com',
+  notInNetwork: 'The address is not in the network of the devices, {network}',
+  exhausted: 'All addresses of the network {network} are in use',
+  overridden: 'This is fixed by the environment variable {variable} of the gateway',
 };
 
-/** Words for the texts that contain a value. */
-const patterns: readonly (readonly [RegExp, string])[] = [
-  [/^should be at least (\d+) character\(s\)$/, 'Please use at least $1 characters'],
-  [/^should be at most (\d+) character\(s\)$/, 'Please use at most $1 characters'],
-  [/^should be (\d+) character\(s\)$/, 'This should have $1 characters'],
-  [/^should be at most (\d+) byte\(s\)$/, 'This is too long: at most $1 bytes'],
-  [/^should have at most (\d+) item\(s\)$/, 'Please give at most $1 entries'],
-  [/^should be one of (.*)$/s, 'Please choose one of $1'],
-  [/^must be greater than or equal to (-?\d+)$/, 'Please give $1 or more'],
-  [/^must be less than or equal to (-?\d+)$/, 'Please give $1 or less'],
-  [
-    /^(.*) is not a valid FQDN$/s,
-    '“$1” is neither an address nor the name of a host, such as 1.1.1.1 or vpn.example.com',
-  ],
-  [/^is not in the CIDR (\S+)$/, 'The address is not in the network of the devices, $1'],
-  [/^CIDR (\S+) is exhausted$/, 'All addresses of the network $1 are in use'],
-  [
-    /^cannot be changed; it is overridden by (\S+) environment variable$/,
-    'This is fixed by the environment variable $1 of the gateway',
-  ],
-];
-
-/** A text of /v0 in plain words; an unknown text is returned unchanged. */
-export function plainWords(text: string): string {
-  if (Object.hasOwn(words, text)) return words[text] ?? text;
-  for (const [pattern, plain] of patterns)
-    if (pattern.test(text)) return text.replace(pattern, plain);
-  return text;
+/** An error in plain words; one that has none is said as the API says it. */
+export function plainWords(fault: Fault): string {
+  const plain = typeof fault === 'string' ? undefined : words[fault.code];
+  return typeof fault === 'string' || plain === undefined
+    ? sentenceOf(fault)
+    : filled(plain, fault);
 }

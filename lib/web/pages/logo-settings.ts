@@ -4,6 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';
 import type { Faults } from '../../judge/judge.ts';
+import { type Fault, sentenceOf } from '../../judge/messages.ts';
 import { textOf } from '../kit/form-token.ts';
 import { logoAddress } from '../kit/logo.ts';
 import { adminPage } from '../kit/route.ts';
@@ -42,7 +43,7 @@ async function show(
     tabs: settingTabs(request),
     present: logoAddress(logo, web.outside),
     url: url ?? logo.url ?? '',
-    faults: faults['logo'] ?? [],
+    faults: ((faults['logo'] ?? []) as Fault[]).map(sentenceOf),
     locked: fixedSentence(web, 'logo'),
   });
 }

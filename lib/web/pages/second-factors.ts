@@ -5,7 +5,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Transaction, User } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
-import { messages } from '../../judge/messages.ts';
+import { atMostCharacters, type Fault, messages } from '../../judge/messages.ts';
 import { forgiveAttempt, noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
@@ -28,7 +28,7 @@ import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 import { BAD_CODE, codesOf, tryCode } from './second-factor.ts';
 
-type Faults = Record<string, string[]>;
+type Faults = Record<string, Fault[]>;
 
 /** The field for a code of an authenticator that the user already has. */
 const PRESENT_CODE = 'present_code';
@@ -244,9 +244,7 @@ function showCodes(
 function nameFaults(name: string): Faults {
   if (name === '' || !name.isWellFormed() || name.includes('\0')) return { name: [messages.blank] };
   const limit = FACTOR_NAME_CHARACTERS_MAX;
-  return Array.from(name).length > limit
-    ? { name: [`should be at most ${limit} character(s)`] }
-    : {};
+  return Array.from(name).length > limit ? { name: [atMostCharacters(limit)] } : {};
 }
 
 /** The owner of an enrolment, which can be completed only in the session that began it. */

@@ -6,7 +6,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import type { Unless } from '../../configuration/configuration.ts';
 import { configurationFields } from '../../../models/index.ts';
 import type { Faults } from '../../judge/judge.ts';
-import { atMost } from '../../judge/messages.ts';
+import { atMost, codeOf, type Fault } from '../../judge/messages.ts';
 import type { Shown } from '../../records/shown.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
@@ -320,9 +320,9 @@ function typedDuration(seconds: number): Typed {
 /** The rules of the API count in seconds: the most is said in the unit that was chosen. */
 function inUnit(faults: Faults, { duration_unit: unit }: Typed): Faults {
   const [, length] = UNITS.find(([name]) => name === unit) ?? ['seconds', 1];
-  const inUnits = (fault: unknown): string =>
-    fault === atMost(DURATION_MAX_S) ? atMost(Math.floor(DURATION_MAX_S / length)) : String(fault);
-  const said = faults[DURATION];
+  const inUnits = (fault: Fault): Fault =>
+    codeOf(fault) === 'atMost' ? atMost(Math.floor(DURATION_MAX_S / length)) : fault;
+  const said = faults[DURATION] as Fault[] | undefined;
   return said === undefined ? faults : { ...faults, [DURATION]: said.map(inUnits) };
 }
 

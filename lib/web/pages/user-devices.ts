@@ -5,7 +5,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { readUsers, type UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { Faults } from '../../judge/judge.ts';
-import { messages } from '../../judge/messages.ts';
+import { sentences } from '../../judge/messages.ts';
 import { Devices } from '../../devices/devices.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import { settingNames } from '../../devices/settings.ts';
@@ -103,7 +103,7 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
     rights,
     most,
     isFull: devices.length >= most,
-    fullMessage: messages.deviceLimit,
+    fullMessage: sentences.deviceLimit,
     quota: await quotaView(web, owner),
     vpn: await vpnView(web, request),
   });

@@ -14,7 +14,7 @@ import {
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import type { Faults } from '../../judge/judge.ts';
-import { messages } from '../../judge/messages.ts';
+import { sentences } from '../../judge/messages.ts';
 import type { Caller } from '../../process/caller.ts';
 import { disablingFault, Users } from '../../users/users.ts';
 import { refuseFaults, saveChanges, type Work } from '../../records/writes.ts';
@@ -159,7 +159,7 @@ async function showUser(
 }
 
 function lockedFor(isSelf: boolean): (name: string) => string | null {
-  return (name) => (isSelf && name === 'role' ? `${messages.ownRole}.` : null);
+  return (name) => (isSelf && name === 'role' ? `${sentences.ownRole}.` : null);
 }
 
 function deviceCells(device: DeviceRow): unknown[] {

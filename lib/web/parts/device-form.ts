@@ -4,6 +4,7 @@
 import type { Request } from '@hapi/hapi';
 import { deviceFields, type DeviceRow, type SentName } from '../../../models/index.ts';
 import type { Faults, Judged } from '../../judge/judge.ts';
+import type { Fault } from '../../judge/messages.ts';
 import type { Shown } from '../../records/shown.ts';
 import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
@@ -176,7 +177,7 @@ export function deviceFormView(
   { faults = {}, ...rights }: FormRights & { faults?: Faults },
 ): object {
   const said = quotedFaults(faults, ownTexts(typed));
-  const faultsOf = (...names: string[]) => names.flatMap((name) => (said[name] ?? []) as string[]);
+  const faultsOf = (...names: string[]) => names.flatMap((name) => (said[name] ?? []) as Fault[]);
   return {
     hasFaults: Object.keys(faults).length > 0,
     texts: textsFor(rights, texts).map((name) => ({

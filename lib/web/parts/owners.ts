@@ -8,8 +8,7 @@ import {
   type RuleRow,
   type UserRow,
 } from '../../../models/index.ts';
-import type { Faults } from '../../judge/judge.ts';
-import { messages } from '../../judge/messages.ts';
+import { type Faults, hasCode } from '../../judge/judge.ts';
 
 /** More users than that are not offered in a list. */
 const SUGGESTIONS_MAX = 100;
@@ -34,8 +33,7 @@ export async function groupIdOf({ models }: Database, name: string): Promise<str
 
 /** The faults of a form in which `group_id` was typed as a name: an unknown one is named. */
 export function groupFaults(faults: Faults, name: string): Faults {
-  const { group_id: said = [] } = faults;
-  if (!(said as unknown[]).includes(messages.absent)) return faults;
+  if (!hasCode(faults['group_id'], 'absent')) return faults;
   return { ...faults, group_id: [`No group has the name “${name}”`] };
 }
 
@@ -57,8 +55,7 @@ export async function groupName({ models }: Database, id: unknown): Promise<stri
 
 /** The faults of a form in which `user_id` was typed as an e-mail: an unknown one is named. */
 export function ownerFaults(faults: Faults, email: string): Faults {
-  const { user_id: said = [] } = faults;
-  if (!(said as unknown[]).includes(messages.absent)) return faults;
+  if (!hasCode(faults['user_id'], 'absent')) return faults;
   return { ...faults, user_id: [`No user has the e-mail “${email}”`] };
 }
 

@@ -4,6 +4,7 @@
 
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import type { Faults } from '../../judge/judge.ts';
+import { isFault } from '../../judge/messages.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
 import { tryOidcProvider, trySamlProvider } from '../../auth/identity/try-provider.ts';
 import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
@@ -342,8 +343,8 @@ function keptMetadata(input: Readonly<Record<string, unknown>>, present: Provide
 export function entryFaults(faults: Faults, list: ProviderList, place: number): Faults {
   const { [list]: ofList, ...others } = faults;
   const one = ofList?.[place];
-  if (typeof one === 'object') return { ...others, ...one };
-  const texts = (ofList ?? []).filter((text) => typeof text === 'string');
+  if (one !== undefined && !isFault(one)) return { ...others, ...one };
+  const texts = (ofList ?? []).filter(isFault);
   return texts.length === 0 ? others : { ...others, base: texts };
 }
 

@@ -1,7 +1,7 @@
 // The service that a packet asks for, as questions of a form.
 
 import type { Faults } from '../../judge/judge.ts';
-import { messages } from '../../judge/messages.ts';
+import { codeOf, type Fault } from '../../judge/messages.ts';
 import type { Asked } from '../kit/form.ts';
 
 /** The questions for the service that a packet asks for. */
@@ -23,7 +23,7 @@ export const serviceFields: readonly Asked[] = [
 export function serviceFaults(faults: Faults): Faults {
   const { port } = faults;
   if (port === undefined) return faults;
-  const words = (text: string): string =>
-    text === messages.notPresent ? 'This protocol has no ports. Please leave this empty' : text;
-  return { ...faults, port: (port as string[]).map(words) };
+  const words = (fault: Fault): Fault =>
+    codeOf(fault) === 'notPresent' ? 'This protocol has no ports. Please leave this empty' : fault;
+  return { ...faults, port: (port as Fault[]).map(words) };
 }

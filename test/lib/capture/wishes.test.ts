@@ -3,6 +3,7 @@
 
 import test from 'ava';
 import { orderOf, readWishes } from '../../../lib/capture/wishes.ts';
+import { inSentences } from '../../../lib/judge/judge.ts';
 
 const KEY = 'key';
 
@@ -41,7 +42,7 @@ test('all parameters', (t) => {
 });
 
 test('each fault names its parameter', (t) => {
-  const faultOf = (search: string): object => readWishes(search).faults;
+  const faultOf = (search: string): object => inSentences(readWishes(search).faults);
   const invalid = ['is invalid'];
   t.deepEqual(faultOf('?destination=example.com'), { destination: invalid });
   t.deepEqual(faultOf('?destination=10.0.0.0/33'), { destination: invalid });

@@ -2,11 +2,11 @@
 
 import test from 'ava';
 import { faultsInWords, refusalOf } from '../../../lib/command/fault-words.ts';
-import { messages, oneOf } from '../../../lib/judge/messages.ts';
+import { type FieldError, messages, oneOf } from '../../../lib/judge/messages.ts';
 import { UsageError } from '../../../lib/process/usage-error.ts';
 
 test('an invalid value is printed with an example of a valid one', (t) => {
-  const faults = { role: ['is invalid'], email: ['has already been taken'] };
+  const faults = { role: [messages.invalid], email: [messages.taken] };
   const hints = { role: '--role unprivileged|admin', email: '--email E' };
   t.is(
     faultsInWords(faults, hints),
@@ -31,16 +31,17 @@ test('a fault that is a sentence is kept apart from its field', (t) => {
 });
 
 test('a value that no row could make right is wrong usage', (t) => {
-  for (const text of [
-    'is invalid',
-    "can't be blank",
-    'must be greater than or equal to 64000',
+  const atLeast: FieldError = { code: 'atLeast', values: { limit: 64_000 } };
+  for (const error of [
+    messages.invalid,
+    messages.blank,
+    atLeast,
     oneOf(['json', 'csv']),
     messages.badStep,
     messages.badTime,
   ])
-    t.true(refusalOf({ limit: [text] }) instanceof UsageError, text);
-  const refused = refusalOf({ email: ['has already been taken'] }, {}, '; try another');
+    t.true(refusalOf({ limit: [error] }) instanceof UsageError, error.code);
+  const refused = refusalOf({ email: [messages.taken] }, {}, '; try another');
   t.false(refused instanceof UsageError);
   t.is(refused.message, 'email: has already been taken; try another');
 });

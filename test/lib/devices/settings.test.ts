@@ -9,6 +9,7 @@ import {
   shownSettings,
   storedSettings,
 } from '../../../lib/devices/settings.ts';
+import { inSentences } from '../../../lib/judge/judge.ts';
 import { configOf, openServer } from '../../support/api/server.ts';
 import { defaultEndpoint } from '../../../lib/devices/settings.ts';
 
@@ -46,7 +47,7 @@ test('values are judged on what the device would be', (t) => {
   const judged = (values: Partial<Settings>, present: Settings | null): object => {
     const faults = {};
     judgeSettings(values, present, faults);
-    return faults;
+    return inSentences(faults);
   };
   const notPresent = ['must not be present'];
   const blank = ["can't be blank"];

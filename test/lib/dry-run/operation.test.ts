@@ -3,6 +3,7 @@
 import test from 'ava';
 import { ApiError } from '../../../lib/http/errors.ts';
 import { judgeOperation, readOperation } from '../../../lib/dry-run/operation.ts';
+import { inSentences } from '../../../lib/judge/judge.ts';
 
 const read = (sent: object) => readOperation(judgeOperation(sent, 'create'));
 
@@ -65,5 +66,5 @@ const wrong: [sent: object, faults: object][] = [
 for (const [sent, faults] of wrong)
   test(`${JSON.stringify(sent)} is no operation that can be tried`, (t) => {
     const error = t.throws(() => read(sent), { instanceOf: ApiError });
-    t.deepEqual(error.faults, faults);
+    t.deepEqual(inSentences(error.faults ?? {}), faults);
   });

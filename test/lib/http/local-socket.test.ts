@@ -39,13 +39,20 @@ test('only the account of the gateway can open it, and it reads without a token'
 });
 
 test('it writes nothing, and the refusal is counted; a question with a body is answered', async (t) => {
-  const { path, services, database } = await openLocally(t);
+  const { path, send, services, database } = await openLocally(t);
   const user = { email: 'ann@example.com' };
   t.deepEqual(await ask(path, 'POST', '/v0/users', { user }), [403, { error: 'forbidden' }]);
   t.is(services.counters.of('requests_refused', 'local_write'), 1);
   t.is(await database.models.User.count(), 1);
-  const [status] = await ask(path, 'POST', '/v0/explain', { explain: {} });
+  const explain = { protocol: 'x' };
+  const [status, refused] = await ask(path, 'POST', '/v0/explain', { explain });
   t.is(status, 422);
+  const { errors, error_codes: codes } = refused as Record<string, Record<string, unknown[]>>;
+  t.deepEqual(errors?.['destination'], ["can't be blank"]);
+  t.deepEqual(codes?.['destination'], [{ code: 'blank' }], 'a command makes its own sentences');
+  t.deepEqual(Object.keys(codes ?? {}), Object.keys(errors ?? {}));
+  const others = await send('POST', '/v0/explain', { body: { explain } });
+  t.deepEqual(others.body, { errors }, 'others get the sentences alone');
 });
 
 test('the file of a killed gateway is replaced, and a gateway that listens keeps its own', async (t) => {

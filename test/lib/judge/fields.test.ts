@@ -14,19 +14,22 @@ import {
   urlFault,
 } from '../../../lib/judge/fields.ts';
 import { judgeOf } from '../../../lib/judge/judge.ts';
+import { judgeInSentences } from '../../support/api/in-sentences.ts';
 
-const judge = judgeOf<Record<string, unknown>>(
-  resource({
-    owner: reference('a record'),
-    routes: cidrList('addresses and CIDRs'),
-    dns: dnsList('DNS servers'),
-    endpoint: endpoint('an endpoint'),
-    ipv4: address('an address', 4),
-    ipv6: address('an address', 6),
-    destination: cidr('a destination'),
-    url: url('a URL'),
-    exact: text('four characters').exactly(4),
-  }),
+const judge = judgeInSentences(
+  judgeOf<Record<string, unknown>>(
+    resource({
+      owner: reference('a record'),
+      routes: cidrList('addresses and CIDRs'),
+      dns: dnsList('DNS servers'),
+      endpoint: endpoint('an endpoint'),
+      ipv4: address('an address', 4),
+      ipv6: address('an address', 6),
+      destination: cidr('a destination'),
+      url: url('a URL'),
+      exact: text('four characters').exactly(4),
+    }),
+  ),
 );
 
 const UUID = '0190A0B0-c1d2-7e3f-8a4b-5c6d7e8f9a0b';

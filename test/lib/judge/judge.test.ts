@@ -13,27 +13,37 @@ import {
   text,
   trimmed,
 } from '../../../lib/judge/fields.ts';
-import { addFault, isFaultless, judgeOf, type Mode } from '../../../lib/judge/judge.ts';
+import {
+  addFault,
+  type Faults,
+  isFaultless,
+  judgeOf,
+  type Mode,
+} from '../../../lib/judge/judge.ts';
+import { messages, noPlace } from '../../../lib/judge/messages.ts';
+import { judgeInSentences } from '../../support/api/in-sentences.ts';
 
 const blank = ["can't be blank"];
 const invalid = ['is invalid'];
 
-const judge = judgeOf<Record<string, unknown>>(
-  resource({
-    id: recordId('read-only'),
-    owner: mark(text('create only').required(), { createOnly: true }),
-    required: trimmed('required').required(),
-    secret: text('required, never trimmed').required(),
-    name: trimmed('at least one').atLeast(1).atMost(5),
-    note: trimmed('may be null').atMost(5).allow(null),
-    word: mark(choice('a word', 'accept', 'drop').default('drop'), { nullIsBlank: true }),
-    flag: mark(flag('a flag').default(true), { nullIsBlank: true }),
-    size: integer('a number', 5, 9).allow(null),
-    entries: entryList(
-      'records',
-      resource({ id: text('id').required(), kind: text('kind').default('x') }),
-    ),
-  }),
+const judge = judgeInSentences(
+  judgeOf<Record<string, unknown>>(
+    resource({
+      id: recordId('read-only'),
+      owner: mark(text('create only').required(), { createOnly: true }),
+      required: trimmed('required').required(),
+      secret: text('required, never trimmed').required(),
+      name: trimmed('at least one').atLeast(1).atMost(5),
+      note: trimmed('may be null').atMost(5).allow(null),
+      word: mark(choice('a word', 'accept', 'drop').default('drop'), { nullIsBlank: true }),
+      flag: mark(flag('a flag').default(true), { nullIsBlank: true }),
+      size: integer('a number', 5, 9).allow(null),
+      entries: entryList(
+        'records',
+        resource({ id: text('id').required(), kind: text('kind').default('x') }),
+      ),
+    }),
+  ),
 );
 
 const whole = { owner: 'o', required: 'r', secret: 's' };
@@ -180,11 +190,14 @@ test('properties that objects inherit are no fields', (t) => {
 });
 
 test('a message is added once, beside those that stand', (t) => {
-  const faults = { a: ['x'] };
+  const faults: Faults = { a: ['x'] };
   addFault(faults, 'a', 'y');
   addFault(faults, 'a', 'x');
   addFault(faults, 'b', 'z');
-  t.deepEqual(faults, { a: ['x', 'y'], b: ['z'] } as object);
+  for (const most of [3, 4, 3]) addFault(faults, 'c', noPlace(most));
+  addFault(faults, 'c', messages.blank);
+  const c = [noPlace(3), noPlace(4), messages.blank];
+  t.deepEqual(faults, { a: ['x', 'y'], b: ['z'], c });
   t.true(isFaultless({}));
   t.false(isFaultless(faults));
 });

@@ -2,15 +2,17 @@
 
 import test from 'ava';
 import {
-  atLeastCharacters,
+  errorOfRule,
   exhausted,
-  joiMessages,
+  type FieldErrorCode,
   messages,
   notInNetwork,
+  sentenceOf,
+  sentences,
 } from '../../../lib/judge/messages.ts';
 
 test('texts are those of docs/api.md', (t) => {
-  t.deepEqual(Object.values(messages), [
+  t.deepEqual(Object.values(messages).map(sentenceOf), [
     "can't be blank",
     'is invalid',
     'has already been taken',
@@ -53,9 +55,51 @@ test('texts are those of docs/api.md', (t) => {
     'is missing; groups_map, groups_create and admin_group need it',
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
     'must be null where port_type or port_range is set; only tcp and udp have ports',
+    'must begin with https:// (http:// is for loopback addresses)',
   ]);
-  t.is(atLeastCharacters(1), 'should be at least 1 character(s)');
-  t.is(exhausted('10.0.0.0/8'), 'CIDR 10.0.0.0/8 is exhausted');
-  t.is(notInNetwork('10.0.0.0/8'), 'is not in the CIDR 10.0.0.0/8');
-  t.is(joiMessages['*'], messages.invalid, 'what no rule names cannot be read');
+  t.is(sentenceOf(exhausted('10.0.0.0/8')), 'CIDR 10.0.0.0/8 is exhausted');
+  t.is(sentenceOf(notInNetwork('10.0.0.0/8')), 'is not in the CIDR 10.0.0.0/8');
+});
+
+test('texts with values are those of docs/api.md', (t) => {
+  const values = { limit: 7, words: 'a, b', host: 'x!', network: 'N', other: 'O', what: 'W' };
+  const more = { address: 'A', variable: 'V', reason: 'R', most: 9 };
+  const codes = (Object.keys(sentences) as FieldErrorCode[]).filter(
+    (code) => !Object.hasOwn(messages, code),
+  );
+  t.deepEqual(
+    codes.map((code) => sentenceOf({ code, values: { ...values, ...more } })),
+    [
+      'should be at least 7 character(s)',
+      'should be at most 7 character(s)',
+      'should be 7 character(s)',
+      'should be at most 7 byte(s)',
+      'should have at most 7 item(s)',
+      'must be greater than or equal to 7',
+      'must be less than or equal to 7',
+      'should be one of a, b',
+      'x! is not a valid FQDN',
+      'is not in the CIDR N',
+      'CIDR N is exhausted',
+      'cannot be changed; it is overridden by V environment variable',
+      'is invalid. Reason: R',
+      'is invalid. Details: R',
+      'N is everything; a device is no default route',
+      'N overlaps with O, W',
+      'N holds A, where the gateway reaches W',
+      'there are 9 devices already, the most that a gateway can serve; remove devices that are not needed',
+    ],
+  );
+});
+
+test('a rule finds an error with the values of its sentence; an unknown one cannot be read', (t) => {
+  const context = { limit: 44, label: 'public_key', value: 'x' };
+  t.deepEqual(errorOfRule('string.exactly', context), {
+    code: 'exactlyCharacters',
+    values: { limit: 44 },
+  });
+  t.is(sentenceOf(errorOfRule('string.empty', {})), 'should be at least 1 character(s)');
+  t.deepEqual(errorOfRule('key.bad', context), { code: 'badKey' });
+  t.deepEqual(errorOfRule('string.base', context), messages.invalid);
+  t.is(sentenceOf('is a sentence'), 'is a sentence');
 });

@@ -4,6 +4,7 @@ import test from 'ava';
 import { judgeOf } from '../../../lib/judge/judge.ts';
 import { columnDefaults, columnsSent, schemaOf, sentColumns } from '../../../lib/judge/resource.ts';
 import { fieldsOf } from '../../../models/fields/field.ts';
+import { judgeInSentences } from '../../support/api/in-sentences.ts';
 
 const fields = fieldsOf({
   id: {
@@ -38,7 +39,7 @@ const fields = fieldsOf({
 const schema = schemaOf(fields, {
   ports: ({ description }) => schemaOfShape().description(description),
 });
-const judge = judgeOf<Record<string, unknown>>(schema);
+const judge = judgeInSentences(judgeOf<Record<string, unknown>>(schema));
 const OWNER = '0193a0c0-0000-7000-8000-000000000001';
 
 function schemaOfShape() {

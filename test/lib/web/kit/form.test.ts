@@ -9,6 +9,7 @@ import {
   typedFrom,
   typedIn,
 } from '../../../../lib/web/kit/form.ts';
+import { messages } from '../../../../lib/judge/messages.ts';
 
 const sections: readonly Section[] = [
   {
@@ -62,7 +63,7 @@ test('a record fills the form, but for secrets', (t) => {
 
 test('a form shows what was typed and each fault at its field, those of no field above', (t) => {
   const typed = typedIn({ payload: { name: 'n', key: 'k' } }, sections);
-  const faults = { name: ['bad'], base: ['full'], user_id: ['does not exist'] };
+  const faults = { name: ['bad'], base: ['full'], user_id: [messages.absent] };
   const view = formView(sections, typed, { action: '/x', submit: 'Go', faults }) as View;
   t.deepEqual(view.base, ['full', 'user_id: There is no such record']);
   const [name, box] = view.sections[0]!.fields;

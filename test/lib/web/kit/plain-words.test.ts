@@ -1,40 +1,50 @@
 // Plain words for what is wrong with a value.
 
 import test from 'ava';
-import { joiMessages, messages, notInNetwork } from '../../../../lib/judge/messages.ts';
+import {
+  atMost,
+  atMostItems,
+  type FieldErrorCode,
+  messages,
+  notInNetwork,
+  sentences,
+} from '../../../../lib/judge/messages.ts';
 import { plainWords } from '../../../../lib/web/kit/plain-words.ts';
 
 test('the texts of the API become words of people, values included', (t) => {
   const rows = [
-    ['should be at least 12 character(s)', 'Please use at least 12 characters'],
-    ['should be 44 character(s)', 'This should have 44 characters'],
-    ['must be less than or equal to 1500', 'Please give 1500 or less'],
-    ['must be greater than or equal to -1', 'Please give -1 or more'],
+    [{ code: 'atLeastCharacters', values: { limit: 12 } }, 'Please use at least 12 characters'],
+    [{ code: 'exactlyCharacters', values: { limit: 44 } }, 'This should have 44 characters'],
+    [atMost(1500), 'Please give 1500 or less'],
+    [{ code: 'atLeast', values: { limit: -1 } }, 'Please give -1 or more'],
+    [atMostItems(100), 'Please give at most 100 entries'],
     [
       notInNetwork('100.64.0.0/10'),
       'The address is not in the network of the devices, 100.64.0.0/10',
     ],
     [
-      'dns! is not a valid FQDN',
+      { code: 'noHostName', values: { host: 'dns!' } },
       '“dns!” is neither an address nor the name of a host, such as 1.1.1.1 or vpn.example.com',
     ],
-    ["can't be blank", 'Please fill this in'],
-    ['You cannot disable yourself', 'You cannot disable yourself'],
-    ['constructor', 'constructor'],
+    [messages.blank, 'Please fill this in'],
+    [messages.ownSwitch, 'You cannot disable yourself'],
+    ['a sentence of every door', 'a sentence of every door'],
   ] as const;
   for (const [text, plain] of rows) t.is(plainWords(text), plain);
 });
 
 test('what is said once in plain words stays so', (t) => {
-  for (const text of Object.values(messages))
-    t.is(plainWords(plainWords(text)), plainWords(text), text);
+  for (const error of Object.values(messages))
+    t.is(plainWords(plainWords(error)), plainWords(error), error.code);
 });
 
 test('no rule of a field leaves its programmer’s text to people', (t) => {
   const technical = /character\(s\)|byte\(s\)|item\(s\)|FQDN|equal to|can't be blank/;
-  for (const text of Object.values(messages)) t.notRegex(plainWords(text), /\w_\w|\bnull\b/);
-  for (const text of Object.values(joiMessages)) {
-    const filled = text.replaceAll(/\{#\w+\}/g, '7');
-    t.notRegex(plainWords(filled), technical, text);
+  for (const error of Object.values(messages)) t.notRegex(plainWords(error), /\w_\w|\bnull\b/);
+  for (const code of Object.keys(sentences) as FieldErrorCode[]) {
+    const names = [...sentences[code].matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, '7']);
+    const plain = plainWords({ code, values: Object.fromEntries(names) });
+    t.notRegex(plain, technical, code);
+    t.notRegex(plain, /[{}]|undefined/, code);
   }
 });

@@ -7,6 +7,7 @@ import {
   ownerIdOf,
   suggestedOwners,
 } from '../../../../lib/web/parts/owners.ts';
+import { messages } from '../../../../lib/judge/messages.ts';
 import { firstKind, openDatabase } from '../../../support/database/databases.ts';
 import { addUser } from '../../../support/database/records.ts';
 
@@ -42,7 +43,7 @@ for (const kind of firstKind()) {
 }
 
 test('an e-mail that nobody has is a fault with its name; other faults are kept', (t) => {
-  t.deepEqual(ownerFaults({ user_id: ['does not exist'] }, 'a@x'), {
+  t.deepEqual(ownerFaults({ user_id: [messages.absent] }, 'a@x'), {
     user_id: ['No user has the e-mail “a@x”'],
   });
   const other = { user_id: ["can't be blank"], name: ['is invalid'] };
