@@ -17,7 +17,7 @@ import {
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Faults } from '../judge/judge.ts';
-import { atMostCharacters, messages } from '../judge/messages.ts';
+import { atMostCharacters, type FieldError, messages, sentenceOf } from '../judge/messages.ts';
 import type { Caller } from '../process/caller.ts';
 import { refuseFaults, type RunsWrites } from '../records/writes.ts';
 import { lockUserOf } from './named-user.ts';
@@ -117,7 +117,7 @@ export async function createToken(
   const { result: id } = await writeTransaction(database, async (transaction) => {
     const userId = await lockOwner(database, email, transaction);
     const { base } = await liveTokenFaults(database, userId, transaction, now);
-    if (base !== undefined) throw new Error(base.join('; '));
+    if (base !== undefined) throw new Error(base.map(sentenceOf).join('; '));
     return insertToken(database, userId, fresh, transaction);
   });
   return { id, ...fresh };
@@ -132,7 +132,7 @@ export function tokenFaults({ name, days }: { name: string; days: number }): Fau
   else if (Array.from(name).length > NAME_CHARACTERS_MAX)
     faults['name'] = [atMostCharacters(NAME_CHARACTERS_MAX)];
   if (!Number.isInteger(days) || days < 1 || days > DAYS_MAX)
-    faults['days'] = [`should be a whole number from 1 to ${DAYS_MAX}`];
+    faults['days'] = [{ code: 'tokenDays', values: { most: DAYS_MAX } }];
   return faults;
 }
 
@@ -184,11 +184,13 @@ async function liveTokenFaults(
   userId: string,
   transaction: Transaction,
   now: Date = new Date(),
-): Promise<{ base?: string[] }> {
+): Promise<{ base?: FieldError[] }> {
   const isLive = { [Op.or]: [{ expires_at: null }, { expires_at: { [Op.gt]: now } }] };
   const where = { user_id: userId, ...isLive };
   const live = await database.models.ApiToken.count({ where, transaction });
-  return live >= LIVE_TOKENS_MAX ? { base: [`token limit of ${LIVE_TOKENS_MAX} reached`] } : {};
+  return live >= LIVE_TOKENS_MAX
+    ? { base: [{ code: 'tooManyTokens', values: { most: LIVE_TOKENS_MAX } }] }
+    : {};
 }
 
 /** Gives a user a token; returns its id. */

@@ -5,10 +5,9 @@ import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, emailKey, lockScopes, writeTransaction } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
-import { type Fault, sentenceOf } from '../judge/messages.ts';
+import { type Fault, sentenceOf, sentences } from '../judge/messages.ts';
 import { noUser } from '../process/absent.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
-import { NO_MAIL } from '../enrolment/enrolment.ts';
 import { type JoinWish, planJoining } from '../enrolment/joining.ts';
 import type { MailOutcome } from '../enrolment/mails.ts';
 import {
@@ -159,7 +158,7 @@ async function mailerFor(config: Config): Promise<Mailer> {
   const { mailerOf } = await import('../mail/mailer.ts');
   const log = createLog(config, process.stderr);
   const mailer = mailerOf(config, { counters: new Counters(), log });
-  if (mailer === null) throw new Error(`--mail ${NO_MAIL} in this shell`);
+  if (mailer === null) throw new Error(`--mail ${sentences.needsMail} in this shell`);
   return mailer;
 }
 

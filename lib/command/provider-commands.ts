@@ -14,6 +14,7 @@ import {
   readUsers,
   writeTransaction,
 } from '../../models/index.ts';
+import { sentenceOf } from '../judge/messages.ts';
 import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 import { authoritiesOf } from '../auth/identity/authority.ts';
 import { methodOf } from '../auth/identity/method.ts';
@@ -86,7 +87,7 @@ async function relink(
     await lockScopes(database, transaction, { configuration: true });
     const found = await readLinks(database, links, transaction);
     const why = user === undefined ? null : whyNotFreed(found);
-    if (why !== null) throw new Error(`${email} ${why}`);
+    if (why !== null) throw new Error(`${email} ${sentenceOf(why)}`);
     const until = await freeLinks(database, found, new Date(), transaction);
     return { users: found.users, administrators: found.administrators, until };
   });

@@ -59,11 +59,6 @@ export const judgeOperation = judgeOf<OperationValues>(operationFields);
 
 const PATH = /^\/v0\/(rules|devices|users|groups)(?:\/([^/?#]+))?$/;
 const MEMBERS_PATH = /^\/v0\/groups\/([^/?#]+)\/members$/;
-const NO_SUCH_PATH =
-  'is not /v0/rules, /v0/devices, /v0/users or /v0/groups, one of them with /{id}, or /v0/groups/{id}/members';
-const ONLY_POST = 'must be POST for the members of a group: it adds and removes them';
-const NO_ID = 'must not name a record: POST makes a new one';
-const ID_NEEDED = 'must name the record: /{id} is missing';
 
 /** Reads what was sent; throws its faults. */
 export function readOperation({ values, faults }: Judged<OperationValues>): Operation {
@@ -72,11 +67,11 @@ export function readOperation({ values, faults }: Judged<OperationValues>): Oper
   const [, name = ofMembers === null ? undefined : 'members', id = ofMembers] =
     PATH.exec(path) ?? [];
   if (faults['path'] === undefined && faults['method'] === undefined) {
-    if (name === undefined) addFault(faults, 'path', NO_SUCH_PATH);
+    if (name === undefined) addFault(faults, 'path', messages.notTriable);
     else if (ofMembers !== null) {
-      if (method !== 'POST') addFault(faults, 'method', ONLY_POST);
-    } else if (method === 'POST' && id !== null) addFault(faults, 'path', NO_ID);
-    else if (method !== 'POST' && id === null) addFault(faults, 'path', ID_NEEDED);
+      if (method !== 'POST') addFault(faults, 'method', messages.onlyPost);
+    } else if (method === 'POST' && id !== null) addFault(faults, 'path', messages.idTooMuch);
+    else if (method !== 'POST' && id === null) addFault(faults, 'path', messages.idMissing);
   }
   if (!isFaultless(faults)) throw refusalFor(faults);
   return {

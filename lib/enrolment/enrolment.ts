@@ -23,6 +23,7 @@ import {
   timestamp,
 } from '../judge/fields.ts';
 import { addFault, type Judged, judgeOf } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
 import type { Mails } from '../mail/mailer.ts';
 import type { Caller } from '../process/caller.ts';
 import type { RecordContext } from '../records/collection.ts';
@@ -32,10 +33,7 @@ import { findUser } from '../users/users.ts';
 import { mailLink } from './mails.ts';
 
 const PURPOSE = 'enrolment';
-/** What is said where a mail is asked for and none can be sent. */
-export const NO_MAIL = 'needs the settings SMTP_URL and MAIL_FROM';
 const STATES = ['open', 'used', 'expired'] as const;
-const DISABLED = 'is disabled, so a link of this user would not work';
 
 /** What is sent and answered of a link. */
 export const enrolmentFields = resource({
@@ -112,7 +110,7 @@ export class Enrolments {
     const { values } = input;
     const { config, mails } = this.#context.services;
     const faults = { ...input.faults };
-    if (values.mail === true && mails === undefined) addFault(faults, 'mail', NO_MAIL);
+    if (values.mail === true && mails === undefined) addFault(faults, 'mail', messages.needsMail);
     refuseFaults(faults);
     const wish = {
       purpose: PURPOSE,
@@ -123,7 +121,7 @@ export class Enrolments {
     const { user, secret, link } = await this.#context.writes.run(caller, {
       judge: async (transaction) => {
         const present = await findUser(this.#database, userId, transaction);
-        if (present.disabled_at !== null) refuseFaults({ base: [DISABLED] });
+        if (present.disabled_at !== null) refuseFaults({ base: [messages.linkOfDisabled] });
         return present;
       },
       write: async (transaction, present) => ({

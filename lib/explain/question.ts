@@ -90,12 +90,12 @@ export async function readQuestion(
   const receiver = await receiverOf(database, values, faults);
   const ends = sender === null || receiver === null ? null : endsOf(sender, receiver);
   if (sender !== null && receiver !== null && ends === null)
-    addFault(faults, 'destination', OTHER_FAMILY);
+    addFault(faults, 'destination', messages.otherFamilyThanSender);
   if (ends === null || Object.keys(faults).length > 0) return { asked: null, faults };
   const asked = { ...ends, ...packetOf(ends, values) };
   const { length } = asked.packet;
   if (length <= (values.size ?? length)) return { asked, faults };
-  addFault(faults, 'size', `must be at least ${length}, which the headers of the packet take`);
+  addFault(faults, 'size', { code: 'sizeTooSmall', values: { least: length } });
   return { asked: null, faults };
 }
 
@@ -119,9 +119,6 @@ interface End {
   readonly ipv4: string | null;
   readonly ipv6: string | null;
 }
-
-const NO_DEVICE = 'is the address of no device, and the sender is no device either';
-const OTHER_FAMILY = 'is of another address family than the sender';
 
 async function senderOf(
   database: Database,
@@ -155,7 +152,7 @@ async function receiverOf(
   const behind = deviceBefore(await readRoutedDevices(database), address.text);
   const own = end.ipv4 === null ? { ipv6: end.ipv6 } : { ipv4: end.ipv4 };
   const where = behind === undefined ? own : { id: behind.id };
-  const found = await deviceEnd(database, where, faults, 'destination', NO_DEVICE);
+  const found = await deviceEnd(database, where, faults, 'destination', messages.addressOfNoDevice);
   return found === null ? null : { ...end, device: found.device };
 }
 

@@ -24,9 +24,6 @@ import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
 import { judgeRename, type RenamePlan } from './rename.ts';
 
-/** There is no room for another group. */
-export const TOO_MANY_GROUPS = `there are ${GROUPS_MAX} groups already, the most that there may be; remove some that are not needed`;
-
 /** The values of the fields of a group. */
 export type GroupValues = SentOf<typeof groupFields>;
 
@@ -113,7 +110,7 @@ export async function judgeNewGroup(
   const found = { ...faults };
   await judgeName(database, row, null, found, transaction);
   if ((await database.models.Group.count({ transaction })) >= GROUPS_MAX)
-    addFault(found, 'base', TOO_MANY_GROUPS);
+    addFault(found, 'base', { code: 'tooManyGroups', values: { most: GROUPS_MAX } });
   refuseFaults(found);
   return row;
 }

@@ -19,6 +19,7 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, joi, resource } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
+import type { FieldError } from '../judge/messages.ts';
 import { shortened } from '../judge/texts.ts';
 import { type FailingTest, failureFaults, noteFailures } from '../policy/guard.ts';
 import { failuresOfGroups } from '../policy/memberships.ts';
@@ -158,7 +159,7 @@ export async function planMembers(
     for (const name of sent) {
       const user = users.get(keyOf(name));
       if (user === undefined)
-        addFault(faults, field, `${shortened(name)} is no user; give the id or the e-mail of one`);
+        addFault(faults, field, { code: 'noSuchUser', values: { name: shortened(name) } });
       else found.add(user);
     }
     return [...found];
@@ -209,7 +210,8 @@ async function judgePlan(
     const present = groups.get(user.id) ?? [];
     if (present.length >= GROUPS_OF_USER_MAX && !present.includes(group.id))
       addFault(faults, 'add', inTooMany(user.email));
-    if (remove.includes(user)) addFault(faults, 'remove', `${user.email} is also in add`);
+    if (remove.includes(user))
+      addFault(faults, 'remove', { code: 'alsoAdded', values: { email: user.email } });
   }
   const userIds = remove.map(({ id }) => id);
   const members = await readMembers(database, group.id, { userIds, transaction });
@@ -250,8 +252,8 @@ export function showMember({ id, email, sources }: GroupMember): Shown {
   return { id, email, sources: [...sources] };
 }
 
-function inTooMany(email: string): string {
-  return `${email} is in ${GROUPS_OF_USER_MAX} groups already, the most that a user may be in; remove the user from another group first`;
+function inTooMany(email: string): FieldError {
+  return { code: 'inTooManyGroups', values: { email, most: GROUPS_OF_USER_MAX } };
 }
 
 /** That somebody who was removed stays a member, and why. */
@@ -261,8 +263,8 @@ export function staysBecause({ email, sources }: GroupMember): string {
   return `${email} stays a member because the identity ${who} ${providers.join(', ')} ${says} so; change it there`;
 }
 
-function ofProvider(email: string, source: string): string {
-  return `${email} is a member because the identity provider "${source}" says so; change it there`;
+function ofProvider(email: string, provider: string): FieldError {
+  return { code: 'memberOfProvider', values: { email, provider } };
 }
 
 /** By what a user is found. */

@@ -9,6 +9,7 @@ import {
 } from '../../models/index.ts';
 import { followGroup } from '../auth/identity/renamed-group.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
+import type { FieldError } from '../judge/messages.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 
@@ -44,10 +45,10 @@ export async function judgeRename(
   return Object.keys(lists).length === 0 ? null : { configuration, lists };
 }
 
-function usedByFixed(method: string, field: string): string {
-  return `is used by the identity provider "${method}", which the environment fixes; keep the name, or remove the variable ${field.toUpperCase()} and enter the provider in the console first`;
+function usedByFixed(provider: string, field: string): FieldError {
+  return { code: 'nameUsedByFixed', values: { provider, variable: field.toUpperCase() } };
 }
 
-function mapIsFull(id: string): string {
-  return `needs a place in groups_map of the identity provider "${id}", which has ${GROUPS_MAPPED_MAX} names already; remove one there first`;
+function mapIsFull(provider: string): FieldError {
+  return { code: 'groupsMapFull', values: { provider, most: GROUPS_MAPPED_MAX } };
 }

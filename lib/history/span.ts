@@ -67,16 +67,12 @@ export function spanOf({ from, to, step }: SpanValues, now: Date, faults: Faults
   const chosen = step ?? shortest;
   const span = { from: floor(start, chosen), to: floor(end + chosen - 1, chosen), step: chosen };
   const points = (span.to - span.from) / chosen;
-  if (start >= end) addFault(faults, 'from', 'must be before `to`, and not in the future');
-  else if (start < 0) addFault(faults, 'from', 'must be after 1970');
+  if (start >= end) addFault(faults, 'from', messages.fromNotBeforeTo);
+  else if (start < 0) addFault(faults, 'from', messages.fromTooEarly);
   else if (chosen < shortest)
-    addFault(
-      faults,
-      'step',
-      `must be at least ${shortest}, because shorter steps of that time are not kept`,
-    );
+    addFault(faults, 'step', { code: 'stepTooShort', values: { least: shortest } });
   else if (points > POINTS_MAX)
-    addFault(faults, 'from', `must be later: there would be more than ${POINTS_MAX} points`);
+    addFault(faults, 'from', { code: 'tooManyPoints', values: { most: POINTS_MAX } });
   return Object.keys(faults).length > 0 ? null : span;
 }
 

@@ -49,6 +49,21 @@ const plainSentences = {
   notTrusted:
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
   besidePorts: 'must be null where port_type or port_range is set; only tcp and udp have ports',
+  fromNotBeforeTo: 'must be before `to`, and not in the future',
+  fromTooEarly: 'must be after 1970',
+  otherFamilyThanDevice: 'is of an address family that the device does not have',
+  otherFamilyThanSender: 'is of another address family than the sender',
+  addressOfNoDevice: 'is the address of no device, and the sender is no device either',
+  needsMail: 'needs the settings SMTP_URL and MAIL_FROM',
+  linkOfDisabled: 'is disabled, so a link of this user would not work',
+  notLinked: 'is not linked through this identity provider',
+  administratorNotFreed:
+    'is an administrator, who is linked anew only by a verified e-mail or through a trusted entry',
+  notTriable:
+    'is not /v0/rules, /v0/devices, /v0/users or /v0/groups, one of them with /{id}, or /v0/groups/{id}/members',
+  onlyPost: 'must be POST for the members of a group: it adds and removes them',
+  idTooMuch: 'must not name a record: POST makes a new one',
+  idMissing: 'must name the record: /{id} is missing',
   notHttps: 'must begin with https:// (http:// is for loopback addresses)',
 } as const;
 
@@ -71,6 +86,27 @@ const sentencesWithValues = {
   routeIsAll: '{network} is everything; a device is no default route',
   routeMeets: '{network} overlaps with {other}, {what}',
   routeHolds: '{network} holds {address}, where the gateway reaches {what}',
+  stepTooShort: 'must be at least {least}, because shorter steps of that time are not kept',
+  tooManyPoints: 'must be later: there would be more than {most} points',
+  sizeTooSmall: 'must be at least {least}, which the headers of the packet take',
+  tooManyGroups:
+    'there are {most} groups already, the most that there may be; remove some that are not needed',
+  tooManyPolicyTests:
+    'there are {most} policy tests already, the most that there may be; remove some that are not needed',
+  tooManyTokens: 'token limit of {most} reached',
+  tokenDays: 'should be a whole number from 1 to {most}',
+  noSuchUser: '{name} is no user; give the id or the e-mail of one',
+  alsoAdded: '{email} is also in add',
+  inTooManyGroups:
+    '{email} is in {most} groups already, the most that a user may be in; remove the user from another group first',
+  memberOfProvider:
+    '{email} is a member because the identity provider "{provider}" says so; change it there',
+  nameUsedByFixed:
+    'is used by the identity provider "{provider}", which the environment fixes; keep the name, or remove the variable {variable} and enter the provider in the console first',
+  groupsMapFull:
+    'needs a place in groups_map of the identity provider "{provider}", which has {most} names already; remove one there first',
+  testFails: 'policy test "{test}" would fail{when}: it expects {expected}, but {decider}',
+  moreTestsFail: '{count} more policy test(s) would fail',
   noPlace:
     'there are {most} devices already, the most that a gateway can serve; remove devices that are not needed',
 } as const;
@@ -119,7 +155,7 @@ export function isSame(one: Fault, other: Fault): boolean {
 
 /** Puts the values of an error into a sentence. */
 export function filled(sentence: string, { values = {} }: FieldError): string {
-  return sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  return sentence.replaceAll(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
 }
 
 /** What the API says of an error. */

@@ -39,10 +39,6 @@ import { refuseFaults, saveChanges } from '../records/writes.ts';
 /** The most policy tests: each write of a rule may ask all of them. */
 export const POLICY_TESTS_MAX = 1_000;
 
-/** There is no room for another test. */
-export const TOO_MANY = `there are ${POLICY_TESTS_MAX} policy tests already, the most that there may be; remove some that are not needed`;
-const OTHER_FAMILY = 'is of an address family that the device does not have';
-
 /** The values of the fields of a policy test. */
 export type PolicyTestValues = SentOf<typeof policyTestFields>;
 
@@ -182,7 +178,8 @@ export async function judgeNewPolicyTest(
   const row = merge(input.values, null);
   const faults = await judgeContent(database, { input, row }, transaction);
   const count = await database.models.PolicyTest.count({ transaction });
-  if (count >= POLICY_TESTS_MAX) addFault(faults, 'base', TOO_MANY);
+  if (count >= POLICY_TESTS_MAX)
+    addFault(faults, 'base', { code: 'tooManyPolicyTests', values: { most: POLICY_TESTS_MAX } });
   refuseFaults(faults);
   return row;
 }
@@ -230,7 +227,7 @@ async function judgeDevice(
   const family = faults['destination'] === undefined ? parseAddress(destination)?.family : null;
   if (device === null || family === null || family === undefined) return;
   if ((family === 4 ? device.ipv4 : device.ipv6) === null)
-    addFault(faults, 'destination', OTHER_FAMILY);
+    addFault(faults, 'destination', messages.otherFamilyThanDevice);
 }
 
 /** A test of which nothing is said yet; a creation must send what is empty here. */

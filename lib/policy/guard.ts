@@ -11,6 +11,7 @@ import {
 } from '../../models/index.ts';
 import { choice } from '../judge/fields.ts';
 import { type Faults } from '../judge/judge.ts';
+import type { FieldError } from '../judge/messages.ts';
 import { hasTime, isInside, ruleTimes, translateRule } from '../reconcile/translate.ts';
 import {
   type OwnedTest,
@@ -152,18 +153,19 @@ function testsInReach(
  */
 export function failureFaults(failing: readonly FailingTest[], ruleId: string | null): Faults {
   const heldUp = failing.filter(({ isHeldUp }) => isHeldUp);
-  return heldUp.length === 0 ? {} : { base: failuresInWords(heldUp, ruleId) };
+  return heldUp.length === 0 ? {} : { base: failureErrors(heldUp, ruleId) };
 }
 
-function failuresInWords(failing: readonly FailingTest[], ruleId: string | null): string[] {
-  const sentences = failing.slice(0, NAMED_MAX).map(({ test, result, at }) => {
-    const by = deciderInWords(result, ruleId);
+function failureErrors(failing: readonly FailingTest[], ruleId: string | null): FieldError[] {
+  const errors: FieldError[] = failing.slice(0, NAMED_MAX).map(({ test, result, at }) => {
+    const decider = deciderInWords(result, ruleId);
     const when = at === null ? '' : ` from ${at.toISOString()} on`;
-    return `policy test "${test.name}" would fail${when}: it expects ${test.expect}, but ${by}`;
+    const values = { test: test.name, when, expected: test.expect, decider };
+    return { code: 'testFails', values };
   });
   const others = failing.length - NAMED_MAX;
-  if (others > 0) sentences.push(`${others} more policy test(s) would fail`);
-  return sentences;
+  if (others > 0) errors.push({ code: 'moreTestsFail', values: { count: others } });
+  return errors;
 }
 
 function deciderInWords({ verdict, ruleId }: TestResult, writtenId: string | null): string {

@@ -107,13 +107,26 @@ test('the page lists the statuses that there are', async (t) => {
   t.deepEqual(listed, Object.keys(responses).toSorted());
 });
 
+/** Errors of questions, which say all that there is to say; the list may only shrink. */
+const UNLISTED: ReadonlySet<string> = new Set([
+  'addressOfNoDevice',
+  'alsoAdded',
+  'idMissing',
+  'idTooMuch',
+  'notTriable',
+  'onlyPost',
+  'otherFamilyThanSender',
+  'sizeTooSmall',
+  'tokenDays',
+]);
+
 test('the page has every message, to the letter', (t) => {
   const text = page.replaceAll(/\s+/g, ' ');
-  const all = Object.values(sentences);
+  const all = Object.entries(sentences).filter(([code]) => !UNLISTED.has(code));
   t.true(all.length > 40);
-  for (const message of all) {
+  for (const [, message] of all) {
     const filled = message
-      .split(/\{\w+\}/)
+      .split(/\{(?!id\})\w+\}/)
       .map(escaped)
       .join('\\S.*?');
     t.regex(text, new RegExp(filled), message);

@@ -8,14 +8,13 @@ import {
   type LinksWanted,
   readLinks,
 } from '../../../models/index.ts';
+import { type FieldError, messages } from '../../judge/messages.ts';
 import { refuseFaults, type Work } from '../../records/writes.ts';
 
 /** Why the links of one user cannot be freed; null where they can. */
-export function whyNotFreed({ users, administrators }: Links): string | null {
+export function whyNotFreed({ users, administrators }: Links): FieldError | null {
   if (users > 0) return null;
-  return administrators > 0
-    ? 'is an administrator, who is linked anew only by a verified e-mail or through a trusted entry'
-    : 'is not linked through this identity provider';
+  return administrators > 0 ? messages.administratorNotFreed : messages.notLinked;
 }
 
 /** What freeing the links of an entry came to. */

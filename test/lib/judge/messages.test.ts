@@ -55,6 +55,19 @@ test('texts are those of docs/api.md', (t) => {
     'is missing; groups_map, groups_create and admin_group need it',
     'needs a provider that is marked as trusted; save the entry, mark it, then name the group',
     'must be null where port_type or port_range is set; only tcp and udp have ports',
+    'must be before `to`, and not in the future',
+    'must be after 1970',
+    'is of an address family that the device does not have',
+    'is of another address family than the sender',
+    'is the address of no device, and the sender is no device either',
+    'needs the settings SMTP_URL and MAIL_FROM',
+    'is disabled, so a link of this user would not work',
+    'is not linked through this identity provider',
+    'is an administrator, who is linked anew only by a verified e-mail or through a trusted entry',
+    'is not /v0/rules, /v0/devices, /v0/users or /v0/groups, one of them with /{id}, or /v0/groups/{id}/members',
+    'must be POST for the members of a group: it adds and removes them',
+    'must not name a record: POST makes a new one',
+    'must name the record: /{id} is missing',
     'must begin with https:// (http:// is for loopback addresses)',
   ]);
   t.is(sentenceOf(exhausted('10.0.0.0/8')), 'CIDR 10.0.0.0/8 is exhausted');
@@ -63,12 +76,14 @@ test('texts are those of docs/api.md', (t) => {
 
 test('texts with values are those of docs/api.md', (t) => {
   const values = { limit: 7, words: 'a, b', host: 'x!', network: 'N', other: 'O', what: 'W' };
-  const more = { address: 'A', variable: 'V', reason: 'R', most: 9 };
+  const more = { address: 'A', variable: 'V', reason: 'R', most: 9, least: 1, name: 'ann' };
+  const people = { email: 'E', provider: 'P' };
+  const tests = { test: 'T', when: ' at noon', expected: 'drop', decider: 'D', count: 3 };
   const codes = (Object.keys(sentences) as FieldErrorCode[]).filter(
     (code) => !Object.hasOwn(messages, code),
   );
   t.deepEqual(
-    codes.map((code) => sentenceOf({ code, values: { ...values, ...more } })),
+    codes.map((code) => sentenceOf({ code, values: { ...values, ...more, ...people, ...tests } })),
     [
       'should be at least 7 character(s)',
       'should be at most 7 character(s)',
@@ -87,6 +102,21 @@ test('texts with values are those of docs/api.md', (t) => {
       'N is everything; a device is no default route',
       'N overlaps with O, W',
       'N holds A, where the gateway reaches W',
+      'must be at least 1, because shorter steps of that time are not kept',
+      'must be later: there would be more than 9 points',
+      'must be at least 1, which the headers of the packet take',
+      'there are 9 groups already, the most that there may be; remove some that are not needed',
+      'there are 9 policy tests already, the most that there may be; remove some that are not needed',
+      'token limit of 9 reached',
+      'should be a whole number from 1 to 9',
+      'ann is no user; give the id or the e-mail of one',
+      'E is also in add',
+      'E is in 9 groups already, the most that a user may be in; remove the user from another group first',
+      'E is a member because the identity provider "P" says so; change it there',
+      'is used by the identity provider "P", which the environment fixes; keep the name, or remove the variable V and enter the provider in the console first',
+      'needs a place in groups_map of the identity provider "P", which has 9 names already; remove one there first',
+      'policy test "T" would fail at noon: it expects drop, but D',
+      '3 more policy test(s) would fail',
       'there are 9 devices already, the most that a gateway can serve; remove devices that are not needed',
     ],
   );

@@ -2,7 +2,9 @@
 // hold up: ../policy/guard.test.ts.
 
 import test from 'ava';
-import { POLICY_TESTS_MAX, TOO_MANY } from '../../../lib/policy-tests/policy-tests.ts';
+import { sentenceOf } from '../../../lib/judge/messages.ts';
+import { POLICY_TESTS_MAX } from '../../../lib/policy-tests/policy-tests.ts';
+
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { readAuditEntries, writeTransaction } from '../../../models/index.ts';
 import { newKey, openServer, refused, surfaces } from '../../support/api/server.ts';
@@ -189,7 +191,12 @@ test('there is room for a thousand tests', async (t) => {
     [1, 2].map(() => send('POST', PATH, { body: { policy_test } })),
   );
   t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201, 422]));
-  t.deepEqual(answers.find(({ status }) => status === 422)?.body, refused({ base: [TOO_MANY] }));
+  t.deepEqual(
+    answers.find(({ status }) => status === 422)?.body,
+    refused({
+      base: [sentenceOf({ code: 'tooManyPolicyTests', values: { most: POLICY_TESTS_MAX } })],
+    }),
+  );
   t.is((await send('GET', PATH)).body.data.length, POLICY_TESTS_MAX);
 });
 

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { actAs, COMMAND_LINE, noteAction, writeTransaction } from '../../../../models/index.ts';
-import { oneOf } from '../../../../lib/judge/messages.ts';
+import { oneOf, sentenceOf } from '../../../../lib/judge/messages.ts';
 import { kindWords } from '../../../../lib/records/audit-names.ts';
 import { ADMIN_EMAIL, openServer } from '../../../support/api/server.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
@@ -120,7 +120,7 @@ for (const kind of databaseKinds()) {
       until: ['is invalid'],
       limit: ['must be greater than or equal to 1'],
       cursor: ['is invalid'],
-      kind: [oneOf(kindWords)],
+      kind: [sentenceOf(oneOf(kindWords))],
     });
     t.is((await send('GET', AUDIT, { token: null })).status, 401);
   });

@@ -2,13 +2,14 @@
 
 import test from 'ava';
 import { relinkedSentence, whyNotFreed } from '../../../../lib/auth/identity/relink.ts';
+import { messages } from '../../../../lib/judge/messages.ts';
 
 const until = new Date('2026-05-06T07:08:09.010Z');
 
 test('a user without a link and an administrator read why they cannot be linked again', (t) => {
   const links = { identityIds: [], users: 0, administrators: 0 };
-  t.is(whyNotFreed(links), 'is not linked through this identity provider');
-  t.regex(whyNotFreed({ ...links, administrators: 1 }) ?? '', /^is an administrator, /);
+  t.deepEqual(whyNotFreed(links), messages.notLinked);
+  t.deepEqual(whyNotFreed({ ...links, administrators: 1 }), messages.administratorNotFreed);
   t.is(whyNotFreed({ ...links, users: 1 }), null);
 });
 

@@ -40,7 +40,8 @@ test('what is said once in plain words stays so', (t) => {
 
 test('no rule of a field leaves its programmer’s text to people', (t) => {
   const technical = /character\(s\)|byte\(s\)|item\(s\)|FQDN|equal to|can't be blank/;
-  for (const error of Object.values(messages)) t.notRegex(plainWords(error), /\w_\w|\bnull\b/);
+  for (const error of Object.values(messages))
+    t.notRegex(plainWords(error), /[a-z]_[a-z]|\bnull\b/);
   for (const code of Object.keys(sentences) as FieldErrorCode[]) {
     const names = [...sentences[code].matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, '7']);
     const plain = plainWords({ code, values: Object.fromEntries(names) });
