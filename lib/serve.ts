@@ -19,6 +19,7 @@ import { gatewayIdentity, serverPrivateKey } from './installation/first-start.ts
 import { startHistory } from './history/keeping.ts';
 import type { Log } from './process/log.ts';
 import { messageOf } from './process/message.ts';
+import { sourceFrames } from './process/source-frames.ts';
 import { workersWarmUp } from './process/warm-up.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
@@ -236,6 +237,6 @@ function gatewayOptions(
     defaultAction: 'drop',
     allowsMetadata: config.allowCloudMetadata,
     logsFlows: config.flowLog !== 'off',
-    log: (level, message) => log[level]({}, message),
+    log: (level, message) => log[level]({}, sourceFrames(message)),
   };
 }

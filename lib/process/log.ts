@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
 import type { Config } from '../../config/index.ts';
 import { describeDatabaseError } from '../../models/index.ts';
+import { sourceFrames } from './source-frames.ts';
 
 /** A log of one room; pino's methods, of which Postern uses these. */
 export interface Log {
@@ -67,7 +68,8 @@ function describe(error: Error): LoggedError {
   const { code } = error as NodeJS.ErrnoException;
   const message = described?.message ?? error.message;
   const statement = described?.statement ?? null;
-  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  const lines = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  const frames = sourceFrames(lines.join('\n')).split('\n');
   const first = `${name}: ${message}${statement === null ? '' : ` (${statement})`}`;
   const causes = cause instanceof Error ? [`caused by ${describe(cause).stack}`] : [];
   return {

@@ -73,7 +73,7 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
   const keyring = new Keyring(options.encryptionKey, options.olderEncryptionKeys);
   const database = options.url?.startsWith('sqlite:')
     ? openSqlite(options.url.slice('sqlite:'.length), options, keyring)
-    : openMysql(serverOf(options), options, keyring);
+    : openMysql(serverOf(options), options, keyring, (await import('mysql2')).default);
   try {
     await database.sequelize.authenticate();
     return database;
@@ -96,10 +96,17 @@ function openSqlite(path: string, options: DatabaseOptions, keyring: Keyring): D
   return assemble({ kind: 'sqlite', sequelize, options, keyring, discard: file.discard });
 }
 
-function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): Database {
+function openMysql(
+  server: Server,
+  options: DatabaseOptions,
+  keyring: Keyring,
+  driver: object,
+): Database {
   const silenceMs = options.silenceMs ?? SILENCE_MS;
   const sequelize = new Sequelize({
     dialect: 'mysql',
+    // By its name Sequelize would not find it in the bundle.
+    dialectModule: driver,
     ...server,
     timezone: '+00:00',
     dialectOptions: {

@@ -75,8 +75,8 @@ async function signedParts(metadata: SamlMetadata, posted: string): Promise<Sign
     if (error instanceof ProviderRefusal) return [];
     throw error;
   }
-  const { getVerifiedXml, parseDomFromString, xpath } =
-    await import('@node-saml/node-saml/lib/xml.js');
+  const { default: xml } = await import('@node-saml/node-saml/lib/xml.js');
+  const { getVerifiedXml, parseDomFromString, xpath } = xml;
   // node-saml must parse the text itself, because it cannot use the nodes of our parser.
   const root = (await parseDomFromString(read.text)).documentElement;
   const [assertion = null] = xpath.selectElements(root, "./*[local-name(.)='Assertion']");

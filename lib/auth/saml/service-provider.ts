@@ -108,7 +108,8 @@ export function addressesOf({
 }
 
 /** Loads node-saml at its first use: it takes 24 MB, and most gateways have no SAML provider. */
-export const loadNodeSaml = async () => import('@node-saml/node-saml');
+// Its default has all names, in the bundle too.
+export const loadNodeSaml = async () => (await import('@node-saml/node-saml')).default;
 
 /** What node-saml is set up for. */
 export interface SamlSetup {
@@ -189,8 +190,8 @@ export async function ourMetadata(
   });
   if (!provider.sign_metadata) return xml;
   // It is signed after it is made: else it would say that our requests are signed as well.
-  const { signXmlMetadata } = await import('@node-saml/node-saml/lib/utility.js');
-  return signXmlMetadata(xml, {
+  const { default: utility } = await import('@node-saml/node-saml/lib/utility.js');
+  return utility.signXmlMetadata(xml, {
     privateKey: ours.key.privateKey,
     signatureAlgorithm: 'sha256',
     digestAlgorithm: 'sha256',

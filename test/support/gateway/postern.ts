@@ -5,14 +5,12 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuSecondsIn } from '../../../lib/process/pasta.ts';
+import { programRoot } from './bundle.ts';
 import { COMPILE_CACHE, launcherOf, PATH_TO_NODE } from './launcher.ts';
 import { type Host, stop } from '../network/namespaces.ts';
 import { temporaryFolder } from '../suite/temporary-folder.ts';
-
-const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** A record, as the API returns it. */
 export type Data = Record<string, unknown> & { id: string };
@@ -42,13 +40,16 @@ export class Postern {
   #process: ChildProcess | null = null;
   readonly #root: string;
 
-  /** `address` is that of the API, seen from this machine; `root` is another checkout. */
+  /**
+   * `address` is that of the API, seen from this machine; `root` is a checkout, in place of the
+   * bundle.
+   */
   constructor(
     host: Host,
     address: string,
     settings: Record<string, string> = {},
     wrapper: readonly string[] = [],
-    root = ROOT,
+    root = programRoot(),
   ) {
     this.host = host;
     this.wrapper = wrapper;

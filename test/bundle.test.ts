@@ -1,0 +1,149 @@
+// The bundle (tools/bundle.ts): made into a folder of its own, far from the repository and its
+// packages, and used as a program. What it loads when it is first needed is needed here.
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { isFresh, makeBundle, sourcesHash } from '../tools/bundle.ts';
+import { openProvider, samlMetadata } from './support/auth/identity-provider.ts';
+import { oidcEntry, samlEntry } from './support/auth/provider-entries.ts';
+import { PATH_TO_NODE, WITHOUT_WARM_UP } from './support/gateway/launcher.ts';
+import { freeUdpPort } from './support/network/free-port.ts';
+
+const exec = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'postern-bundle-'));
+const bundle = join(folder, 'postern');
+const TOKEN = `pst_${'b'.repeat(43)}`;
+
+test.before(async () => makeBundle(bundle));
+test.after.always(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Served {
+  readonly api: string;
+  readonly get: (path: string) => Promise<Response>;
+  readonly output: () => string;
+}
+
+/** A gateway of the bundle without a TUN. */
+async function serve(t: ExecutionContext, settings: Record<string, string> = {}): Promise<Served> {
+  const data = mkdtempSync(join(tmpdir(), 'postern-bundled-'));
+  t.teardown(() => rmSync(data, { recursive: true, force: true }));
+  const child = spawn(join(bundle, 'lib/postern'), ['serve'], {
+    cwd: data,
+    env: {
+      PATH: PATH_TO_NODE,
+      ...WITHOUT_WARM_UP,
+      DATA_DIR: join(data, 'data'),
+      HTTP_HOST: '127.0.0.1',
+      HTTP_PORT: '0',
+      EXTERNAL_URL: 'http://localhost/',
+      WIREGUARD_TUN: 'off',
+      WIREGUARD_PORT: String(await freeUdpPort()),
+      WIREGUARD_UAPI: 'off',
+      BOOTSTRAP_API_TOKEN: TOKEN,
+      LOG_FORMAT: 'json',
+      ...settings,
+    },
+  });
+  t.teardown(async () => {
+    const ended = child.exitCode === null ? once(child, 'exit') : null;
+    child.kill('SIGTERM');
+    await ended;
+  });
+  let output = '';
+  const ready = new Promise<string>((done, fail) => {
+    const keep = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const api = /"api":"([^"]+)"/.exec(output)?.[1];
+      if (api !== undefined) done(api);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('exit', () => fail(new Error(output)));
+  });
+  const api = await ready;
+  const get = (path: string) =>
+    fetch(`${api}${path}`, { headers: { authorization: `Bearer ${TOKEN}` }, redirect: 'manual' });
+  return { api, get, output: () => output };
+}
+
+test('it is as fresh as its sources', (t) => {
+  t.true(isFresh(bundle));
+  t.false(isFresh(bundle, 'other'));
+  t.false(isFresh(folder, sourcesHash()));
+});
+
+test('it has no TypeScript, what is not its own by licence, and a map for each script', (t) => {
+  const names = readdirSync(bundle, { recursive: true, encoding: 'utf8' });
+  const own = names.filter((name) => !name.startsWith('node_modules/'));
+  t.deepEqual(
+    own.filter((name) => name.endsWith('.ts')),
+    [],
+  );
+  for (const name of own.filter((path) => path.startsWith('chunks/') && path.endsWith('.js')))
+    t.true(existsSync(join(bundle, `${name}.map`)), name);
+  const licences = readFileSync(join(bundle, 'LICENSES-OF-PACKAGES'), 'utf8');
+  for (const name of ['@hapi/hapi', 'sequelize', 'mysql2', '@node-saml/node-saml', 'jose'])
+    t.regex(licences, new RegExp(`^${name} \\d`, 'm'));
+});
+
+test('commands answer, and each chunk can be loaded', async (t) => {
+  const env = { PATH: PATH_TO_NODE };
+  const { stdout } = await exec(join(bundle, 'lib/postern'), ['--version'], { env });
+  const checkout = await exec(join(ROOT, 'lib/postern'), ['--version'], { env });
+  t.is(stdout, checkout.stdout);
+  // Programs and threads aside, which begin their work.
+  const program = `
+    import { readdirSync } from 'node:fs';
+    for (const name of readdirSync('.'))
+      if (name.endsWith('.js')) await import(process.cwd() + '/' + name);
+    console.log('loaded');`;
+  const words = ['--input-type=module', '--eval', program];
+  const loaded = await exec(process.execPath, words, { cwd: join(bundle, 'chunks') });
+  t.regex(loaded.stdout, /loaded\n$/);
+});
+
+test('a gateway of it serves the API, pages, what pages load, and its documents', async (t) => {
+  const { get, output } = await serve(t);
+  t.is((await get('/readyz')).status, 200);
+  t.is((await get('/v0/devices')).status, 200);
+  const page = await (await get('/')).text();
+  t.regex(page, /<form/);
+  const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+  t.true(assets.length > 0);
+  const [, version = ''] = /\/assets\/([^/]+)\//.exec(assets[0]!) ?? [];
+  const libraries = ['tweetnacl.js', 'uplot.js', 'uplot.css', 'uqr.js'];
+  for (const path of [...assets, ...libraries.map((name) => `/assets/${version}/lib/${name}`)])
+    t.is((await get(path)).status, 200, path);
+  for (const path of ['/docs', '/docs/swagger-ui-bundle.js', '/v0/openapi.json', '/favicon.ico'])
+    t.is((await get(path)).status, 200, path);
+  t.regex(output(), /"engine":"native"/);
+});
+
+test('SAML and OpenID are loaded where an entry asks for them', async (t) => {
+  const provider = await openProvider(t);
+  const { api, get, output } = await serve(t);
+  const saml = samlEntry({ metadata: samlMetadata() });
+  const openid = oidcEntry({ discovery_document_uri: `${provider.origin}/discovery` });
+  const answer = await fetch(`${api}/v0/configuration`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      configuration: {
+        saml_identity_providers: [saml],
+        openid_connect_providers: [openid],
+      },
+    }),
+  });
+  t.is(answer.status, 200, await answer.text());
+  const ours = await get(`/auth/saml/sp/metadata/${saml.id}`);
+  t.regex(await ours.text(), /SPSSODescriptor/, output());
+  const begun = await get(`/auth/oidc/${openid.id}`);
+  t.is(begun.status, 302);
+  t.regex(begun.headers.get('location') ?? '', /code_challenge/);
+});

@@ -1,0 +1,31 @@
+// The bundle that whole gateways of tests run: dist/postern, made anew where its sources changed.
+// test/all.sh makes it once; whoever runs one file makes it with the first gateway.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import process from 'node:process';
+import { BUNDLE, isFresh } from '../../../tools/bundle.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+let isKnown = false;
+
+/** The root that gateways are started from: the bundle, or this checkout by POSTERN_FROM. */
+export function programRoot(): string {
+  if (process.env['POSTERN_FROM'] === 'checkout') return ROOT;
+  if (!isKnown && !isFresh(BUNDLE)) makeOnce();
+  isKnown = true;
+  return BUNDLE;
+}
+
+/** Test files run side by side: one makes the bundle, the others wait. */
+function makeOnce(): void {
+  mkdirSync(dirname(BUNDLE), { recursive: true });
+  const command = [process.execPath, 'tools/write-bundle.ts', '--if-older'];
+  const { status, stderr } = spawnSync('flock', [`${BUNDLE}.lock`, ...command], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`the bundle was not made: ${stderr}`);
+}

@@ -1,0 +1,225 @@
+// Makes the bundle: the whole program as a few plain JavaScript files, which Node loads in less
+// time than a checkout. Its files have the places of their sources, so whatever a source finds
+// beside itself (a thread, the addon, views, the schema) is found there too. What is loaded when it
+// is first needed stays in files of its own. Packages with an addon lie beside it, all others are
+// inside.
+
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, posix, relative, resolve } from 'node:path';
+import process from 'node:process';
+import { build, type OutputFile, type Plugin } from 'esbuild';
+
+const ROOT = resolve(import.meta.dirname, '..');
+/** Where the bundle lies. */
+export const BUNDLE = join(ROOT, 'dist/postern');
+const ROOMS = ['config', 'models', 'dataplane', 'lib'];
+/** What Node or a shell starts by its path: programs and threads. */
+const ENTRIES = [
+  'lib/main.ts',
+  'lib/ready.ts',
+  'lib/postern.js',
+  'lib/doctor/host-thread.ts',
+  'lib/auth/saml/verifier-thread.ts',
+  'dataplane/worker.ts',
+  'dataplane/io/relay-thread.ts',
+];
+/** What is no script and lies beside the scripts. */
+const BESIDE = [
+  'lib/postern',
+  'lib/rootless',
+  'lib/web/static',
+  'lib/web/views',
+  'models/migrations/latest.sqlite.sql',
+  'dataplane/native/build/Release/postern.node',
+];
+/** Packages that find an addon by their own place, and the files that they run. */
+const ADDONS: Readonly<Record<string, readonly string[]>> = {
+  bcrypt: ['bcrypt.js', 'promises.js', `prebuilds/${process.platform}-${process.arch}`],
+  'node-gyp-build': ['index.js', 'node-gyp-build.js'],
+  sqlite3: ['lib', 'build/Release/node_sqlite3.node'],
+  bindings: ['bindings.js'],
+  'file-uri-to-path': ['index.js'],
+};
+/** Packages whose files a browser gets as they are. */
+const SERVED: Readonly<Record<string, readonly string[]>> = {
+  tweetnacl: ['nacl-fast.js', 'nacl-fast.min.js'],
+  uplot: ['dist'],
+  uqr: ['dist'],
+};
+/** Databases of Sequelize that Postern has no use for. */
+const DIALECTS = /^\.\/dialects\/(db2|mariadb|mssql|oracle|postgres|snowflake)$/;
+/** Stands for the way from a file of the bundle to its root, until its depth is known. */
+const UP = '@@postern-root@@';
+
+/** The hash of all that a bundle is made of. */
+export function sourcesHash(): string {
+  const hash = createHash('sha256').update(process.version);
+  const files = [...ROOMS.flatMap(filesIn), 'tools/bundle.ts', 'package.json', 'package-lock.json'];
+  for (const path of files.toSorted()) hash.update(path).update(readFileSync(join(ROOT, path)));
+  return hash.digest('hex');
+}
+
+function filesIn(room: string): string[] {
+  return readdirSync(join(ROOT, room), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((path) => /\.(ts|js|eta|css|svg|sql|node)$/.test(path) || BESIDE.includes(path))
+    .filter((path) => !path.includes('/native/build/') || BESIDE.includes(path));
+}
+
+/** Whether the bundle in `folder` is made of the sources as they are. */
+export function isFresh(folder: string, hash = sourcesHash()): boolean {
+  const note = join(folder, 'sources');
+  return existsSync(note) && readFileSync(note, 'utf8') === hash;
+}
+
+/** Makes the bundle in `folder`, in place of an older one. */
+export async function makeBundle(folder = BUNDLE): Promise<void> {
+  const hash = sourcesHash();
+  const staging = `${folder}.${process.pid}`;
+  rmSync(staging, { recursive: true, force: true });
+  const packages = await writeScripts(staging);
+  for (const path of BESIDE) copy(path, join(staging, path));
+  for (const [name, files] of Object.entries({ ...ADDONS, ...SERVED }))
+    for (const path of ['package.json', ...licencesOf(name), ...files])
+      copy(join('node_modules', name, path), join(staging, 'node_modules', name, path));
+  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
+    copy(`node_modules/swagger-ui-dist/${name}`, join(staging, 'lib/api/swagger-ui', name));
+  copy('LICENSE', join(staging, 'LICENSE'));
+  writeFileSync(join(staging, 'LICENSES-OF-PACKAGES'), licenceTexts(packages));
+  writeFileSync(join(staging, 'package.json'), manifest());
+  writeFileSync(join(staging, 'sources'), hash);
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(staging, folder);
+}
+
+/** Writes the scripts and their source maps; returns the packages that are in them. */
+async function writeScripts(folder: string): Promise<string[]> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [...ENTRIES],
+    outdir: folder,
+    outbase: ROOT,
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    write: false,
+    metafile: true,
+    // Names stay, for stacks.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    // What Sequelize asks for by name at other databases is not there.
+    external: [...Object.keys(ADDONS), 'pg-hstore'],
+    banner: {
+      js: 'import{createRequire as requireOf}from"node:module";const require=requireOf(import.meta.url);',
+    },
+    plugins: [ownPlaces, fewerDialects],
+    logLevel: 'warning',
+  });
+  for (const file of outputFiles) write(file, folder);
+  const inside = Object.keys(metafile.inputs).map(
+    (path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? '',
+  );
+  return [...new Set(inside)].filter((name) => name !== '').toSorted();
+}
+
+function write({ path, text }: OutputFile, folder: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(
+    path,
+    path.endsWith('.map') ? withOwnNames(text, path) : withWaysUp(text, path, folder),
+  );
+}
+
+/** A text with its ways to the root; the length stays, so that the source map fits. */
+function withWaysUp(text: string, path: string, folder: string): string {
+  const up = relative(dirname(path), folder) || '.';
+  const missing = ' '.repeat(UP.length - up.length);
+  return text.replaceAll(new RegExp(`"([^"\\n]*)${UP}([^"\\n]*)"`, 'g'), `"$1${up}$2"${missing}`);
+}
+
+/** A source map with sources as they are called in the repository, wherever the bundle lies. */
+function withOwnNames(text: string, path: string): string {
+  const map = JSON.parse(text) as { sources: string[] };
+  const sources = map.sources.map((source) => relative(ROOT, resolve(dirname(path), source)));
+  return JSON.stringify({ ...map, sources });
+}
+
+/** Each source still has the place of its own, though its code is in another file. */
+const ownPlaces: Plugin = {
+  name: 'own places',
+  setup: (building) => {
+    building.onLoad({ filter: /\/(config|models|dataplane|lib)\/.*\.ts$/ }, ({ path }) => {
+      if (path.includes('/node_modules/')) return null;
+      const own = `${UP}/${relative(ROOT, path).replace(/\.ts$/, '.js')}`;
+      const contents = readFileSync(path, 'utf8')
+        // A `require` that the bundler sees is bundled, and still runs when it is called.
+        .replace('const require = createRequire(import.meta.url);', '')
+        .replaceAll('import.meta.url', `new URL('${own}', import.meta.url).href`)
+        .replaceAll('import.meta.dirname', `(import.meta.dirname + '/${posix.dirname(own)}')`);
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+const fewerDialects: Plugin = {
+  name: 'fewer dialects',
+  setup: (building) => {
+    building.onResolve({ filter: DIALECTS }, ({ path }) => ({ path, namespace: 'no-dialect' }));
+    building.onLoad({ filter: /./, namespace: 'no-dialect' }, ({ path }) => ({
+      contents: `throw new Error('no ${path} is in this bundle');`,
+      loader: 'js',
+    }));
+  },
+};
+
+function copy(from: string, to: string): void {
+  const path = join(ROOT, from);
+  // The addon is optional: without it the engine in TypeScript serves.
+  if (from.endsWith('/postern.node') && !existsSync(path)) return;
+  cpSync(path, to, { recursive: true });
+}
+
+function licencesOf(name: string): string[] {
+  const names = readdirSync(join(ROOT, 'node_modules', name));
+  return names.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+}
+
+/** What those who wrote the packages ask of whoever passes them on. */
+function licenceTexts(packages: readonly string[]): string {
+  return packages
+    .map((name) => {
+      const folder = join(ROOT, 'node_modules', name);
+      const { version, license = '' } = JSON.parse(
+        readFileSync(join(folder, 'package.json'), 'utf8'),
+      ) as { version: string; license?: string };
+      const texts = licencesOf(name).map((file) => readFileSync(join(folder, file), 'utf8').trim());
+      return [`${name} ${version} (${license})`, ...texts].join('\n\n');
+    })
+    .join(`\n\n${'-'.repeat(80)}\n\n`);
+}
+
+function manifest(): string {
+  const text = readFileSync(join(ROOT, 'package.json'), 'utf8');
+  const { name, version, description, license, type, bin, engines } = JSON.parse(text) as Record<
+    string,
+    unknown
+  >;
+  return `${JSON.stringify({ name, version, description, license, private: true, type, bin, engines }, null, 2)}\n`;
+}
