@@ -13,7 +13,7 @@ import { writeReleased } from './released.ts';
 const { values } = parseArgs({ options: { released: { type: 'boolean' } } });
 const database = await connectDatabase({ url: 'sqlite::memory:', encryptionKey: randomBytes(32) });
 try {
-  await runMissingSteps(database);
+  await runMissingSteps(database, { takesSteps: true });
   writeFileSync(LATEST, await latestOf(database));
 } finally {
   await database.close();

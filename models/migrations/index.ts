@@ -27,6 +27,7 @@ import { up as auditIndexes } from './0017-audit-indexes.ts';
 import { up as looseHistory } from './0018-loose-history.ts';
 import { up as auditPairs } from './0019-audit-pairs.ts';
 import { FIRST, UNRELEASED, withoutUnreleased } from './before-release.ts';
+import { beginAsLatest } from './latest.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
@@ -74,6 +75,8 @@ export class DatabaseTooNewError extends Error {
 export interface MigrateOptions {
   migrations?: readonly Migration[];
   times?: LeaseTimes;
+  /** True: a new database takes each step too, in place of the text of what they make. */
+  takesSteps?: boolean;
   /** False: the encryption key may be another one, because all rows are to be replaced. */
   checksKey?: boolean;
   /**
@@ -119,7 +122,14 @@ export async function runMissingSteps(
 async function runSteps(database: Database, options: MigrateOptions): Promise<string[]> {
   const known = options.migrations ?? migrations;
   const applied: string[] = [];
-  if ((await pendingMigrations(database, known)).length > 0) {
+  const missing = await pendingMigrations(database, known);
+  const isNew = missing.length === known.length;
+  const begins = isNew && known === migrations && options.takesSteps !== true;
+  if (begins && (await rerunOnConflict(database, () => beginAsLatest(database)))) {
+    applied.push(...(await executedMigrations(database)));
+    sayNew(database, applied);
+  }
+  if (missing.length > applied.length) {
     await assertRights(database, { isMigrating: true });
     await withLease(
       database,
@@ -131,8 +141,10 @@ async function runSteps(database: Database, options: MigrateOptions): Promise<st
           await options.beforeUpgrade?.();
         }
         if (pending.length > 0) await rerunOnConflict(database, () => createList(database));
+        const areAll = pending.length === known.length;
+        if (areAll) sayNew(database, pending);
         for (const { name, up } of known.filter((step) => pending.includes(step.name))) {
-          database.log?.info({ migration: name }, 'migrating the database');
+          if (!areAll) database.log?.info({ migration: name }, 'migrating the database');
           // Another node of a Galera cluster may end any statement with a deadlock.
           await rerunOnConflict(database, async () => {
             await lease.assertHeld();
@@ -147,6 +159,12 @@ async function runSteps(database: Database, options: MigrateOptions): Promise<st
     );
   }
   return applied;
+}
+
+/** One line for all steps: of a new database nobody wants to know each. */
+function sayNew(database: Database, steps: readonly string[]): void {
+  const schema = steps.at(-1) ?? '';
+  database.log?.info({ schema }, 'a new database is made');
 }
 
 /** Names the steps that are still to run; throws DatabaseTooNewError when there are later ones. */

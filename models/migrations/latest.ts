@@ -1,6 +1,6 @@
-// What all migrations together make of an empty SQLite file, as one text: latest.sqlite.sql.
-// Databases in memory begin as this, because the steps take longer than the rest of the start of a
-// gateway in a test; whatever is kept always takes the steps. `npm run schema` writes the text.
+// What all migrations together make of an empty SQLite file, as one text: latest.sqlite.sql. New
+// files and databases in memory begin as this, because the steps take longer than the rest of a
+// start: they make tables anew that an earlier step made. `npm run schema` writes the text.
 
 import { readFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
@@ -35,6 +35,35 @@ export async function makeLatest(path: string): Promise<void> {
       },
     );
   });
+}
+
+/**
+ * Gives a new SQLite database the schema of the text, all of it or nothing. False where something
+ * is there already, and on other databases: their steps run.
+ */
+export async function beginAsLatest(database: Database): Promise<boolean> {
+  if (database.kind !== 'sqlite') return false;
+  const { sequelize } = database;
+  // The transaction takes the lock of writers at once: of several processes one finds it empty.
+  return sequelize.transaction(async (transaction) => {
+    const options = { ...plainSelect(), transaction };
+    const [found] = await sequelize.query<{ count: number }>(
+      'SELECT count(*) AS count FROM sqlite_master',
+      options,
+    );
+    if (found?.count !== 0) return false;
+    for (const statement of statementsOf(readLatest()))
+      await sequelize.query(statement, { raw: true, transaction });
+    return true;
+  });
+}
+
+/** The statements of the text; those of a trigger have more than one line. */
+function statementsOf(text: string): string[] {
+  return text
+    .slice(text.indexOf('\n') + 1)
+    .split(/;\n(?=CREATE |INSERT |$)/)
+    .filter((one) => one !== '');
 }
 
 /** Writes the text anew, from a SQLite database that was migrated and holds nothing else. */

@@ -90,7 +90,7 @@ for (const kind of databaseKinds()) {
     };
     sequelize.query = queryOrFail as typeof sequelize.query;
     t.deepEqual(
-      await migrate(database),
+      await migrate(database, { takesSteps: true }),
       migrations.map(({ name }) => name),
     );
     t.true(deadlocks > 10, `${deadlocks} deadlocks`);

@@ -5,12 +5,17 @@ import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { connectDatabase, type Database, executedMigrations } from '../../../models/index.ts';
 import { migrations, runMissingSteps } from '../../../models/migrations/index.ts';
-import { latestOf, makeLatest, readLatest } from '../../../models/migrations/latest.ts';
+import {
+  beginAsLatest,
+  latestOf,
+  makeLatest,
+  readLatest,
+} from '../../../models/migrations/latest.ts';
 import { makePlace, openAt } from '../../support/database/databases.ts';
 
 test('the text is what the migrations make', async (t) => {
   const database = await openEmpty(t);
-  await runMissingSteps(database);
+  await runMissingSteps(database, { takesSteps: true });
   t.is(readLatest(), await latestOf(database), 'run: npm run schema');
 });
 
@@ -24,6 +29,33 @@ test('a file that the text made gives the same text, and wants no further step',
     migrations.map(({ name }) => name),
   );
   t.deepEqual(await runMissingSteps(database), []);
+});
+
+test('a new file begins as the text, with one line of the log, and a step after it runs', async (t) => {
+  const lines: object[] = [];
+  const log = { info: (line: object) => lines.push(line), warn: () => t.fail() };
+  const database = await openAt(t, await makePlace(t, 'sqlite'), { log });
+  const names = migrations.map(({ name }) => name);
+  t.deepEqual(await runMissingSteps(database), names);
+  t.deepEqual(lines, [{ schema: names.at(-1) }]);
+  t.is(await latestOf(database), readLatest());
+  t.deepEqual(await runMissingSteps(database), []);
+  const later = { name: '9999-later', up: async () => undefined };
+  t.deepEqual(await runMissingSteps(database, { migrations: [...migrations, later] }), [
+    '9999-later',
+  ]);
+});
+
+test('of two that find a new file one makes it, and neither makes a half', async (t) => {
+  const place = await makePlace(t, 'sqlite');
+  const both = await Promise.all([openAt(t, place), openAt(t, place)]);
+  const made = await Promise.all(both.map((database) => beginAsLatest(database)));
+  t.is(made.filter((isMade) => isMade).length, 1);
+  const other = await openEmpty(t);
+  await other.sequelize.query('CREATE TABLE configurations (id INTEGER)');
+  t.false(await beginAsLatest(other), 'something is there already');
+  const tables: unknown[] = await other.sequelize.getQueryInterface().showAllTables();
+  t.deepEqual(tables, ['configurations']);
 });
 
 test('what is in rows is kept: quotes, nothing, and times as those of the running', async (t) => {
