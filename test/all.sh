@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # npm run test:all - everything, on a fresh Debian or Ubuntu machine. As root it installs what the tests
 # need and lacks, starts a private MariaDB on a temporary folder and port, checks types, lint and
-# format, runs the unit tests on both databases, the tests in a real browser (screenshots of faults
-# stay in test/artefacts), the end-to-end tests, attacks, and those of operation (faults, several
-# gateways on one database). What carries packets runs again with two workers, and where MANY_WORKERS is set with
-# five too. It prints what each phase and its slowest files took; test/artefacts/seconds.txt has all
-# files.
+# format, makes the bundle that whole gateways run, runs the unit tests on both databases, the tests
+# in a real browser (screenshots of faults stay in test/artefacts), the end-to-end tests, attacks, and
+# those of operation (faults, several gateways on one database). What carries packets runs again with
+# two workers, and where MANY_WORKERS is set with five too. It prints what each phase and its slowest
+# files took; test/artefacts/seconds.txt has all files.
 # Without root it runs what needs none and says what it left out; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -66,6 +66,8 @@ else
   test/packages.sh &
   checks
   wait $!
+  # What whole gateways run: made once, before anybody waits for it.
+  phase bundle npm run -s bundle -- --if-older
   # Whoever waits for the database should not wait for a processor as well.
   TEST_MARIADB_URL=$(nice -n -5 node test/support/database/mariadb.ts start)
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb

@@ -193,7 +193,7 @@ function copy(from: string, to: string): void {
   const path = join(ROOT, from);
   // The addon is optional: without it the engine in TypeScript serves.
   if (from.endsWith('/postern.node') && !existsSync(path)) return;
-  cpSync(path, to, { recursive: true });
+  cpSync(path, to, { recursive: true, filter: (name) => !name.endsWith('.d.ts') });
 }
 
 function licencesOf(name: string): string[] {

@@ -12,6 +12,7 @@ import test, { type ExecutionContext } from 'ava';
 import { migrate } from '../../models/index.ts';
 import { migrations } from '../../models/migrations/index.ts';
 import { addDevice, addUser } from '../models/fixtures.ts';
+import { programMain } from '../support/gateway/bundle.ts';
 import {
   databaseKinds,
   makePlace,
@@ -35,7 +36,7 @@ interface Ended {
 
 /** Runs a command of the command line as a person does. */
 async function run(environment: Record<string, string>, ...args: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, ['lib/main.ts', ...args], {
+  const child = spawn(process.execPath, [programMain(), ...args], {
     cwd: ROOT,
     env: { ...COMPILE_CACHE, ...environment },
   });

@@ -8,6 +8,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
+import { programMain } from '../support/gateway/bundle.ts';
 import { startGateway } from '../support/gateway/gateway-process.ts';
 import { lockSqliteFile } from '../support/database/sqlite-lock.ts';
 import { until } from '../support/gateway/postern.ts';
@@ -59,7 +60,7 @@ test('a gateway whose file is moved away refuses writes, and serves again when t
     async () => (await call('GET', '/readyz')).status === 503,
     20_000,
   );
-  const run = spawnSync(process.execPath, ['lib/main.ts', 'doctor', '--json'], {
+  const run = spawnSync(process.execPath, [programMain(), 'doctor', '--json'], {
     cwd: ROOT,
     env: environment,
     encoding: 'utf8',

@@ -7,6 +7,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
+import { programMain } from '../support/gateway/bundle.ts';
 import { NFT } from '../support/network/capture.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
 import { COMPILE_CACHE, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
@@ -40,7 +41,7 @@ async function doctor(
     EXTERNAL_URL: 'http://gateway.example.test:13000/',
     ...settings,
   };
-  const words = [...wrapper, process.execPath, 'lib/main.ts', 'doctor', '--json'];
+  const words = [...wrapper, process.execPath, programMain(), 'doctor', '--json'];
   const run = promisify(execFile)('ip', ['netns', 'exec', host.namespace, ...words], {
     cwd: ROOT,
     env: environment,

@@ -8,6 +8,7 @@ import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { Finding } from '../../dataplane/index.ts';
+import { programMain } from '../support/gateway/bundle.ts';
 import { startGateway, type WholeGateway } from '../support/gateway/gateway-process.ts';
 import { type Exim, openExim } from '../support/network/exim.ts';
 import { openBrowserAt, signIn } from '../support/web/browser.ts';
@@ -23,7 +24,7 @@ function command(
 ): Promise<{ status: number; printed: string; noted: string }> {
   const env = { ...environment, ...settings };
   return new Promise((done) => {
-    execFile(process.execPath, ['lib/main.ts', ...words], { cwd: ROOT, env }, (error, out, err) => {
+    execFile(process.execPath, [programMain(), ...words], { cwd: ROOT, env }, (error, out, err) => {
       done({ status: Number(error?.code ?? 0), printed: out.trim(), noted: err });
     });
   });

@@ -19,6 +19,12 @@ export function programRoot(): string {
   return BUNDLE;
 }
 
+/** What Node is given to obey a command: the first file of the program that gateways run. */
+export function programMain(): string {
+  const root = programRoot();
+  return resolve(root, root === BUNDLE ? 'lib/main.js' : 'lib/main.ts');
+}
+
 /** Test files run side by side: one makes the bundle, the others wait. */
 function makeOnce(): void {
   mkdirSync(dirname(BUNDLE), { recursive: true });

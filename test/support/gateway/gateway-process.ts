@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerOf, type Answer, requestOf } from '../api/requests.ts';
+import { programMain } from './bundle.ts';
 import { COMPILE_CACHE, WITHOUT_WARM_UP } from './launcher.ts';
 import { freePort, freeUdpPort } from '../network/free-port.ts';
 import type { Lasting } from '../suite/lasting.ts';
@@ -117,7 +118,7 @@ export function wholeGateway(
 }
 
 function run(env: Record<string, string>, ...args: string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, ['lib/main.ts', ...args], { cwd: ROOT, env });
+  return spawn(process.execPath, [programMain(), ...args], { cwd: ROOT, env });
 }
 
 /**

@@ -1,21 +1,23 @@
 // A gateway as `npm run start:rootless` starts it, for a user who has no rights.
 
 import { chownSync, mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
 import type { ExecutionContext } from 'ava';
 import type { Host } from '../network/namespaces.ts';
 import { API_ADDRESS, buildTopology, LAN4, LAN6, type Topology } from '../network/topology.ts';
 import { temporaryFolder } from '../suite/temporary-folder.ts';
+import { programRoot } from './bundle.ts';
 import { Postern } from './postern.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
 const NOBODY = 65_534;
 /**
- * Becomes the launcher, as a user who owns nothing but its folder. The user sees the program and a
- * TUN that everybody may open, as udev makes it, at places of its own.
+ * Becomes the launcher, as a user who owns nothing but its folder. The user sees the program, Node,
+ * and a TUN that everybody may open, as udev makes it, at places of its own.
  */
 const AS_NOBODY = `
   mount --bind "$PROGRAM" "$OWN/program"
+  mount --bind "$NODE" "$OWN/node"
   mount -t tmpfs -o mode=755 tmpfs "$OWN/dev"
   mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
   exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/postern" serve-rootless`;
@@ -34,14 +36,15 @@ export async function prepareRootless(host: Host): Promise<RootlessStart> {
   // Debian's systemd lets all users ask for echoes; a new network lets none.
   await host.run('sysctl', '-qw', `net.ipv4.ping_group_range=0 ${NOBODY}`);
   const own = temporaryFolder('postern-rootless-');
-  for (const name of ['', 'program', 'dev', 'data', 'cache']) {
+  for (const name of ['', 'program', 'node', 'dev', 'data', 'cache']) {
     if (name !== '') mkdirSync(join(own, name));
     chownSync(join(own, name), NOBODY, NOBODY);
   }
   const settings = {
     OWN: own,
-    PROGRAM: ROOT,
-    PATH: `${own}/program/node_modules/.bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    PROGRAM: programRoot(),
+    NODE: dirname(process.execPath),
+    PATH: `${own}/node:/usr/sbin:/usr/bin:/sbin:/bin`,
     HOME: own,
     DATA_DIR: join(own, 'data'),
     NODE_COMPILE_CACHE: join(own, 'cache'),
