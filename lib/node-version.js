@@ -3,11 +3,24 @@
 
 import process from 'node:process';
 
-const WANTED = [24, 12];
+const WANTED = [24, 19];
+/** Older ones can lose a commit, or trust a file of another program too much. */
+const WANTED_SQLITE = [3, 53, 3];
 
 /** A sentence for a Node that is too old; null for one that will do. */
-export function oldNodeFault(version = process.versions.node) {
-  const [major, minor] = version.split('.').map(Number);
-  if (major > WANTED[0] || (major === WANTED[0] && minor >= WANTED[1])) return null;
-  return `Postern needs Node ${WANTED.join('.')} or newer; this is Node ${version} (${process.execPath}).`;
+export function oldNodeFault(version = process.versions.node, sqlite = process.versions.sqlite) {
+  const is = `this is Node ${version} (${process.execPath})`;
+  if (isOlder(version, WANTED)) return `Postern needs Node ${WANTED.join('.')} or newer; ${is}.`;
+  if (!isOlder(sqlite || '0', WANTED_SQLITE)) return null;
+  const wanted = `a Node with SQLite ${WANTED_SQLITE.join('.')} or newer`;
+  return `Postern needs ${wanted}; ${is} with ${sqlite ? `SQLite ${sqlite}` : 'none'}.`;
+}
+
+function isOlder(version, wanted) {
+  const parts = version.split('.').map(Number);
+  for (let i = 0; i < wanted.length; i += 1) {
+    if (parts[i] > wanted[i]) return false;
+    if (!(parts[i] >= wanted[i])) return true;
+  }
+  return false;
 }

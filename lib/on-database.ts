@@ -66,7 +66,7 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
     try {
       return await obeyInDataDir(asked, log);
     } finally {
-      await lock?.release();
+      lock?.release();
     }
   } catch (error) {
     log.debug({ err: error }, 'failed');

@@ -158,7 +158,7 @@ test('every source file has its mirrored test', (t) => {
 test('only the packages of its floor are imported by a room', (t) => {
   const allowed: Record<string, RegExp> = {
     config: /^(joi|ipaddr\.js|node:(fs|process))$/,
-    models: /^(sequelize|sqlite3|mysql2|ipaddr\.js|node:.*)/,
+    models: /^(sequelize|mysql2|ipaddr\.js|node:.*)/,
     dataplane: /^(tweetnacl|@noble\/(hashes|ciphers)\/.*|node:.*)$/,
     lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|joi|bcrypt|eta|nodemailer|openid-client|otpauth|pino|ipaddr\.js|tweetnacl|uqr|node:.*)$/,
   };

@@ -18,7 +18,7 @@ export async function lockDataDir(
   const path = join(dataDir, 'gateway.lock');
   let lock: FileLock | null;
   try {
-    lock = await lockFile(path);
+    lock = lockFile(path);
   } catch (error) {
     log.warn(
       { file: path, fault: messageOf(error) },

@@ -24,7 +24,7 @@ const LEFT_OUT = /\.ts$|\/native\/build$/;
 /** The door for `require`, which cannot open one that waits; it asks for the version in its way. */
 const REQUIRED_DOOR = `'use strict';
 if (!process.features.require_module)
-  throw new Error('Postern needs Node 24.12 or newer, and require must take ES modules; this is Node ' + process.versions.node + '.');
+  throw new Error('Postern needs Node 24.19 or newer, and require must take ES modules; this is Node ' + process.versions.node + '.');
 const fault = require('../node-version.js').oldNodeFault();
 if (fault !== null) throw new Error(fault);
 module.exports = require('./index.js');

@@ -255,8 +255,8 @@ function whereOf({ kind }: Database, conditions: readonly Condition[]): string {
 const turns = new WeakMap<Database, Promise<unknown>>();
 
 /**
- * Runs one statement after those that other searches asked for before it. SQLite works in the few
- * threads that everything in this process shares: searches never take more than one of them.
+ * Runs one statement after those that other searches asked for before it. SQLite works in one
+ * thread: so a write waits there behind one statement of a search at most.
  */
 function inTurn<T>(database: Database, read: () => Promise<T>): Promise<T> {
   if (database.kind !== 'sqlite') return read();

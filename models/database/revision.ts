@@ -15,7 +15,7 @@ import {
   zeroOrFault,
 } from './later-schema.ts';
 import { driverError, rerunOnConflict } from '../storage/rerun.ts';
-import { plainSelect } from '../storage/select.ts';
+import { plainSelect, shortSelect } from '../storage/select.ts';
 import type { Change, Revision } from '../storage/tracking.ts';
 
 /** More changes than this are not worth looking up one by one: a full read is asked for. */
@@ -45,7 +45,7 @@ export async function currentRevision(
   const [row] = await database.sequelize.query<{ number: Revision; later: string | null }>(
     `SELECT number, ${laterStep(database.kind, database.knownSteps)} AS later
      FROM revisions WHERE id = $id`,
-    { ...plainSelect(transaction), bind: { id: 1 } },
+    { ...shortSelect(transaction), bind: { id: 1 } },
   );
   if (row === undefined) missingRow();
   database.noteLater(readLater(row.later));
@@ -98,7 +98,7 @@ export async function readChanges(
        ${laterStep(database.kind, database.knownSteps)} AS later
      FROM revisions LEFT JOIN changes ON revision > $after AND revision <= revisions.number
      WHERE revisions.id = 1 ORDER BY revision LIMIT ${CHANGES_READ_MAX + 1}`,
-    { ...plainSelect(transaction), bind: { after: afterRevision } },
+    { ...shortSelect(transaction), bind: { after: afterRevision } },
   );
   const [first] = rows;
   if (first === undefined) missingRow();

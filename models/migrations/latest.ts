@@ -3,7 +3,7 @@
 // start: they make tables anew that an earlier step made. `npm run schema` writes the text.
 
 import { readFileSync } from 'node:fs';
-import sqlite3 from 'sqlite3';
+import { DatabaseSync } from 'node:sqlite';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 
@@ -21,20 +21,16 @@ export function readLatest(): string {
 }
 
 /** Makes a SQLite file of the text where there is none; a half of it after a fault is useless. */
-export async function makeLatest(path: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const file = new sqlite3.Database(path);
+export function makeLatest(path: string): void {
+  const file = new DatabaseSync(path, { defensive: false });
+  try {
     // Nobody shares the file yet: no journal, one transaction.
     file.exec(
       `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = OFF; BEGIN; ${readLatest()} COMMIT;`,
-      (fault) => {
-        file.close((error) => {
-          if (fault !== null || error !== null) reject(fault ?? error);
-          else resolve();
-        });
-      },
     );
-  });
+  } finally {
+    file.close();
+  }
 }
 
 /**

@@ -39,7 +39,7 @@ async function makeImage(): Promise<Uint8Array> {
   const folder = makeMemoryFolder();
   try {
     const path = join(folder, 'image.sqlite');
-    await makeLatest(path);
+    makeLatest(path);
     return readFileSync(path);
   } finally {
     rmSync(folder, { recursive: true, force: true });

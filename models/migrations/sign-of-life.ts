@@ -119,11 +119,11 @@ function lockOf(owner: string): string {
 async function lockOwnFile(database: Database): Promise<SignOfLife> {
   const owner = newOwner();
   const path = fileOf(database, owner);
-  const lock = await lockFile(path);
+  const lock = lockFile(path);
   return {
     owner,
     end: async () => {
-      await lock?.release();
+      lock?.release();
       rmSync(path, { force: true });
     },
   };
@@ -134,8 +134,8 @@ async function lifeByFile(database: Database, owner: string): Promise<Life> {
   // It was there before its owner had the lease.
   if (!existsSync(path)) return 'dead';
   try {
-    const lock = await lockFile(path);
-    await lock?.release();
+    const lock = lockFile(path);
+    lock?.release();
     return lock === null ? 'alive' : 'dead';
   } catch {
     return 'unknown';

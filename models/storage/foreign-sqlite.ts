@@ -11,6 +11,8 @@ import { makeMemoryFolder } from './sqlite.ts';
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Files beside a database that belong to it. */
 const SIDES = ['-wal', '-journal'];
+/** Nothing is trusted; what its tables say in double quotes may be text. */
+const FOREIGN = { defensive: true, enableDoubleQuotedStringLiterals: true };
 const PRAGMAS = ['trusted_schema = OFF', 'cell_size_check = ON', 'query_only = ON'];
 
 /** A row, its columns by name. */
@@ -54,7 +56,7 @@ export async function readForeignTables(
 }
 
 async function readCopy(copy: string, names: readonly string[]) {
-  const connection = await SqliteConnection.open(copy, PRAGMAS);
+  const connection = await SqliteConnection.open(copy, PRAGMAS, undefined, FOREIGN);
   try {
     const all = async (sql: string): Promise<ForeignRow[]> => {
       const { error, rows } = await connection.execute('all', sql, []);

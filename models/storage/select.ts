@@ -1,5 +1,5 @@
 // Reading rows past Sequelize's models, where speed counts. On SQLite each row comes as one JSON
-// text that sqlite3's own threads write: a cell of its own for every column costs the main thread
+// text that SQLite's own thread writes: a cell of its own for every column costs the main thread
 // three times as long. On MySQL the driver is fast, but Sequelize's way with dates is not, so
 // dates come as text. README.md has the figures.
 
@@ -44,6 +44,14 @@ export function plainSelect(transaction?: Transaction | null): {
   transaction: Transaction | null;
 } {
   return { type: QueryTypes.SELECT, raw: true, transaction: transaction ?? null };
+}
+
+/**
+ * Makes the options of a plain SELECT that is always short: on SQLite the main thread reads it.
+ * What finds its rows by a unique key needs no such word.
+ */
+export function shortSelect(transaction?: Transaction | null): ReturnType<typeof plainSelect> {
+  return Object.assign(plainSelect(transaction), { isShort: true });
 }
 
 /** Reads rows of a source, each value as its column's kind says. */

@@ -1,13 +1,16 @@
-// One connection to a SQLite file. Each trip to sqlite3's threads costs as much as a small
-// statement itself, so statements that come again stay prepared: one trip instead of two.
-// Statements run one by one in the order of asking, so that a ROLLBACK never overtakes one.
+// One connection to a SQLite file. SQLite works in a thread, and each trip there costs as much as a
+// small statement; statements that come again stay prepared. Statements run one by one in the order
+// of asking, so that a ROLLBACK never overtakes one. One that meets a lock is asked again from
+// here, so that the thread never waits.
 
+import { pathToFileURL } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConnectionError } from 'sequelize';
-import sqlite3 from 'sqlite3';
 import { BUSY_TIMEOUT_MS, isBusy } from './rerun.ts';
+import { askThread, type Found, nextConnection } from './sqlite-calls.ts';
 
-/** Prepared statements kept per connection; the one used longest ago gives way. */
-const PREPARED_MAX = 100;
+/** Pauses before a statement that met a lock is asked again; the last one stays. As in SQLite. */
+const BUSY_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
 /** `run` for statements without rows, `all` for the others. */
 export type Method = 'run' | 'all';
@@ -16,20 +19,28 @@ export type Method = 'run' | 'all';
 export interface Outcome {
   error: Error | null;
   rows: unknown[];
-  /** Knows `changes` and `lastID` after a `run`. */
-  statement: sqlite3.RunResult;
+  /** After a `run`. */
+  statement: { changes: number; lastID: number };
 }
+
+/** How a file is opened. */
+export interface OpenOptions {
+  /** True: no statement can damage the file. Our migrations need it to be false, as it is. */
+  defensive?: boolean;
+  /** True: a text in double quotes may be no name, as in files of other programs. */
+  enableDoubleQuotedStringLiterals?: boolean;
+}
+
+const NOTHING: Found = { rows: [], changes: 0, lastID: 0 };
 
 /** A connection; Sequelize sets `uuid` to name the transaction that uses it. */
 export class SqliteConnection {
   uuid: string | undefined;
-  readonly #sqlite: sqlite3.Database;
-  readonly #prepared = new Map<string, sqlite3.Statement>();
+  readonly #number = nextConnection();
   readonly #onBusy: () => void;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(sqlite: sqlite3.Database, onBusy: () => void) {
-    this.#sqlite = sqlite;
+  private constructor(onBusy: () => void) {
     this.#onBusy = onBusy;
   }
 
@@ -38,15 +49,19 @@ export class SqliteConnection {
     path: string,
     pragmas: readonly string[],
     onBusy: () => void = () => undefined,
+    options: OpenOptions = {},
   ): Promise<SqliteConnection> {
-    const sqlite = await new Promise<sqlite3.Database>((resolve, reject) => {
-      const opened = new sqlite3.Database(path, sqlite3.OPEN_READWRITE, (error) =>
-        error === null ? resolve(opened) : reject(new ConnectionError(error)),
-      );
-    });
-    const connection = new SqliteConnection(sqlite, onBusy);
+    const connection = new SqliteConnection(onBusy);
     try {
-      await runPragmas(sqlite, pragmas);
+      // Without the mode an absent file would be made.
+      const address = `${pathToFileURL(path).href}?mode=rw`;
+      await askThread(connection.#number, 'open', address, options);
+    } catch (error) {
+      throw new ConnectionError(error as Error);
+    }
+    try {
+      const sql = pragmas.map((pragma) => `PRAGMA ${pragma};`).join('\n');
+      await unlessBusy(() => askThread(connection.#number, 'exec', sql));
       return connection;
     } catch (error) {
       await connection.close();
@@ -56,12 +71,17 @@ export class SqliteConnection {
 
   /** Runs a statement after those that were asked for before it. Never rejects. */
   execute(method: Method, sql: string, parameters: unknown): Promise<Outcome> {
-    const outcome = this.#last.then(async () => {
-      const found = comesAgain(sql, parameters)
-        ? await this.#executePrepared(method, sql, parameters)
-        : await this.#executeOnce(method, sql, parameters);
-      if (isBusy(found.error)) this.#onBusy();
-      return found;
+    const outcome = this.#last.then(async (): Promise<Outcome> => {
+      try {
+        const isKept = comesAgain(sql, parameters);
+        const found = await unlessBusy(() =>
+          askThread(this.#number, method, sql, parameters ?? [], isKept),
+        );
+        return { error: null, rows: found.rows, statement: found };
+      } catch (error) {
+        if (isBusy(error)) this.#onBusy();
+        return { error: error as Error, rows: [], statement: NOTHING };
+      }
     });
     this.#last = outcome;
     return outcome;
@@ -70,54 +90,8 @@ export class SqliteConnection {
   /** Lets running statements end, then closes; an open transaction is rolled back. */
   async close(): Promise<void> {
     await this.#last;
-    for (const statement of this.#prepared.values())
-      await new Promise<void>((resolve) => void statement.finalize(() => resolve()));
-    this.#prepared.clear();
-    await new Promise<void>((resolve, reject) => {
-      this.#sqlite.close((error) => (error === null ? resolve() : reject(error)));
-    });
+    await askThread(this.#number, 'close');
   }
-
-  #executeOnce(method: Method, sql: string, parameters: unknown): Promise<Outcome> {
-    return new Promise((resolve) => {
-      this.#sqlite[method](sql, parameters, answer(resolve));
-    });
-  }
-
-  async #executePrepared(method: Method, sql: string, parameters: unknown): Promise<Outcome> {
-    const statement = this.#prepared.get(sql) ?? (await this.#prepare(sql));
-    // A text that cannot be prepared fails once more, with the error for the caller.
-    if (statement === null) return this.#executeOnce(method, sql, parameters);
-    this.#prepared.delete(sql);
-    this.#prepared.set(sql, statement);
-    const outcome = await new Promise<Outcome>((resolve) => {
-      statement[method](parameters, answer(resolve));
-    });
-    if (outcome.error !== null) this.#forget(sql);
-    return outcome;
-  }
-
-  async #prepare(sql: string): Promise<sqlite3.Statement | null> {
-    const statement = await new Promise<sqlite3.Statement | null>((resolve) => {
-      const made = this.#sqlite.prepare(sql, (error: Error | null) =>
-        resolve(error === null ? made : null),
-      );
-    });
-    const [oldest] = this.#prepared.keys();
-    if (this.#prepared.size >= PREPARED_MAX && oldest !== undefined) this.#forget(oldest);
-    return statement;
-  }
-
-  #forget(sql: string): void {
-    this.#prepared.get(sql)?.finalize();
-    this.#prepared.delete(sql);
-  }
-}
-
-function answer(resolve: (outcome: Outcome) => void) {
-  return function (this: sqlite3.RunResult, error: Error | null, rows?: unknown[]): void {
-    resolve({ error, rows: rows ?? [], statement: this });
-  };
 }
 
 /** True for texts that hold no values: those of transactions, and those with parameters. */
@@ -126,15 +100,18 @@ function comesAgain(sql: string, parameters: unknown): boolean {
   return Object.keys(parameters ?? {}).length > 0;
 }
 
-async function runPragmas(sqlite: sqlite3.Database, pragmas: readonly string[]): Promise<void> {
-  const sql = pragmas.map((pragma) => `PRAGMA ${pragma};`).join('\n');
-  // Switching to WAL takes a lock for which SQLite does not wait, so that two processes that open
-  // a fresh file together can collide; the busy_timeout set by then covers everything else.
+/**
+ * Asks again while another program holds the file; a statement that met a lock has done nothing.
+ * It is so for opening, too: SQLite waits for no lock when it switches to WAL.
+ */
+async function unlessBusy(ask: () => Promise<Found>): Promise<Found> {
   const startedAt = performance.now();
-  for (let attempt = 1; ; attempt += 1) {
-    const error = await new Promise<Error | null>((resolve) => void sqlite.exec(sql, resolve));
-    if (error === null) return;
-    if (attempt === 20 || performance.now() - startedAt >= BUSY_TIMEOUT_MS) throw error;
-    await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 40));
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - startedAt >= BUSY_TIMEOUT_MS) throw error;
+      await sleep(BUSY_PAUSES_MS[Math.min(attempt, BUSY_PAUSES_MS.length - 1)]);
+    }
   }
 }

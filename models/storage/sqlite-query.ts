@@ -5,6 +5,7 @@
 
 import type { Model, ModelStatic, Sequelize, Transaction } from 'sequelize';
 import { isDiskFault } from './rerun.ts';
+import type { ShortReads } from './short-reads.ts';
 import type { Method, SqliteConnection } from './sqlite-connection.ts';
 import { outermost } from './statement-order.ts';
 
@@ -12,7 +13,11 @@ import { outermost } from './statement-order.ts';
 interface DialectQuery {
   sql: string;
   connection: SqliteConnection;
-  options: { transaction?: Transaction | null; completesTransaction?: boolean };
+  options: {
+    transaction?: Transaction | null;
+    completesTransaction?: boolean;
+    isShort?: boolean;
+  };
   getDatabaseMethod(): Method;
   _handleQueryResponse(
     statement: object,
@@ -22,10 +27,13 @@ interface DialectQuery {
   ): unknown;
 }
 
+/** What a read changed. */
+const READ = { changes: 0, lastID: 0 };
+
 type DialectQueryClass = new (...parts: unknown[]) => DialectQuery;
 
 /** Puts the shorter way in the place of Sequelize's own. */
-export function useSqliteQueries(sequelize: Sequelize): void {
+export function useSqliteQueries(sequelize: Sequelize, shortReads: ShortReads): void {
   const { dialect } = sequelize as unknown as { dialect: { Query: DialectQueryClass } };
   let columnTypes: Record<string, Record<string, string>> | null = null;
   class SqliteQuery extends dialect.Query {
@@ -35,10 +43,13 @@ export function useSqliteQueries(sequelize: Sequelize): void {
       this.sql = sql;
       columnTypes ??= columnTypesOf(sequelize);
       const method = this.getDatabaseMethod();
+      const { transaction, completesTransaction, isShort } = this.options;
+      // Reads of a transaction belong to its state of the database.
+      const short = transaction ? null : shortReads.read(sql, parameters, isShort === true);
+      if (short !== null) return this._handleQueryResponse(READ, columnTypes, null, short);
       const { error, rows, statement } = await this.connection.execute(method, sql, parameters);
       // Sequelize rolls back what never began, or what SQLite ended by itself on a full disk.
       if (error !== null && /^ROLLBACK\b/.test(sql) && isNothingOpen(error)) return undefined;
-      const { transaction, completesTransaction } = this.options;
       if (transaction && completesTransaction !== true && isDiskFault(error))
         await endTransaction(transaction);
       return this._handleQueryResponse(statement, columnTypes, error, rows);

@@ -19,6 +19,7 @@ import { ConnectionAcquireTimeoutError, ConnectionError, type Sequelize } from '
 import { ConnectionPool } from './connection-pool.ts';
 import { makeFile } from './ownership.ts';
 import { BUSY_TIMEOUT_MS } from './rerun.ts';
+import { ShortReads } from './short-reads.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { useSqliteQueries } from './sqlite-query.ts';
 
@@ -29,7 +30,6 @@ const ACQUIRE_TIMEOUT_MS = 30_000;
 
 // WAL: readers never block the writer nor it them. FULL: a commit is on the disk when it returns.
 const PRAGMAS = [
-  `busy_timeout = ${BUSY_TIMEOUT_MS}`,
   'foreign_keys = ON',
   'journal_mode = WAL',
   'synchronous = FULL',
@@ -68,8 +68,10 @@ export function prepareMemoryFile(image: Uint8Array | null): SqliteFile {
 
 /** Puts the one-writer manager in the place of Sequelize's own; before the first statement. */
 export function useSqliteConnections(sequelize: Sequelize, path: string, readers: number): void {
-  Object.assign(sequelize, { connectionManager: new SqliteConnections(path, readers) });
-  useSqliteQueries(sequelize);
+  const shortReads = new ShortReads(path);
+  const connectionManager = new SqliteConnections(path, readers, shortReads);
+  Object.assign(sequelize, { connectionManager });
+  useSqliteQueries(sequelize, shortReads);
 }
 
 /** What Sequelize says when it asks for a connection: `uuid` names a transaction. */
@@ -81,10 +83,12 @@ interface Wanted {
 /** Sequelize's connection manager for one SQLite file. */
 class SqliteConnections {
   readonly #file: OpenedFile;
+  readonly #shortReads: ShortReads;
   readonly #writer: ConnectionPool<SqliteConnection>;
   readonly #readers: ConnectionPool<SqliteConnection>;
 
-  constructor(path: string, readers: number) {
+  constructor(path: string, readers: number, shortReads: ShortReads) {
+    this.#shortReads = shortReads;
     this.#file = new OpenedFile(path);
     const shared = {
       close: (connection: SqliteConnection) => connection.close(),
@@ -128,6 +132,7 @@ class SqliteConnections {
   /** Ends all connections once they are free; the last one folds the WAL into the file. */
   async close(): Promise<void> {
     await this.#readers.close();
+    this.#shortReads.close();
     await this.#writer.close();
   }
 

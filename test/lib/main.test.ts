@@ -107,7 +107,7 @@ function among(loaded: readonly string[], places: readonly string[]): string[] {
 }
 
 /** What costs most to load. */
-const DATABASE = ['models/', 'node_modules/sequelize/', 'node_modules/sqlite3/'];
+const DATABASE = ['models/', 'node_modules/sequelize/'];
 const FETCH = 'internal/deps/undici/';
 const REQUESTS = [
   'lib/server.ts',

@@ -437,7 +437,7 @@ test.serial('a signal stops in time even a start that waits for the database', a
   const folder = dataDir(t);
   t.is((await obeyedHere(['migrate'], { DATA_DIR: folder })).status, 0);
   const held = join(folder, 'postern.sqlite');
-  const release = await lockSqliteFile(held);
+  const release = lockSqliteFile(held);
   const child = await spawnGateway(t, folder);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -451,7 +451,7 @@ test.serial('a signal stops in time even a start that waits for the database', a
   // Either the start gives up its wait for the file first, or the stop ends it.
   t.regex(output, /the database cannot be used|took too long and is ended by force/);
   t.notRegex(output, /Postern serves|API token/);
-  await release();
+  release();
 });
 
 test.serial(

@@ -2,8 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
-import sqlite3 from 'sqlite3';
 import type { AskPerson } from '../../../lib/command/ask-person.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
@@ -197,18 +197,15 @@ test('wg-easy is read as JSON and as a database', async (t) => {
   t.regex(text, /\n {2}set WIREGUARD_IPV4_NETWORK=100\.64\.0\.0\/24\n/);
 
   const file = join(folder, 'wg-easy.db');
-  const opened = new sqlite3.Database(file);
-  await new Promise<void>((resolve, reject) =>
-    opened.exec(
-      `PRAGMA journal_mode = WAL;
-       CREATE TABLE interfaces_table (name, port, private_key, ipv4_cidr, ipv6_cidr, mtu);
-       INSERT INTO interfaces_table VALUES ('wg0', 51820, '${newKey()}', '100.64.0.0/10', 'fd00::/106', 1280);
-       CREATE TABLE clients_table (id, name, ipv4_address, ipv6_address, private_key, public_key,
-         pre_shared_key, expires_at, allowed_ips, server_allowed_ips, enabled);
-       INSERT INTO clients_table VALUES (1, 'desk', '100.64.0.8', 'fd00::8', 'x', '${newKey()}',
-         '${newKey()}', NULL, NULL, '[]', 1)`,
-      (error) => (error ? reject(error) : resolve()),
-    ),
+  const opened = new DatabaseSync(file);
+  opened.exec(
+    `PRAGMA journal_mode = WAL;
+     CREATE TABLE interfaces_table (name, port, private_key, ipv4_cidr, ipv6_cidr, mtu);
+     INSERT INTO interfaces_table VALUES ('wg0', 51820, '${newKey()}', '100.64.0.0/10', 'fd00::/106', 1280);
+     CREATE TABLE clients_table (id, name, ipv4_address, ipv6_address, private_key, public_key,
+       pre_shared_key, expires_at, allowed_ips, server_allowed_ips, enabled);
+     INSERT INTO clients_table VALUES (1, 'desk', '100.64.0.8', 'fd00::8', 'x', '${newKey()}',
+       '${newKey()}', NULL, NULL, '[]', 1)`,
   );
   t.teardown(() => opened.close());
   const second = await runLine(database, `import wg-easy ${file} --email ann@b.example`);

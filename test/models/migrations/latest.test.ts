@@ -21,7 +21,7 @@ test('the text is what the migrations make', async (t) => {
 
 test('a file that the text made gives the same text, and wants no further step', async (t) => {
   const place = await makePlace(t, 'sqlite');
-  await makeLatest(place.url.slice('sqlite:'.length));
+  makeLatest(place.url.slice('sqlite:'.length));
   const database = await openAt(t, place);
   t.is(await latestOf(database), readLatest());
   t.deepEqual(

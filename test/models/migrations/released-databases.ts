@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import mysql from 'mysql2/promise';
-import sqlite3 from 'sqlite3';
 import type { TestDatabaseKind } from '../../support/database/databases.ts';
 
 /** Where they are; their names begin with the number of the last step that ran. */
@@ -23,17 +23,14 @@ export async function loadReleased(
   kind: TestDatabaseKind,
 ): Promise<void> {
   const sql = readFileSync(releasedFile(number, kind), 'utf8');
-  await (kind === 'sqlite' ? loadFile : loadServer)(url, sql);
+  if (kind === 'sqlite') loadFile(url, sql);
+  else await loadServer(url, sql);
 }
 
-async function loadFile(url: string, sql: string): Promise<void> {
-  const file = new sqlite3.Database(url.slice('sqlite:'.length));
-  await new Promise<void>((resolve, reject) => {
-    file.exec(sql, (error) => (error === null ? resolve() : reject(error)));
-  });
-  await new Promise<void>((resolve) => {
-    file.close(() => resolve());
-  });
+function loadFile(url: string, sql: string): void {
+  const file = new DatabaseSync(url.slice('sqlite:'.length));
+  file.exec(sql);
+  file.close();
 }
 
 async function loadServer(url: string, sql: string): Promise<void> {

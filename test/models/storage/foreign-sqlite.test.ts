@@ -2,30 +2,25 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
-import sqlite3 from 'sqlite3';
 import { readForeignTables } from '../../../models/index.ts';
 import { scratchFolder } from '../../support/database/full-database.ts';
 
 /** Runs statements on a file and leaves the connection open, as a program that runs. */
-async function openWith(file: string, ...statements: string[]): Promise<() => Promise<void>> {
-  const database = await new Promise<sqlite3.Database>((resolve, reject) => {
-    const opened = new sqlite3.Database(file, (error) => (error ? reject(error) : resolve(opened)));
+function openWith(file: string, ...statements: string[]): () => void {
+  const database = new DatabaseSync(file, {
+    defensive: false,
+    enableDoubleQuotedStringLiterals: true,
   });
-  for (const statement of statements)
-    await new Promise<void>((resolve, reject) =>
-      database.exec(statement, (error) => (error ? reject(error) : resolve())),
-    );
-  return () =>
-    new Promise<void>((resolve, reject) =>
-      database.close((error) => (error ? reject(error) : resolve())),
-    );
+  for (const statement of statements) database.exec(statement);
+  return () => database.close();
 }
 
 test('tables are read with what the log beside the file holds, and the files stay', async (t) => {
   const folder = scratchFolder(t);
   const file = join(folder, 'a.db');
-  const close = await openWith(
+  const close = openWith(
     file,
     'PRAGMA journal_mode = WAL',
     "CREATE TABLE a (id INTEGER, name TEXT); INSERT INTO a VALUES (1, 'x'), (2, 'ü')",
@@ -47,7 +42,7 @@ test('tables are read with what the log beside the file holds, and the files sta
   );
   t.false(lacksLog);
   t.deepEqual(readFileSync(file), before);
-  await close();
+  close();
   rmSync(`${file}-wal`, { force: true });
   t.true((await readForeignTables(file, ['a'])).lacksLog);
 });
@@ -59,20 +54,14 @@ test('virtual tables, views and damaged files are not read', async (t) => {
     string,
     string,
   ];
-  await (
-    await openWith(virtual, 'CREATE VIRTUAL TABLE a USING fts5(x)')
-  )();
+  openWith(virtual, 'CREATE VIRTUAL TABLE a USING fts5(x)')();
   await t.throwsAsync(readForeignTables(virtual, ['a']), {
     message: /^.*v\.db cannot be read as a database of SQLite: its table a is a virtual one$/,
   });
-  await (
-    await openWith(view, 'CREATE VIEW a AS SELECT 1 AS x')
-  )();
+  openWith(view, 'CREATE VIEW a AS SELECT 1 AS x')();
   t.is((await readForeignTables(view, ['a'])).tables.size, 0);
   const rows = Array.from({ length: 500 }, (_, i) => `('${String(i).repeat(40)}')`).join();
-  await (
-    await openWith(torn, `CREATE TABLE a (x TEXT); INSERT INTO a VALUES ${rows}`)
-  )();
+  openWith(torn, `CREATE TABLE a (x TEXT); INSERT INTO a VALUES ${rows}`)();
   writeFileSync(torn, readFileSync(torn).fill(0xff, 8_192, 12_000));
   await t.throwsAsync(readForeignTables(torn, ['a']), {
     message: /t\.db cannot be read as a database/,

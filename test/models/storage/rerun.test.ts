@@ -128,7 +128,7 @@ test('a file that another process keeps busy is waited for', async (t) => {
   });
   await sleep(BUSY_TIMEOUT_MS - 1_500);
   t.is(runs, 0);
-  await release();
+  release();
   await writing;
   t.is(runs, 1);
   t.is(await database.models.User.count(), 1);
@@ -149,7 +149,7 @@ test('however many writes wait for a busy file, each is refused in time', async 
   );
   // Those that came late waited for the turn of one more.
   t.true(Math.max(...ends) < 2 * BUSY_TIMEOUT_MS + 1_500, `${Math.max(...ends)} ms`);
-  await release();
+  release();
   await writeTransaction(database, (transaction) =>
     database.models.User.create(userValues(), { transaction }),
   );
@@ -210,11 +210,11 @@ if (databaseKinds().includes('mariadb')) {
 /** A database whose file another program holds until `release`. */
 async function heldByAnother(
   t: ExecutionContext,
-): Promise<{ database: Database; release: () => Promise<void> }> {
+): Promise<{ database: Database; release: () => void }> {
   const place = await makePlace(t, 'sqlite');
   const database = await openAt(t, place);
   await migrate(database);
-  return { database, release: await lockSqliteFile(place.url.slice('sqlite:'.length)) };
+  return { database, release: lockSqliteFile(place.url.slice('sqlite:'.length)) };
 }
 
 async function twoUsers(t: ExecutionContext): Promise<{ database: Database; users: User[] }> {

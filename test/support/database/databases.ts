@@ -130,7 +130,7 @@ let image: Uint8Array | null = null;
 /** Writes a migrated SQLite file without rows. */
 export async function placeImage(path: string): Promise<void> {
   if (image === null) {
-    await makeLatest(path);
+    makeLatest(path);
     image = readFileSync(path);
   } else writeFileSync(path, image);
 }

@@ -1,0 +1,152 @@
+// The thread in which SQLite works, for all connections of this process: a commit waits for the
+// disk here, and the main thread goes on. It never waits for a lock of a file, so no connection
+// keeps another waiting: SQLITE_BUSY goes back at once. An answer of many rows is made a part at a
+// time, and short statements of other connections run between the parts. Plain JavaScript: a thread
+// that can read TypeScript takes 14 MB more.
+
+import { DatabaseSync } from 'node:sqlite';
+import { receiveMessageOnPort, workerData } from 'node:worker_threads';
+
+/** Prepared statements kept per connection; the one used longest ago gives way. */
+const PREPARED_MAX = 100;
+/** How long one answer may hold others up, ms. */
+const PART_MS = 2;
+/** Rows between two looks at the clock. */
+const ROWS_PER_LOOK = 64;
+
+/** The end of a text that gives a page at most. */
+const PAGE = /\sLIMIT \d{1,3}\s*;?$/i;
+
+/** `bell` changes with every question, so that none is missed before a sleep. */
+const { port, bell } = workerData;
+/** Open connections by number: a database, and its prepared statements by their texts. */
+const connections = new Map();
+/** Reads that have given some rows; each goes on in its turn. */
+const reads = [];
+
+for (;;) {
+  const heard = Atomics.load(bell, 0);
+  let asked = receiveMessageOnPort(port);
+  if (asked === undefined && reads.length === 0) Atomics.wait(bell, 0, heard);
+  for (; asked !== undefined; asked = receiveMessageOnPort(port)) perform(asked.message);
+  const read = reads.shift();
+  if (read !== undefined) goOn(read);
+}
+
+/** Does one thing that sqlite-calls.ts asks for, and answers, or begins a read. */
+function perform([id, connection, act, ...values]) {
+  try {
+    if (act === 'open') return port.postMessage([id, open(connection, ...values)]);
+    const opened = connections.get(connection);
+    if (act === 'close') {
+      connections.delete(connection);
+      return port.postMessage([id, opened.database.close()]);
+    }
+    if (act === 'exec') return port.postMessage([id, opened.database.exec(...values)]);
+    ask(id, opened, act, ...values);
+  } catch (error) {
+    refuse(id, error);
+  }
+}
+
+/** Runs a statement; one with rows may be at its end at once or go on later. */
+function ask(id, opened, act, sql, parameters, isKept) {
+  const statement = prepared(opened, sql, isKept);
+  const values = bind(parameters);
+  if (act === 'all' && !PAGE.test(sql)) {
+    const iterator = statement.iterate(...values);
+    return goOn({ id, opened, statement, sql, values, iterator, rows: [] });
+  }
+  try {
+    if (act === 'all') return answer(id, statement, statement.all(...values));
+    const { changes, lastInsertRowid } = statement.run(...values);
+    port.postMessage([id, null, Number(changes), Number(lastInsertRowid)]);
+  } catch (error) {
+    opened.prepared.delete(sql);
+    if (error.code !== 'ERR_OUT_OF_RANGE' || act !== 'all') throw error;
+    askRounded({ id, statement, values });
+  }
+}
+
+function open(connection, address, options) {
+  connections.set(connection, {
+    database: new DatabaseSync(address, { defensive: false, ...options, timeout: 0 }),
+    prepared: new Map(),
+  });
+}
+
+function prepared({ database, prepared: kept }, sql, isKept) {
+  if (!isKept) return makeStatement(database, sql);
+  const statement = kept.get(sql) ?? makeStatement(database, sql);
+  kept.delete(sql);
+  kept.set(sql, statement);
+  if (kept.size > PREPARED_MAX) kept.delete(kept.keys().next().value);
+  return statement;
+}
+
+function makeStatement(database, sql) {
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+/** Values as a column keeps them: whole numbers as such, where node:sqlite makes 5 a 5.0. */
+function bind(parameters) {
+  if (Array.isArray(parameters)) return parameters.map(bindable);
+  for (const name of Object.keys(parameters)) parameters[name] = bindable(parameters[name]);
+  return [parameters];
+}
+
+function bindable(value) {
+  if (value === undefined) return null;
+  if (typeof value === 'boolean') return value ? 1n : 0n;
+  if (typeof value === 'number' && (value | 0) === value) return BigInt(value);
+  return value;
+}
+
+/** Takes rows until the part is over; then others have their turn. */
+function goOn(read) {
+  const { id, opened, statement, sql, iterator, rows } = read;
+  const endsAt = performance.now() + PART_MS;
+  try {
+    do
+      for (let i = 0; i < ROWS_PER_LOOK; i += 1) {
+        const { done, value } = iterator.next();
+        if (done) return answer(id, statement, rows);
+        rows.push(value);
+      }
+    while (performance.now() < endsAt);
+    reads.push(read);
+  } catch (error) {
+    opened.prepared.delete(sql);
+    iterator.return();
+    if (error.code === 'ERR_OUT_OF_RANGE' && /^\s*(SELECT|WITH)\b/i.test(sql)) askRounded(read);
+    else refuse(id, error);
+  }
+}
+
+/** Asks once more where a whole number was larger than JavaScript's: it is rounded, as a sum is. */
+function askRounded({ id, statement, values }) {
+  try {
+    statement.setReadBigInts(true);
+    const rounded = (value) => (typeof value === 'bigint' ? Number(value) : value);
+    answer(
+      id,
+      statement,
+      statement.all(...values).map((row) => row.map(rounded)),
+    );
+  } catch (error) {
+    refuse(id, error);
+  }
+}
+
+/** Sends rows: the names of their columns, and all values, row after row. */
+function answer(id, statement, rows) {
+  // Asked after the statement has run: only then it knows of a change of its table.
+  const names = rows.length === 0 ? [] : statement.columns().map(({ name }) => name);
+  port.postMessage([id, null, names, rows.flat()]);
+}
+
+function refuse(id, { code, errcode, message }) {
+  port.postMessage([id, { code, errcode, message }]);
+}
