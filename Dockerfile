@@ -19,9 +19,8 @@ RUN npm_config_nodedir=/usr/local npm ci --omit=dev --no-audit --no-fund \
  && node -e 'require("/app/dataplane/native/build/Release/postern.node")'
 # Left behind: what compilers wrote on the way, sources of libraries, builds for other machines, the
 # reporter of installations that swagger-ui-dist depends on, and what /docs does not serve of it.
-RUN find node_modules/sqlite3/build dataplane/native/build -type f ! -name '*.node' -delete \
- && find node_modules/sqlite3/build dataplane/native/build -depth -type d -empty -delete \
- && rm -rf node_modules/sqlite3/deps node_modules/sqlite3/src \
+RUN find dataplane/native/build -type f ! -name '*.node' -delete \
+ && find dataplane/native/build -depth -type d -empty -delete \
  && find node_modules -name '*.map' -delete \
  && rm -rf node_modules/@scarf node_modules/.package-lock.json \
  && find node_modules/swagger-ui-dist -type f ! -name swagger-ui-bundle.js ! -name swagger-ui.css ! -name LICENSE ! -name NOTICE ! -name package.json -delete \

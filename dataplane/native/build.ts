@@ -1,10 +1,9 @@
 // Builds the addon; `npm ci` runs it as the install script of the package. The addon is optional:
 // without it Postern runs on the TypeScript engine without a TUN, and says so at its start. But the
-// installation fails if this addon, or that of sqlite3, would crash Postern.
+// installation fails if it would crash Postern.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { type BuiltAddon, linkedNodeFault } from './linked-node.ts';
@@ -21,17 +20,10 @@ function localHeaders(path: string): string | null {
   return null;
 }
 
-/** The addons of Postern and of sqlite3, as far as they were built. */
+/** The addon, if it was built. */
 function builtAddons(): BuiltAddon[] {
-  const require = createRequire(import.meta.url);
-  const paths = [join(import.meta.dirname, 'build/Release/postern.node')];
-  try {
-    const sqlite3 = dirname(require.resolve('sqlite3/package.json'));
-    paths.push(join(sqlite3, 'build/Release/node_sqlite3.node'));
-  } catch {
-    // It is not installed, so it has no addon.
-  }
-  return paths.filter(existsSync).map((path) => ({ path, bytes: readFileSync(path) }));
+  const path = join(import.meta.dirname, 'build/Release/postern.node');
+  return existsSync(path) ? [{ path, bytes: readFileSync(path) }] : [];
 }
 
 const environment = { ...process.env };
