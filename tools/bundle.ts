@@ -30,6 +30,7 @@ const ENTRIES = [
   'lib/postern.js',
   'lib/doctor/host-thread.ts',
   'lib/auth/saml/verifier-thread.ts',
+  'models/storage/sqlite-thread.js',
   'dataplane/worker.ts',
   'dataplane/io/relay-thread.ts',
 ];
@@ -46,9 +47,6 @@ const BESIDE = [
 const ADDONS: Readonly<Record<string, readonly string[]>> = {
   bcrypt: ['bcrypt.js', 'promises.js', `prebuilds/${process.platform}-${process.arch}`],
   'node-gyp-build': ['index.js', 'node-gyp-build.js'],
-  sqlite3: ['lib', 'build/Release/node_sqlite3.node'],
-  bindings: ['bindings.js'],
-  'file-uri-to-path': ['index.js'],
 };
 /** Packages whose files a browser gets as they are. */
 const SERVED: Readonly<Record<string, readonly string[]>> = {
