@@ -87,6 +87,8 @@ function openSqlite(path: string, options: DatabaseOptions, keyring: Keyring): D
   const file = path === ':memory:' ? prepareMemoryFile(options.image ?? null) : prepareFile(path);
   const sequelize = new Sequelize({
     dialect: 'sqlite',
+    // Else Sequelize asks for a package; its connections are replaced below.
+    dialectModule: {},
     storage: file.path,
     transactionType: Transaction.TYPES.IMMEDIATE,
     ...shared,
