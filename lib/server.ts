@@ -16,7 +16,12 @@ import { errorAnswers } from './http/errors.ts';
 import { guardListener } from './http/gate.ts';
 import { health } from './api/health.ts';
 import { inForce } from './http/in-force.ts';
-import { answerClientErrors, createListener, HTTP_LIMITS } from './http/listener.ts';
+import {
+  answerClientErrors,
+  answerExpectations,
+  createListener,
+  HTTP_LIMITS,
+} from './http/listener.ts';
 import { openApi } from './api/openapi/index.ts';
 import { metricsRoute } from './api/metrics.ts';
 import { Recall } from './records/recall.ts';
@@ -95,6 +100,7 @@ export function createApiServer(services: Services): ApiServer {
     options: { config, log, counters, answerPerson: personAnswers(pages, services.readiness) },
   });
   answerClientErrors(listener, counters);
+  answerExpectations(listener, counters);
   const isTls = certificate !== null;
   guardListener(listener, gateOptions(judge, { counters, proxies, isTls, metrics }));
   void server.register({ plugin: conventions, options: { prefix: prefixOf(config) } });

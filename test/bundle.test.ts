@@ -13,15 +13,21 @@ import { openProvider, samlMetadata } from './support/auth/identity-provider.ts'
 import { oidcEntry, samlEntry } from './support/auth/provider-entries.ts';
 import { PATH_TO_NODE, WITHOUT_WARM_UP } from './support/gateway/launcher.ts';
 import { freeUdpPort } from './support/network/free-port.ts';
+import { temporaryFolder } from './support/suite/temporary-folder.ts';
 
 const exec = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');
-const folder = mkdtempSync(join(tmpdir(), 'postern-bundle-'));
+const folder = temporaryFolder('postern-bundle-');
 const bundle = join(folder, 'postern');
 const TOKEN = `pst_${'b'.repeat(43)}`;
 
-test.before(async () => makeBundle(bundle));
-test.after.always(() => rmSync(folder, { recursive: true, force: true }));
+let made: Promise<void> | null = null;
+
+/** Waits until there is a bundle, which the first test makes. */
+async function makeOnce(): Promise<void> {
+  made ??= makeBundle(bundle);
+  await made;
+}
 
 interface Served {
   readonly api: string;
@@ -31,6 +37,7 @@ interface Served {
 
 /** A gateway of the bundle without a TUN. */
 async function serve(t: ExecutionContext, settings: Record<string, string> = {}): Promise<Served> {
+  await makeOnce();
   const data = mkdtempSync(join(tmpdir(), 'postern-bundled-'));
   t.teardown(() => rmSync(data, { recursive: true, force: true }));
   const child = spawn(join(bundle, 'lib/postern'), ['serve'], {
@@ -72,13 +79,15 @@ async function serve(t: ExecutionContext, settings: Record<string, string> = {})
   return { api, get, output: () => output };
 }
 
-test('it is as fresh as its sources', (t) => {
+test('it is as fresh as its sources', async (t) => {
+  await makeOnce();
   t.true(isFresh(bundle));
   t.false(isFresh(bundle, 'other'));
   t.false(isFresh(folder, sourcesHash()));
 });
 
-test('it has no TypeScript, what is not its own by licence, and a map for each script', (t) => {
+test('it has no TypeScript, what is not its own by licence, and a map for each script', async (t) => {
+  await makeOnce();
   const names = readdirSync(bundle, { recursive: true, encoding: 'utf8' });
   const own = names.filter((name) => !name.startsWith('node_modules/'));
   t.deepEqual(
@@ -93,6 +102,7 @@ test('it has no TypeScript, what is not its own by licence, and a map for each s
 });
 
 test('commands answer, and each chunk can be loaded', async (t) => {
+  await makeOnce();
   const env = { PATH: PATH_TO_NODE };
   const { stdout } = await exec(join(bundle, 'lib/postern'), ['--version'], { env });
   const checkout = await exec(join(ROOT, 'lib/postern'), ['--version'], { env });

@@ -110,7 +110,7 @@ interface Connection {
 export function guardListener(listener: Server, options: GateOptions): void {
   if (!options.keeper.isOn) return;
   const gate = new Gate(options);
-  for (const event of ['request', 'checkContinue']) {
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
     const handlers = listener.listeners(event) as Handler[];
     if (handlers.length === 0) continue;
     listener.removeAllListeners(event);

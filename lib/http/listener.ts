@@ -4,7 +4,7 @@
 // in the form of errors.ts, and counted.
 
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse as ServerResponseOf } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Counters } from '../process/counters.ts';
@@ -152,6 +152,23 @@ export function answerClientErrors(listener: Server, counters: Counters): void {
     // An answer that began cannot be followed by another one.
     if (socket._httpMessage?.headersSent === true) socket.destroy();
     else socket.end(answerOf(status, reason), () => socket.destroy());
+  });
+}
+
+/**
+ * Answers requests that expect what no server here does: Node would answer them, before any gate,
+ * and nobody would count them.
+ */
+export function answerExpectations(listener: Server, counters: Counters): void {
+  listener.on('checkExpectation', (_request, response: ServerResponseOf) => {
+    const body = JSON.stringify({ error: 'expectation_failed' });
+    counters.add('requests_refused', 'expectation_failed');
+    response.writeHead(417, {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-length': String(Buffer.byteLength(body)),
+    });
+    response.end(body);
   });
 }
 

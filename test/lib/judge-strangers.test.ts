@@ -78,15 +78,16 @@ const LIMITED = [
   ['GET', '/assets/of-another-version/postern.css'],
   ['POST', '/healthz'],
   ['GET', '/%68ealthz'],
+  ['GET', '/', { expect: 'wonders' }],
 ] as const;
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 test('a stranger may ask 40 times at once and 20 times a second, whatever it is', async (t) => {
   const { ask, clock, services } = await open(t, { TRUSTED_PROXIES: '127.0.0.1' });
-  for (const [i, [method, path]] of LIMITED.entries()) {
+  for (const [i, [method, path, more = {}]] of LIMITED.entries()) {
     // A proxy asks for them all, each for an address of its own.
-    const headers = { 'x-forwarded-for': `192.0.2.${i}` };
+    const headers = { 'x-forwarded-for': `192.0.2.${i}`, ...more };
     const says = `${method} ${path}`;
     t.is(await passed(50, () => ask(path, { method, headers })), 40, says);
     t.is(services.counters.of('requests_refused', 'too_many_of_address'), 10 * (i + 1), says);

@@ -36,7 +36,7 @@ interface Ended {
 
 /** Runs a command of the command line as a person does. */
 async function run(environment: Record<string, string>, ...args: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [programMain(), ...args], {
+  const child = spawn(process.execPath, [programMain(environment), ...args], {
     cwd: ROOT,
     env: { ...COMPILE_CACHE, ...environment },
   });

@@ -68,6 +68,17 @@ test('headers that are too large are refused', async (t) => {
   t.is(services.counters.of('requests_refused', 'headers_too_large'), 1);
 });
 
+test('an expectation that nobody fulfils is refused', async (t) => {
+  const { dial, services } = await listen(t, {});
+  const { socket, received } = dial();
+  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\nexpect: wonders\r\n\r\n');
+  await until(() => received().endsWith('}'));
+  t.is(statusOf(received()), 'HTTP/1.1 417 Expectation Failed');
+  t.deepEqual(bodyOf(received()), { error: 'expectation_failed' });
+  t.regex(received(), /\r\nx-request-id: [0-9a-f-]{36}\r\n/);
+  t.is(services.counters.of('requests_refused', 'expectation_failed'), 1);
+});
+
 test('what is no HTTP is refused', async (t) => {
   const { dial, services } = await listen(t, {});
   const { socket, ended } = dial();

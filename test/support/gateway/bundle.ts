@@ -11,17 +11,24 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 
 let isKnown = false;
 
-/** The root that gateways are started from: the bundle, or this checkout by POSTERN_FROM. */
-export function programRoot(): string {
-  if (process.env['POSTERN_FROM'] === 'checkout') return ROOT;
+/** The environment of a program. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The root that gateways are started from: the bundle, or this checkout by POSTERN_FROM. What is
+ * loaded before the program changes modules of the checkout, so then they must be those that run.
+ */
+export function programRoot(environment: Environment = {}): string {
+  const preloads = environment['NODE_OPTIONS']?.includes('--import=') === true;
+  if (preloads || process.env['POSTERN_FROM'] === 'checkout') return ROOT;
   if (!isKnown && !isFresh(BUNDLE)) makeOnce();
   isKnown = true;
   return BUNDLE;
 }
 
 /** What Node is given to obey a command: the first file of the program that gateways run. */
-export function programMain(): string {
-  const root = programRoot();
+export function programMain(environment: Environment = {}): string {
+  const root = programRoot(environment);
   return resolve(root, root === BUNDLE ? 'lib/main.js' : 'lib/main.ts');
 }
 

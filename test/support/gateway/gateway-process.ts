@@ -118,7 +118,7 @@ export function wholeGateway(
 }
 
 function run(env: Record<string, string>, ...args: string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [programMain(), ...args], { cwd: ROOT, env });
+  return spawn(process.execPath, [programMain(env), ...args], { cwd: ROOT, env });
 }
 
 /**

@@ -49,7 +49,7 @@ export class Postern {
     address: string,
     settings: Record<string, string> = {},
     wrapper: readonly string[] = [],
-    root = programRoot(),
+    root = programRoot(settings),
   ) {
     this.host = host;
     this.wrapper = wrapper;
