@@ -32,7 +32,7 @@ test('a change that was made of an older row is refused under the lock', async (
     writes: new Writes(database),
     fixed: {},
   } as unknown as Web;
-  const request = { app: { id: 'x' }, auth: { credentials: null } } as never;
+  const request = { app: { id: 'x' }, auth: { credentials: null }, raw: { req: {} } } as never;
   const unless = () => ({ base: ['it changed'] });
   const input = { vpn_session_duration: 5 };
   t.deepEqual(await changeSettings(context, request, input, unless), { base: ['it changed'] });
