@@ -566,6 +566,7 @@ test.serial(
       'openUdpSockets',
       'parseAddress',
       'readFilesMax',
+      'readFilesOpen',
       'readHostAddresses',
       'reasonNames',
       'releaseMemory',

@@ -116,7 +116,7 @@ test.serial('a project of its own tests against the package', async (t) => {
   t.is(required.stdout.trim(), '404');
   const old = ['--no-experimental-require-module', 'use.cjs'];
   await t.throwsAsync(exec(process.execPath, old, { cwd: folder }), {
-    message: /Postern needs Node 24\.12 or newer, and require must take ES modules/,
+    message: /Postern needs Node 24\.19 or newer, and require must take ES modules/,
   });
   const version = await exec(join(home, 'lib/postern'), ['--version'], {
     env: { PATH: PATH_TO_NODE },
