@@ -93,3 +93,13 @@ function addUsers(database: Database, count: number): Promise<unknown> {
     ),
   );
 }
+
+test('who reads a row again and again lets everything else go on', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { id } = await addUser(database);
+  let hasHappened = false;
+  setTimeout(() => (hasHappened = true), 1);
+  for (let reads = 0; reads < 5_000 && !hasHappened; reads += 1)
+    await database.models.User.findByPk(id);
+  t.true(hasHappened);
+});
