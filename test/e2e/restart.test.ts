@@ -25,7 +25,7 @@ const BEACON_MS = 5;
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: Record<string, string>;
+  readonly params?: { readonly sessionId: string; readonly workerInfo: { readonly url: string } };
 }
 
 /** Lets something throw in the worker of a gateway that is run with an inspector. */
@@ -37,7 +37,9 @@ async function throwInWorker(): Promise<void> {
   const attached = new Promise<string>((resolve) =>
     socket.addEventListener('message', ({ data }) => {
       const { method, params } = JSON.parse(String(data)) as Message;
-      if (method === 'NodeWorker.attachedToWorker') resolve(params?.['sessionId'] ?? '');
+      if (method !== 'NodeWorker.attachedToWorker' || params === undefined) return;
+      // The thread of SQLite is another one.
+      if (params.workerInfo.url.includes('dataplane/worker')) resolve(params.sessionId);
     }),
   );
   const send = (method: string, params: object): void =>
