@@ -38,7 +38,7 @@ export class Postern {
   /** Everything it has printed. */
   output = '';
   #process: ChildProcess | null = null;
-  readonly #root: string;
+  readonly #root: string | null;
 
   /**
    * `address` is that of the API, seen from this machine; `root` is a checkout, in place of the
@@ -49,7 +49,7 @@ export class Postern {
     address: string,
     settings: Record<string, string> = {},
     wrapper: readonly string[] = [],
-    root = programRoot(settings),
+    root: string | null = null,
   ) {
     this.host = host;
     this.wrapper = wrapper;
@@ -87,11 +87,13 @@ export class Postern {
 
   /** Starts the gateway and waits for nothing. */
   launch(): ChildProcess {
-    const command = [launcherOf(this.#root), 'serve'] as const;
+    // Asked now: a test may change the environment between two starts.
+    const root = this.#root ?? programRoot(this.environment);
+    const command = [launcherOf(root), 'serve'] as const;
     const [program, ...args] = [...this.wrapper, ...command] as const;
     const child = this.host.start(program, args, {
       env: this.environment,
-      cwd: this.#root,
+      cwd: root,
     });
     this.#process = child;
     const keep = (chunk: Buffer): void => {
