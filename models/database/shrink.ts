@@ -4,10 +4,11 @@
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryTypes } from 'sequelize';
 import type { Database } from './database.ts';
 import { giveWay } from '../storage/give-way.ts';
-import { rerunOnConflict } from '../storage/rerun.ts';
+import { BUSY_TIMEOUT_MS, rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 
 /** Free pages that stay for what is written next: 4 MiB. */
@@ -16,6 +17,8 @@ export const PAGES_KEPT = 1_000;
 const PAGES_PER_STEP = 100;
 /** What `PRAGMA auto_vacuum` says of a file that can shrink. */
 const INCREMENTAL = 2;
+/** The pause before the log is tried again, while another program keeps it. */
+const CHECKPOINT_PAUSE_MS = 50;
 /** How often work on the whole file says how far it is. */
 const PROGRESS_MS = 5_000;
 
@@ -95,12 +98,18 @@ export async function compactFile(database: Database): Promise<Compacted> {
 
 /**
  * Puts what is in the log into the file and cuts the log off; false where another program reads or
- * writes for longer than SQLite waits.
+ * writes for longer than a statement waits for a lock.
  */
 async function emptyLog({ sequelize }: Database): Promise<boolean> {
-  const sql = 'PRAGMA wal_checkpoint(TRUNCATE)';
-  const [rows] = await sequelize.query(sql, { type: QueryTypes.RAW });
-  return (rows as { busy: number }[])[0]?.busy === 0;
+  const startedAt = performance.now();
+  for (;;) {
+    const sql = 'PRAGMA wal_checkpoint(TRUNCATE)';
+    const [rows] = await sequelize.query(sql, { type: QueryTypes.RAW });
+    // This statement meets no error where it meets a lock, so nothing asks again for it.
+    if ((rows as { busy: number }[])[0]?.busy === 0) return true;
+    if (performance.now() - startedAt >= BUSY_TIMEOUT_MS) return false;
+    await sleep(CHECKPOINT_PAUSE_MS);
+  }
 }
 
 /** The statement that says where SQLite makes copies; none: where it would by itself. */

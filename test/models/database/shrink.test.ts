@@ -106,6 +106,21 @@ test('what was compacted while another program reads takes its space until that 
   t.like(await compactFile(database), { isLogKept: false });
 });
 
+test('a program that reads for a moment is waited for', async (t) => {
+  const { place, database } = await openOldFile(t);
+  await leaveFree(database, 1);
+  const other = await openAt(t, place);
+  const begun = Promise.withResolvers<undefined>();
+  const reading = readTransaction(other, async (transaction) => {
+    await other.models.User.count({ transaction });
+    begun.resolve(undefined);
+    await sleep(500);
+  });
+  await begun.promise;
+  t.like(await compactFile(database), { isLogKept: false });
+  await reading;
+});
+
 test('killed at any point of compacting, nothing is lost, and it can be done again', async (t) => {
   const { place, database } = await openOldFile(t);
   await database.sequelize.query('CREATE TABLE kept (n INTEGER, text TEXT)');
