@@ -17,7 +17,7 @@ export interface Asker {
   readonly isKnown: boolean;
 }
 
-/** Passwords that are computed at once, so that the database has threads too. */
+/** Passwords that are computed at once, so that files and names of hosts have threads too. */
 const AT_ONCE_MAX = 2;
 /** Places of strangers and of known askers, each: some 8 s of work; more come back later. */
 export const PLACES_MAX = 64;

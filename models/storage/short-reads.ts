@@ -23,6 +23,12 @@ const CHEAP = [
   /^SCALAR SUBQUERY \d+$/,
 ];
 
+/** The file that is read; `assertInPlace` throws where another one has its name by now. */
+interface ReadFile {
+  readonly path: string;
+  assertInPlace(): void;
+}
+
 type Values = Record<string, string | number | bigint | null>;
 
 /** A statement that is short; `null`: the text goes to the thread; `undefined`: it came once. */
@@ -30,13 +36,13 @@ type Known = StatementSync | null | undefined;
 
 /** Reads of one row from one file. */
 export class ShortReads {
-  readonly #path: string;
+  readonly #file: ReadFile;
   readonly #texts = new Map<string, Known>();
   #database: DatabaseSync | null = null;
   #isClosed = false;
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(file: ReadFile) {
+    this.#file = file;
   }
 
   /**
@@ -82,7 +88,7 @@ export class ShortReads {
 
   /** The statement of a text that is short. */
   #judge(text: string, isShort: boolean): StatementSync | null {
-    const database = (this.#database ??= open(this.#path));
+    const database = (this.#database ??= open(this.#file));
     if (!isShort) {
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
       if (!plan.every(({ detail }) => isOneRow(database, String(detail)))) return null;
@@ -93,9 +99,10 @@ export class ShortReads {
   }
 }
 
-function open(path: string): DatabaseSync {
+function open(file: ReadFile): DatabaseSync {
+  file.assertInPlace();
   // Without the mode an absent file would be made.
-  const database = new DatabaseSync(`${pathToFileURL(path).href}?mode=rw`, { timeout: 0 });
+  const database = new DatabaseSync(`${pathToFileURL(file.path).href}?mode=rw`, { timeout: 0 });
   database.exec('PRAGMA query_only = ON; PRAGMA trusted_schema = OFF');
   return database;
 }

@@ -2,7 +2,7 @@
 // itself opens and closes a connection for every transaction: four pragmas, a cold page cache and
 // a fresh look at the schema each time, which more than halves the writes per second (models/
 // README.md has the figures). This manager takes its place; the limit of one writer is the
-// process's write mutex, and between processes SQLite's own lock and busy_timeout decide.
+// process's write mutex, and between processes SQLite's own lock decides (sqlite-connection.ts).
 
 import {
   type Stats,
@@ -68,8 +68,9 @@ export function prepareMemoryFile(image: Uint8Array | null): SqliteFile {
 
 /** Puts the one-writer manager in the place of Sequelize's own; before the first statement. */
 export function useSqliteConnections(sequelize: Sequelize, path: string, readers: number): void {
-  const shortReads = new ShortReads(path);
-  const connectionManager = new SqliteConnections(path, readers, shortReads);
+  const file = new OpenedFile(path);
+  const shortReads = new ShortReads(file);
+  const connectionManager = new SqliteConnections(file, readers, shortReads);
   Object.assign(sequelize, { connectionManager });
   useSqliteQueries(sequelize, shortReads);
 }
@@ -87,9 +88,9 @@ class SqliteConnections {
   readonly #writer: ConnectionPool<SqliteConnection>;
   readonly #readers: ConnectionPool<SqliteConnection>;
 
-  constructor(path: string, readers: number, shortReads: ShortReads) {
+  constructor(file: OpenedFile, readers: number, shortReads: ShortReads) {
     this.#shortReads = shortReads;
-    this.#file = new OpenedFile(path);
+    this.#file = file;
     const shared = {
       close: (connection: SqliteConnection) => connection.close(),
       acquireTimeoutMs: ACQUIRE_TIMEOUT_MS,

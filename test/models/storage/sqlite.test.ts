@@ -20,7 +20,7 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
-import { makePlace, openAt, openDatabase } from '../../support/database/databases.ts';
+import { makePlace, openAt, openDatabase, openPlace } from '../../support/database/databases.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 const MODE_BITS = 0o777;
@@ -99,6 +99,22 @@ test('nothing is written to a file that was moved away or replaced', async (t) =
   renameSync(`${path}.away`, path);
   await write();
   t.is(await database.models.User.count(), 2);
+});
+
+test('a row is never read from another file that has the name, however often it is asked for', async (t) => {
+  const { database, place } = await openPlace(t, 'sqlite');
+  const path = fileOf(database);
+  const other = await openDatabase(t, 'sqlite');
+  const { id } = await addUser(other);
+  await other.sequelize.query('PRAGMA wal_checkpoint(TRUNCATE)');
+  // Nobody has read a row by this one yet.
+  const fresh = await openAt(t, place);
+  renameSync(path, `${path}.away`);
+  copyFileSync(fileOf(other), path);
+  const found = [];
+  for (let i = 0; i < 3; i += 1) found.push(await fresh.models.User.findByPk(id));
+  renameSync(`${path}.away`, path);
+  t.deepEqual(found, [null, null, null]);
 });
 
 test('what was opened while another file had the name is never used', async (t) => {
