@@ -161,14 +161,9 @@ export function answerClientErrors(listener: Server, counters: Counters): void {
  */
 export function answerExpectations(listener: Server, counters: Counters): void {
   listener.on('checkExpectation', (_request, response: ServerResponseOf) => {
-    const body = JSON.stringify({ error: 'expectation_failed' });
+    const body = bodyOf('expectation_failed');
     counters.add('requests_refused', 'expectation_failed');
-    response.writeHead(417, {
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      'content-length': String(Buffer.byteLength(body)),
-    });
-    response.end(body);
+    response.writeHead(417, headersOf(body)).end(body);
   });
 }
 
@@ -229,15 +224,24 @@ function limitAddresses(
 }
 
 function answerOf(status: number, reason: string): string {
-  const body = JSON.stringify({ error: reason });
+  const body = bodyOf(reason);
+  const headers = { ...headersOf(body), 'x-request-id': randomUUID(), connection: 'close' };
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'content-type: application/json; charset=utf-8',
-    'cache-control: no-store',
-    `x-request-id: ${randomUUID()}`,
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     '',
     body,
   ].join('\r\n');
+}
+
+function bodyOf(reason: string): string {
+  return JSON.stringify({ error: reason });
+}
+
+function headersOf(body: string): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-length': String(Buffer.byteLength(body)),
+  };
 }

@@ -107,8 +107,10 @@ export function addressesOf({
   };
 }
 
-/** Loads node-saml at its first use: it takes 24 MB, and most gateways have no SAML provider. */
-// Its default has all names, in the bundle too.
+/**
+ * Loads node-saml at its first use: it takes 24 MB, and most gateways have no SAML provider. Its
+ * default export has all names, in the bundle too.
+ */
 export const loadNodeSaml = async () => (await import('@node-saml/node-saml')).default;
 
 /** What node-saml is set up for. */
