@@ -47,6 +47,11 @@ const LOOKS = [
 /** The Chromium of all tests of a file: a start takes two seconds of a processor. */
 let chromiumOfFile: Promise<Browser> | null = null;
 
+/** Of the tests of a file so many have a browser at once; more would only make every page slow. */
+const TESTS_AT_ONCE = 4;
+let testsNow = 0;
+const waiting: (() => void)[] = [];
+
 registerCompletionHandler(() => void chromiumOfFile?.then((browser) => browser.close()));
 
 /** A gateway and a browser before it. */
@@ -65,7 +70,8 @@ export async function openBrowser(
   t: ExecutionContext,
   settings: Record<string, string> = {},
 ): Promise<ServedStage> {
-  return openBrowserAt(t, await serveHere(t, settings));
+  await takeTurn(t);
+  return stageOf(t, await serveHere(t, settings));
 }
 
 /** Starts a browser before a gateway that runs. */
@@ -73,6 +79,22 @@ export async function openBrowserAt<G extends WholeGateway>(
   t: ExecutionContext,
   gateway: G,
 ): Promise<Stage<G>> {
+  await takeTurn(t);
+  return stageOf(t, gateway);
+}
+
+/** Waits until few enough tests have a browser, and is one of them until the test ends. */
+async function takeTurn(t: ExecutionContext): Promise<void> {
+  if (testsNow < TESTS_AT_ONCE) testsNow += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  t.teardown(() => {
+    const next = waiting.shift();
+    if (next === undefined) testsNow -= 1;
+    else next();
+  });
+}
+
+async function stageOf<G extends WholeGateway>(t: ExecutionContext, gateway: G): Promise<Stage<G>> {
   const browser = await launchOnce();
   return {
     gateway,
