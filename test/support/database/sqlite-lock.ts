@@ -3,9 +3,12 @@
 
 import { DatabaseSync } from 'node:sqlite';
 
+/** How long it waits for a write of somebody else to end. */
+const WAIT_MS = 10_000;
+
 /** Locks a file until the function that is returned is called. */
 export function lockSqliteFile(path: string): () => void {
-  const holder = new DatabaseSync(path);
+  const holder = new DatabaseSync(path, { timeout: WAIT_MS });
   holder.exec('BEGIN IMMEDIATE');
   return () => {
     holder.exec('ROLLBACK');
