@@ -147,7 +147,7 @@ async function killAgainAndAgain(
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
   const sink = await new Traffic(topology.lan, 'watch', PORT, LAN4).ready();
   const beacon = new Traffic(alice.client.host, 'beacon', PORT, 10, LAN4);
-  const ledger = new Ledger(postern, seed, WRITERS);
+  const ledger = new Ledger(t, postern, seed, WRITERS);
   await ledger.notice();
   const kills = { underLoad: 0, atStart: 4, inTraffic: 0 };
   for (let kill = 1; kill <= KILLS; kill += 1) {

@@ -101,7 +101,7 @@ async function outlives(
 ): Promise<Mariadb> {
   const far = await new Traffic(topology.lan, 'pace', PORT, EVERY_MS).ready();
   const near = await new Traffic(alice.client.host, 'pace', PORT, EVERY_MS, LAN4).ready();
-  const ledger = new Ledger(postern, seed, 3, name);
+  const ledger = new Ledger(t, postern, seed, 3, name);
   await ledger.notice();
   await sleep(2_000);
   const before = await missingBytes(postern, alice);

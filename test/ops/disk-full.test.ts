@@ -56,7 +56,7 @@ async function outlivesAFullDisk(
   await postern.start();
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
   t.true(await canPing(alice.client.host, LAN4));
-  const ledger = new Ledger(postern, seed, 3);
+  const ledger = new Ledger(t, postern, seed, 3);
   await ledger.notice();
   const load = ledger.run({ persist: true });
   await sleep(2_000);

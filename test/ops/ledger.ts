@@ -54,7 +54,9 @@ export class Ledger {
   #count = 0;
   #isStopping = false;
 
-  constructor(postern: Postern, seed: number, writers = 4, prefix = 'w') {
+  /** Its writers end with the test, so that none of them writes to the gateway of the next one. */
+  constructor(t: ExecutionContext, postern: Postern, seed: number, writers = 4, prefix = 'w') {
+    t.teardown(() => this.stop());
     this.postern = postern;
     this.#chance = new Chance(seed);
     this.#writers = Array.from({ length: writers }, (_, i) => ({
@@ -69,9 +71,9 @@ export class Ledger {
   }
 
   /** Writes until `stop`; a server that is gone ends a writer, except with `persist`. */
-  async run(options: { persist?: boolean; pauseMs?: number } = {}): Promise<void> {
+  run(options: { persist?: boolean; pauseMs?: number } = {}): Promise<unknown> {
     this.#isStopping = false;
-    await Promise.all(
+    const load = Promise.all(
       this.#writers.map(async (writer) => {
         while (!this.#isStopping) {
           const went = await this.#step(writer).catch((error: unknown) => {
@@ -84,6 +86,9 @@ export class Ledger {
         }
       }),
     );
+    // Whoever begins it waits for it later, and then the test fails, not the process.
+    load.catch(() => undefined);
+    return load;
   }
 
   stop(): void {
@@ -183,8 +188,11 @@ export class Ledger {
       if (!answer.headers.has('retry-after')) throw new Error('a 503 without Retry-After');
       throw new Unanswered(`${method} ${path}: 503`);
     }
-    if (answer.status !== wanted)
-      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (answer.status !== wanted) {
+      const logged = this.postern.output.slice(-5_000);
+      const what = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`;
+      throw new Error(`${what}; the gateway said last:\n${logged}`);
+    }
     this.figures.answered += 1;
     return answer;
   }

@@ -131,7 +131,7 @@ async function soak(t: ExecutionContext, topology: Topology): Promise<void> {
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
   const bob = await enrol(postern, topology.bob, 'b@example.test', `[${GATEWAY6_BOB}]:51820`);
   t.true(await canPing(alice.client.host, LAN4));
-  const ledger = new Ledger(postern, seed, 3);
+  const ledger = new Ledger(t, postern, seed, 3);
   await ledger.notice();
   const begun = performance.now();
   const isOver = (): boolean => performance.now() - begun > DURATION_MS;
