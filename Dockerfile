@@ -8,14 +8,13 @@ ARG BASE=docker.io/library/node:24-slim
 
 FROM ${BASE} AS build
 RUN apt-get update \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends g++ make python3
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends g++
 WORKDIR /app
 # What takes long comes first, so that it is kept while other files change.
 COPY package.json package-lock.json ./
 COPY dataplane/native dataplane/native
-# Headers are those of the base: what must be compiled is compiled without another download. The
-# addon is optional on a host; an image without it would be of no use, so it is loaded here.
-RUN npm_config_nodedir=/usr/local npm ci --omit=dev --no-audit --no-fund \
+# The addon is optional on a host; an image without it would be of no use, so it is loaded here.
+RUN npm ci --omit=dev --no-audit --no-fund \
  && node -e 'require("/app/dataplane/native/build/Release/postern.node")'
 # Left behind: what compilers wrote on the way, sources of libraries, builds for other machines, the
 # reporter of installations that swagger-ui-dist depends on, and what /docs does not serve of it.

@@ -92,7 +92,7 @@ function tun({ runningTun }: Inspected): Finding {
   if (addon === null)
     return failed(
       'the addon was not built, and without it there is no TUN',
-      'apt-get install g++ make python3 && npm run build:native',
+      'apt-get install g++ && npm run build:native',
     );
   try {
     addon.closeFd(addon.openTun(TRIAL_NAME, false).fd);

@@ -130,7 +130,7 @@ function manifest(): string {
     ...rest,
     dependencies: needed,
     exports: Object.fromEntries(exported),
-    scripts: { install: scripts?.['install']?.replace(/\.ts$/, '.js') },
+    scripts: { install: scripts?.['install'] },
   });
 }
 

@@ -23,7 +23,7 @@ const ARTEFACTS = /^test\/artefacts(\/|$)/;
 
 /** A file by its name or by a path, of a kind that is written here by hand. */
 const FILE =
-  /(?<![\w./@<>$*{}-])((?:[\w.@-]+\/)*[\w-][\w.-]*\.(?:ts|js|cc|md|sh|eta|gyp|sql))(#[\w-]+)?(?![\w/*}>-])/g;
+  /(?<![\w./@<>$*{}-])((?:[\w.@-]+\/)*[\w-][\w.-]*\.(?:ts|js|cjs|cc|md|sh|eta|sql))(#[\w-]+)?(?![\w/*}>-])/g;
 /** A file or folder of any kind by its path from the root. */
 const PATH =
   /(?<![\w./@<>$*{}-])((?:config|models|dataplane|lib|test|docs|tools)\/[\w./-]*[\w-])()(?![\w/*}<>$-])/g;

@@ -30,7 +30,7 @@ export interface Refusal {
 
 /** How to fix a refusal. */
 export function fixOfRefusal({ code }: Refusal): string {
-  if (code === 'ENOSYS') return 'apt-get install g++ make python3 && npm run build:native';
+  if (code === 'ENOSYS') return 'apt-get install g++ && npm run build:native';
   return code === 'EPERM'
     ? 'run as root or with CAP_NET_ADMIN'
     : 'where the kernel lacks it: modprobe -a nf_tables nft_masq nft_ct';

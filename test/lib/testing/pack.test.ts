@@ -70,7 +70,7 @@ test.serial('a project of its own tests against the package', async (t) => {
       },
     },
     bin: { postern: './lib/postern' },
-    scripts: { install: 'node dataplane/native/build.js' },
+    scripts: { install: 'node dataplane/native/build.cjs' },
   });
   // Whoever installs the package gets no reporter of installations.
   t.notRegex(JSON.stringify(manifest), /swagger-ui-dist|scarf/);

@@ -124,10 +124,7 @@ function faultyAddon(): { addon: Addon; kernel: FaultyKernel } {
 }
 
 function link(library: string): void {
-  const built = join(
-    import.meta.dirname,
-    '../../../dataplane/native/build/Release/obj.target/postern',
-  );
+  const built = join(import.meta.dirname, '../../../dataplane/native/build/objects');
   const objects = readdirSync(built).filter((name) => name.endsWith('.o'));
   execFileSync('g++', [
     '-shared',
