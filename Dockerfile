@@ -16,13 +16,11 @@ COPY dataplane/native dataplane/native
 # The addon is optional on a host; an image without it would be of no use, so it is loaded here.
 RUN npm ci --omit=dev --no-audit --no-fund \
  && node -e 'require("/app/dataplane/native/build/Release/postern.node")'
-# Left behind: what compilers wrote on the way, sources of libraries, builds for other machines, the
-# reporter of installations that swagger-ui-dist depends on, and what /docs does not serve of it.
+# Left behind: what compilers wrote on the way, sources of libraries, builds for other machines.
 RUN find dataplane/native/build -type f ! -name '*.node' -delete \
  && find dataplane/native/build -depth -type d -empty -delete \
  && find node_modules -name '*.map' -delete \
- && rm -rf node_modules/@scarf node_modules/.package-lock.json \
- && find node_modules/swagger-ui-dist -type f ! -name swagger-ui-bundle.js ! -name swagger-ui.css ! -name LICENSE ! -name NOTICE ! -name package.json -delete \
+ && rm -f node_modules/.package-lock.json \
  && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -r {} +
 COPY . .
 # From the second start on compiled code is read, not made: config/container/warm makes a first one.

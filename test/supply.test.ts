@@ -2,18 +2,28 @@
 // notices alone, and the bill of materials names them all.
 
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { isPermissive, licensesPage, productionDependencies } from '../tools/licenses.ts';
+import {
+  installedDependencies,
+  isPermissive,
+  licensesPage,
+  productionDependencies,
+} from '../tools/licenses.ts';
+import { sums, writtenSums } from '../tools/swagger-ui.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
+/** Packages that `npm ci --omit=dev` installs, and their megabytes. */
+const PACKAGES_MAX = 116;
+const MEGABYTES_MAX = 50;
 
 interface Manifest {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   license?: string;
+  overrides: Record<string, string>;
 }
 
 function manifestOf(folder: string): Manifest {
@@ -25,6 +35,92 @@ test('every dependency of production has a permissive licence', (t) => {
   t.true(dependencies.length > 100);
   for (const { name, license } of dependencies)
     t.true(isPermissive(license), `${name} is under ${license || 'no licence that it names'}`);
+});
+
+test('an installation is small', (t) => {
+  const packages = installedDependencies();
+  t.true(packages.length <= PACKAGES_MAX, `${packages.length} packages`);
+  const bytes = packages.map(({ path }) => bytesOf(join(ROOT, path)));
+  const megabytes = bytes.reduce((sum, one) => sum + one, 0) / 1e6;
+  t.log(`${packages.length} packages, ${megabytes.toFixed(1)} MB`);
+  t.true(megabytes > 10 && megabytes <= MEGABYTES_MAX, `${megabytes} MB`);
+});
+
+/** The bytes of a package without those of packages inside of it. */
+function bytesOf(folder: string): number {
+  if (!existsSync(folder)) return 0;
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !path.slice(folder.length).includes('/node_modules/'))
+    .reduce((sum, path) => sum + statSync(path).size, 0);
+}
+
+test('the copies of Swagger UI are as they were copied, of the version that is named', (t) => {
+  t.is(writtenSums(), sums(), 'run: npm run swagger-ui');
+  t.deepEqual(
+    readdirSync(join(ROOT, 'lib/api/swagger-ui')).toSorted(),
+    ['SHA256SUMS', ...namesIn(sums())].toSorted(),
+  );
+  const script = readFileSync(join(ROOT, 'lib/api/swagger-ui/swagger-ui-bundle.js'), 'utf8');
+  const { dependencies } = manifestOf('tools/swagger-ui');
+  t.true(script.includes(`"${dependencies['swagger-ui-dist']}"`), 'the script knows its version');
+});
+
+/** The files of a list as `sha256sum` writes it. */
+function namesIn(text: string): string[] {
+  return [...text.matchAll(/^[0-9a-f]{64} {2}(.*)$/gm)].map(([, name = '']) => name);
+}
+
+test('an override stays only while somebody asks for less than it', (t) => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dependencies?: Record<string, string> }>;
+  };
+  const { overrides } = manifestOf('.');
+  t.true(Object.keys(overrides).length > 0);
+  for (const [name, range] of Object.entries(overrides)) {
+    const asked = Object.values(packages).flatMap(({ dependencies }) => dependencies?.[name] ?? []);
+    t.true(
+      asked.some((one) => isLess(leastOf(one), leastOf(range))),
+      `the override of ${name} may go: ${asked.join(', ') || 'nobody'} asks for it`,
+    );
+    const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+    t.regex(page, new RegExp(`^\\| \`${name}\` .*overridden`, 'm'), 'the reason is written down');
+  }
+});
+
+test('an override is known to be needed or not by the versions that are asked for', (t) => {
+  t.true(isLess(leastOf('^8.3.2'), leastOf('^11.1.1')));
+  t.true(isLess(leastOf('~11.1.0'), leastOf('^11.1.1')));
+  t.true(isLess(leastOf('9 || 11'), leastOf('^11.1.1')));
+  for (const enough of ['^11.1.1', '>=11.1.1', '12', '=11.2.0'])
+    t.false(isLess(leastOf(enough), leastOf('^11.1.1')), enough);
+});
+
+/** The least version that a range names, as numbers. */
+function leastOf(range: string): number[] {
+  const [first = ''] = range.split('||');
+  const version = /\d+(\.\d+)*/.exec(first)?.[0] ?? '0';
+  return version.split('.').map(Number);
+}
+
+function isLess(a: readonly number[], b: readonly number[]): boolean {
+  const at = [0, 1, 2].find((i) => (a[i] ?? 0) !== (b[i] ?? 0));
+  return at !== undefined && (a[at] ?? 0) < (b[at] ?? 0);
+}
+
+test('CONTRIBUTING.md says of each dependency what it is for', (t) => {
+  const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+  const [, table = ''] = /^### What each is for\n([\s\S]*?)\n##/m.exec(page) ?? [];
+  const rows = [...table.matchAll(/^\| (`[^|]*) \| ([^|]+) \| [^|]+ \|$/gm)];
+  const named = rows.flatMap(([, names = '']) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+  );
+  for (const [, names = '', use = ''] of rows) t.true(use.trim().length > 10, names);
+  const { dependencies, devDependencies } = manifestOf('.');
+  const copied = Object.keys(manifestOf('tools/swagger-ui').dependencies);
+  const own = [...Object.keys({ ...dependencies, ...devDependencies }), ...copied];
+  t.deepEqual(named.toSorted(), own.toSorted());
 });
 
 test('licences are read as SPDX means them', (t) => {
@@ -47,7 +143,7 @@ test('licences are read as SPDX means them', (t) => {
 });
 
 test('a package says of its licence what the lock file says', (t) => {
-  const installed = productionDependencies().filter(({ path }) => existsSync(join(ROOT, path)));
+  const installed = installedDependencies().filter(({ path }) => existsSync(join(ROOT, path)));
   t.true(installed.length > 100);
   for (const { path, license } of installed) t.is(manifestOf(path).license, license, path);
 });
@@ -88,15 +184,18 @@ test('the bill of materials names everything, and nothing of the tests', async (
 });
 
 test('every dependency is fixed to a version and a hash, and comes from the registry', (t) => {
-  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { resolved?: string; integrity?: string; version: string }>;
-  };
-  for (const [path, { resolved, integrity = '' }] of Object.entries(packages)) {
-    if (path === '') continue;
-    t.regex(integrity, /^sha512-/, path);
-    if (resolved !== undefined) t.regex(resolved, /^https:\/\/registry\.npmjs\.org\//, path);
+  for (const folder of ['.', 'tools/swagger-ui']) {
+    const lock = readFileSync(join(ROOT, folder, 'package-lock.json'), 'utf8');
+    const { packages } = JSON.parse(lock) as {
+      packages: Record<string, { resolved?: string; integrity?: string; version: string }>;
+    };
+    for (const [path, { resolved, integrity = '' }] of Object.entries(packages)) {
+      if (path === '') continue;
+      t.regex(integrity, /^sha512-/, path);
+      if (resolved !== undefined) t.regex(resolved, /^https:\/\/registry\.npmjs\.org\//, path);
+    }
+    const { dependencies, devDependencies } = manifestOf(folder);
+    for (const [name, range] of Object.entries({ ...dependencies, ...devDependencies }))
+      t.regex(range, /^\^?\d+\.\d+\.\d+$/, `${name} is asked for by version`);
   }
-  const { dependencies, devDependencies } = manifestOf('.');
-  for (const [name, range] of Object.entries({ ...dependencies, ...devDependencies }))
-    t.regex(range, /^\^?\d+\.\d+\.\d+$/, `${name} is asked for by version`);
 });

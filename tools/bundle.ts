@@ -38,6 +38,7 @@ const ENTRIES = [
 const BESIDE = [
   'lib/postern',
   'lib/rootless',
+  'lib/api/swagger-ui',
   'lib/web/static',
   'lib/web/views',
   'models/migrations/latest.sqlite.sql',
@@ -91,8 +92,6 @@ export async function makeBundle(folder = BUNDLE): Promise<void> {
   for (const [name, files] of Object.entries({ ...ADDONS, ...SERVED }))
     for (const path of ['package.json', ...licencesOf(name), ...files])
       copy(join('node_modules', name, path), join(staging, 'node_modules', name, path));
-  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
-    copy(`node_modules/swagger-ui-dist/${name}`, join(staging, 'lib/api/swagger-ui', name));
   copy('LICENSE', join(staging, 'LICENSE'));
   writeFileSync(join(staging, 'LICENSES-OF-PACKAGES'), licenceTexts(packages));
   writeFileSync(join(staging, 'package.json'), manifest());

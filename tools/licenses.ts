@@ -3,16 +3,20 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { copiedPackage } from './swagger-ui.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** A package that a gateway runs with, or is built with at `npm ci --omit=dev`. */
+/**
+ * A package that a gateway runs with: installed by `npm ci --omit=dev`, or copied into the
+ * repository.
+ */
 export interface Dependency {
   name: string;
   version: string;
   license: string;
-  /** Where it lies under the root. */
-  path: string;
+  /** Where it lies under the root; null: files of it are copies in the repository. */
+  path: string | null;
 }
 
 /** What may stand in a licence of a dependency: who passes the gateway on owes notices alone. */
@@ -39,8 +43,14 @@ export function isPermissive(expression: string): boolean {
     .some((choice) => choice.split(' AND ').every((part) => PERMISSIVE.has(part.trim())));
 }
 
-/** The dependencies of production, by name. */
+/** The dependencies of production: those of npm by name, and then what is copied. */
 export function productionDependencies(): Dependency[] {
+  const { name, version, license } = copiedPackage();
+  return [...installedDependencies(), { name, version, license, path: null }];
+}
+
+/** What `npm ci --omit=dev` installs. */
+export function installedDependencies(): (Dependency & { path: string })[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<
       string,
@@ -70,7 +80,7 @@ export function licensesPage(dependencies: readonly Dependency[]): string {
     '# Licences of what is installed with Postern',
     '',
     'Postern itself is under Apache-2.0 ([LICENSE](LICENSE)). These are the packages that `npm ci --omit=dev` installs, on every',
-    'platform, by their licence; the texts lie in the packages. `npm run licenses` writes this page from package-lock.json, and a test',
+    'platform, and swagger-ui-dist, whose files are copies, by their licence; the texts lie in the packages and beside the copies. `npm run licenses` writes this page from package-lock.json, and a test',
     'refuses licences that ask for more than notices.',
     '',
     ...sections,

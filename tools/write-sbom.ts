@@ -1,17 +1,24 @@
 // Prints the bill of materials of what a gateway runs with, in CycloneDX: npm run -s sbom. It is
 // the one of npm for everything, less what the lock file has for development alone: asked to leave
 // that out itself (--omit=dev), npm 11.19 also leaves out what both use, lodash and semver among
-// others.
+// others. What is copied out of a package is added.
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
-import { productionDependencies } from './licenses.ts';
+import { Buffer } from 'node:buffer';
+import { installedDependencies } from './licenses.ts';
+import { copiedPackage } from './swagger-ui.ts';
 
 interface Component {
   'bom-ref': string;
   name: string;
+  type?: string;
+  version?: string;
   scope?: string;
+  purl?: string;
+  hashes?: { alg: string; content: string }[];
+  licenses?: { license: { id: string } }[];
   properties?: { name: string; value: string }[];
 }
 
@@ -33,7 +40,7 @@ const bill = JSON.parse(text) as Bill;
 const { component } = bill.metadata;
 // npm calls it by the folder that it lies in.
 component.name = component['bom-ref'].split('@')[0] ?? component.name;
-const wanted = new Set(productionDependencies().map(({ name, version }) => `${name}@${version}`));
+const wanted = new Set(installedDependencies().map(({ name, version }) => `${name}@${version}`));
 bill.components = bill.components
   .filter((one) => wanted.has(nameOf(one)))
   // One that is there twice may be marked as the copy that is for development.
@@ -42,6 +49,21 @@ const kept = new Set([component, ...bill.components].map((one) => one['bom-ref']
 bill.dependencies = bill.dependencies
   .filter(({ ref }) => kept.has(ref))
   .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((on) => kept.has(on)) }));
+const { name, version, license, integrity } = copiedPackage();
+const ref = `${name}@${version}`;
+const content = Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex');
+bill.components.push({
+  'bom-ref': ref,
+  type: 'library',
+  name,
+  version,
+  scope: 'required',
+  purl: `pkg:npm/${ref}`,
+  hashes: [{ alg: 'SHA-512', content }],
+  licenses: [{ license: { id: license } }],
+});
+bill.dependencies.push({ ref, dependsOn: [] });
+bill.dependencies.find((one) => one.ref === component['bom-ref'])?.dependsOn.push(ref);
 process.stdout.write(`${JSON.stringify(bill, null, 2)}\n`);
 
 function nameOf({ 'bom-ref': ref }: Component): string {

@@ -1,12 +1,11 @@
-// `GET /docs`: the OpenAPI document as pages, which Swagger UI renders in the browser from the
-// files of its package. They are open to everyone, like the document. Nothing comes from another
-// address, and no script or style is inside the page. docs/api.md#openapi;
-// decisions/2026-11-21-swagger-ui.md.
+// `GET /docs`: the OpenAPI document as pages, which Swagger UI renders in the browser. Its files
+// lie beside this one (tools/swagger-ui.ts). The pages are open to everyone, like the document.
+// Nothing comes from another address, and no script or style is inside the page.
+// docs/api.md#openapi; decisions/2026-11-21-swagger-ui.md.
 
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { Plugin, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 
 /** What the page may load: files of its own origin, and pictures inside the style sheet. */
@@ -24,8 +23,8 @@ const POLICY = [
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** The files of the package that the page needs, and their types. */
-const packaged: Readonly<Record<string, string>> = {
+/** The files of Swagger UI that the page needs, and their types. */
+const copied: Readonly<Record<string, string>> = {
   'swagger-ui-bundle.js': SCRIPT,
   'swagger-ui.css': STYLE,
 };
@@ -60,9 +59,7 @@ export const docs: Plugin<{ outside: string }> = {
     server.route([
       get('/docs', async () => page),
       get('/docs/start.js', async () => start),
-      ...Object.entries(packaged).map(([name, type]) =>
-        get(`/docs/${name}`, () => open(name, type)),
-      ),
+      ...Object.entries(copied).map(([name, type]) => get(`/docs/${name}`, () => open(name, type))),
     ]);
   },
 };
@@ -110,22 +107,17 @@ function pageAt(outside: string): string {
 
 const opened = new Map<string, Promise<Served>>();
 
-/** A file of the package, read when somebody asks for it first. */
+/** A file of Swagger UI, read when somebody asks for it first. */
 function open(name: string, type: string): Promise<Served> {
   const present = opened.get(name);
   if (present !== undefined) return present;
-  const path = placeOf(name);
-  const reading = readFile(path).then((bytes) => served(bytes, type));
+  const reading = readFile(join(import.meta.dirname, 'swagger-ui', name)).then((bytes) =>
+    served(bytes, type),
+  );
   opened.set(name, reading);
   // One that cannot be read is tried again.
   reading.catch(() => opened.delete(name));
   return reading;
-}
-
-/** The package of this program holds the files itself (lib/testing/pack.ts). */
-function placeOf(name: string): string {
-  const own = fileURLToPath(new URL(`./swagger-ui/${name}`, import.meta.url));
-  return existsSync(own) ? own : fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
 }
 
 function served(bytes: Buffer | string, type: string): Served {

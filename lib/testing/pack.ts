@@ -38,7 +38,6 @@ try {
       recursive: true,
       filter: (path) => !LEFT_OUT.test(path),
     });
-  copySwaggerUi(join(staging, 'lib/api/swagger-ui'));
   writeFileSync(join(staging, 'package.json'), manifest());
   writeFileSync(join(staging, 'lib/testing/door.js'), testingDoor());
   writeFileSync(join(staging, 'lib/testing/door.cjs'), REQUIRED_DOOR);
@@ -77,16 +76,6 @@ function emit(folder: string): void {
     );
 }
 
-/**
- * The files of Swagger UI that `/docs` serves, with their licence. Its package depends on
- * `@scarf/scarf`, which reports installations: whoever installs this package gets neither.
- */
-function copySwaggerUi(folder: string): void {
-  const from = join(ROOT, 'node_modules/swagger-ui-dist');
-  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
-    cpSync(join(from, name), join(folder, name));
-}
-
 /** What `postern/testing` opens: it asks for the version of Node before anything newer is read. */
 function testingDoor(): string {
   const source = readFileSync(join(ROOT, 'lib/testing/index.ts'), 'utf8');
@@ -112,9 +101,7 @@ function manifest(): string {
     scripts,
     exports: doors,
     ava: __,
-    dependencies,
-    scarfSettings: ___,
-    allowScripts: ____,
+    allowScripts: ___,
     ...rest
   } = JSON.parse(text) as Record<string, Record<string, string>>;
   const exported = Object.entries(doors ?? {}).map(([door, file]) => [
@@ -125,10 +112,8 @@ function manifest(): string {
       default: `${dirname(file)}/door.js`,
     },
   ]);
-  const { 'swagger-ui-dist': _____, ...needed } = dependencies ?? {};
   return JSON.stringify({
     ...rest,
-    dependencies: needed,
     exports: Object.fromEntries(exported),
     scripts: { install: scripts?.['install'] },
   });

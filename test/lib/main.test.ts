@@ -173,7 +173,6 @@ const UNASKED_PACKAGES = [
   'oauth4webapi',
   'openid-client',
   'otpauth',
-  'swagger-ui-dist',
   'uqr',
   'xml-crypto',
 ];
