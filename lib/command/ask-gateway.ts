@@ -175,15 +175,23 @@ function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException):
 }
 
 function refusal(status: number, body: string, hints: Hints): Error {
-  let answer: { errors?: Faults; error_codes?: Faults; error?: string } = {};
+  let answer: { errors?: Record<string, unknown[]>; error_codes?: Faults; error?: string } = {};
   try {
     answer = JSON.parse(body) as typeof answer;
   } catch {
     // What is no JSON has no words for people.
   }
-  const faults = answer.error_codes ?? answer.errors;
-  if (faults !== undefined) return refusalOf(faults, hints);
+  const { errors, error_codes: codes } = answer;
+  if (codes !== undefined) return refusalOf(codes, hints);
+  // A gateway of another version may send sentences alone.
+  if (errors !== undefined) return new Error(inOneLine(errors));
   return new Error(sayRefusal(status, answer.error ?? ''));
+}
+
+function inOneLine(errors: Readonly<Record<string, unknown[]>>): string {
+  return Object.entries(errors)
+    .flatMap(([field, texts]) => texts.map((text) => `${field}: ${String(text)}`))
+    .join('; ');
 }
 
 function sayRefusal(status: number, error: string): string {

@@ -5,7 +5,7 @@ import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, emailKey, lockScopes, writeTransaction } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
-import { type Fault, sentenceOf, sentences } from '../judge/messages.ts';
+import { type FieldError, sentenceOf, sentences } from '../judge/messages.ts';
 import { noUser } from '../process/absent.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
 import { type JoinWish, planJoining } from '../enrolment/joining.ts';
@@ -20,6 +20,7 @@ import {
 } from '../enrolment/many.ts';
 import {
   addressIn,
+  faultsInOne,
   groupNames,
   newEmailFault,
   notAnEmail,
@@ -121,11 +122,14 @@ async function write(
 
 /** A refusal as a sentence, with the way out where policy tests hold people up. */
 function inWords({ faults }: ApiError, file: string | undefined): string {
-  const textsOf = (field: string): string[] => ((faults?.[field] ?? []) as Fault[]).map(sentenceOf);
+  const textsOf = (field: string): string[] =>
+    ((faults?.[field] ?? []) as FieldError[]).map(sentenceOf);
   const base = textsOf('base').join('; ');
+  const groups = faultsInOne(textsOf('groups'));
+  const emails = faultsInOne(textsOf('emails'));
   return [
-    ...textsOf('groups').map((text) => `--group: ${text}`),
-    ...textsOf('emails').map((text) => (file === undefined ? text : `${file} ${text}`)),
+    ...(groups === '' ? [] : [`--group: ${groups}`]),
+    ...(emails === '' ? [] : [file === undefined ? emails : `${file} ${emails}`]),
     ...(base === '' ? [] : [`${base}; with --force they become members anyway`]),
   ].join('; ');
 }

@@ -3,7 +3,7 @@
 import type { Faults } from '../judge/judge.ts';
 import {
   codeOf,
-  type Fault,
+  type FieldError,
   type FieldErrorCode,
   messages,
   sentenceOf,
@@ -40,7 +40,7 @@ export function refusalOf(faults: Faults, hints: Hints = {}, wayOut = ''): Error
 export function faultsInWords(faults: Faults, hints: Hints = {}): string {
   return Object.entries(faults)
     .flatMap(([field, errors]) =>
-      (errors as Fault[]).map((fault) => {
+      (errors as FieldError[]).map((fault) => {
         const hint = UNREADABLE.has(codeOf(fault)) ? hints[field] : undefined;
         if (hint !== undefined) return `${field}: ${withoutWords(fault)}; give ${hint}`;
         return field === 'base' ? sentenceOf(fault) : `${field}: ${sentenceOf(fault)}`;
@@ -50,6 +50,6 @@ export function faultsInWords(faults: Faults, hints: Hints = {}): string {
 }
 
 /** The words that programs send are often not those that people type, which the hint names. */
-function withoutWords(fault: Fault): string {
+function withoutWords(fault: FieldError): string {
   return sentenceOf(codeOf(fault) === 'oneOf' ? messages.invalid : fault);
 }

@@ -9,7 +9,13 @@ import {
 } from '../../config/index.ts';
 import { samlMetadataFault } from '../auth/saml-metadata.ts';
 import { isFaultless } from '../judge/judge.ts';
-import { type Fault, isFault, metadataFault, sentenceOf, sentences } from '../judge/messages.ts';
+import {
+  type FieldError,
+  isFieldError,
+  metadataFault,
+  sentenceOf,
+  sentences,
+} from '../judge/messages.ts';
 import { shortened } from '../judge/texts.ts';
 import { type ConfigurationValues, judgeConfiguration, storedValues } from './configuration.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
@@ -77,8 +83,8 @@ export function rawValue(form: ConfigurationVariable['form'], text: string): unk
 }
 
 /** The texts of one message, or of the messages about one entry of a list. */
-function textsOf(fault: Fault | Record<string, Fault[]>, index: number): string[] {
-  if (isFault(fault)) return [sentenceOf(fault)];
+function textsOf(fault: FieldError | Record<string, FieldError[]>, index: number): string[] {
+  if (isFieldError(fault)) return [sentenceOf(fault)];
   return Object.entries(fault).flatMap(([member, texts]) =>
     texts.map((text) => `entry ${index + 1}: ${member} ${sentenceOf(text)}`),
   );

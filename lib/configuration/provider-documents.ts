@@ -8,7 +8,7 @@ import type { Database, OpenidConnectProvider, SamlIdentityProvider } from '../.
 import { fetchDiscoveryDocument } from '../auth/discovery.ts';
 import { DocumentError, type DocumentLimits } from '../auth/documents.ts';
 import { addFault, type FieldFaults, type Faults } from '../judge/judge.ts';
-import { discoveryFault, type Fault, isFault, messages, metadataFault } from '../judge/messages.ts';
+import { discoveryFault, type FieldError, isFieldError, messages } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import {
   entityOf,
@@ -23,7 +23,7 @@ import type { ProviderValues, SamlValues } from './providers.ts';
 const AT_ONCE_MAX = 16;
 const TOGETHER_MS_MAX = 15_000;
 
-type EntryFaults = Record<string, Fault[]>[];
+type EntryFaults = Record<string, FieldError[]>[];
 
 /**
  * Adds the faults of new and changed entries to those of the fields, and fills in metadata that
@@ -42,8 +42,7 @@ export async function judgeDocuments(
   judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
     const detail = details.get(index);
     if (detail === undefined) return;
-    const { field, fault } = detail;
-    addFault(entryFaults, field, field === 'entity_id' ? fault : metadataFault(fault));
+    addFault(entryFaults, detail.field, detail.fault);
   });
   judgeNaming('openid_connect_providers', 'groups_claim', openid, present, faults);
   judgeNaming('saml_identity_providers', 'groups_attribute', saml, present, faults);
@@ -108,7 +107,7 @@ function judgeEntries(
   field: string,
   count: number,
   faults: Faults,
-  judge: (index: number, entryFaults: Record<string, Fault[]>) => void,
+  judge: (index: number, entryFaults: Record<string, FieldError[]>) => void,
 ): void {
   if (isWholeRefused(faults[field])) return;
   const entries = (faults[field] ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
@@ -118,7 +117,7 @@ function judgeEntries(
 
 /** True if the list as a whole was refused: then its entries are not judged. */
 function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
-  return isFault(fieldFaults?.[0]);
+  return isFieldError(fieldFaults?.[0]);
 }
 
 /** The entries that are new or changed and whose fields can be read, by their place. */

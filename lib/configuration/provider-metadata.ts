@@ -12,6 +12,7 @@ import type { DocumentLimits } from '../auth/documents.ts';
 import { fetchMetadata, MetadataFetchError } from '../auth/saml/fetch-metadata.ts';
 import { metadataFaultOf, parseMetadata, readEntityIds } from '../auth/saml/provider-metadata.ts';
 import { namedEntities } from '../auth/saml-metadata.ts';
+import { type FieldError, metadataFault } from '../judge/messages.ts';
 import type { SamlValues } from './providers.ts';
 
 /** What judging needs. */
@@ -23,7 +24,7 @@ export interface MetadataContext {
 /** What is wrong with metadata, and which field is to blame. */
 export interface FieldFault {
   readonly field: 'metadata' | 'metadata_url' | 'entity_id';
-  readonly fault: string;
+  readonly fault: FieldError;
 }
 
 /** Judges an entry that is new or changed; nothing is fetched after `untilMs` of this process. */
@@ -43,11 +44,11 @@ export async function judgeMetadata(
     const entityFault = isAsBefore ? null : await entityFaultOf(entry.metadata, wanted);
     if (entityFault !== null) return { field: 'entity_id', fault: entityFault };
     const fault = await metadataFaultOf(entry.metadata, wanted);
-    if (fault !== null) return { field: 'metadata', fault };
+    if (fault !== null) return { field: 'metadata', fault: metadataFault(fault) };
   }
   if (url === undefined || isAsBefore) return null;
   if (performance.now() >= untilMs) {
-    const fault = 'no time was left to fetch it beside the others';
+    const fault = metadataFault('no time was left to fetch it beside the others');
     return entry.metadata === '' ? { field: 'metadata_url', fault } : null;
   }
   try {
@@ -62,22 +63,25 @@ export async function judgeMetadata(
     if (!(error instanceof MetadataFetchError)) throw error;
     const isAway = error.fault === 'unreachable' || error.fault === 'too_busy';
     if (isAway && entry.metadata !== '') return null;
-    return { field: 'metadata_url', fault: error.message };
+    return { field: 'metadata_url', fault: metadataFault(error.message) };
   }
 }
 
 /** What is wrong with the provider that an entry names, or does not name; null if nothing is. */
-async function entityFaultOf(text: string, wanted: string | undefined): Promise<string | null> {
+async function entityFaultOf(text: string, wanted: string | undefined): Promise<FieldError | null> {
   const ids = await readEntityIds(text);
   const isNamed = wanted === undefined ? ids.length <= 1 : ids.includes(wanted);
   // Where there is none, the metadata are to blame.
   return isNamed || ids.length === 0 ? null : mustName(ids);
 }
 
-function mustName(ids: readonly string[]): string {
+function mustName(ids: readonly string[]): FieldError {
   return ids.length === 1
-    ? `must name the identity provider that the metadata describe: ${ids.join()}`
-    : `must name one of the ${ids.length} identity providers that the metadata describe: ${namedEntities(ids)}`;
+    ? { code: 'wrongEntity', values: { entity: ids.join() } }
+    : {
+        code: 'wrongEntityOfMany',
+        values: { count: ids.length, entities: namedEntities(ids) },
+      };
 }
 
 /** The provider that an entry will name: one that is not sent stays, null takes it away. */

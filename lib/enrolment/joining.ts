@@ -18,12 +18,12 @@ import {
 import { guardMembers } from '../groups/members.ts';
 import { isUuid } from '../judge/fields.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
-import { sentences } from '../judge/messages.ts';
+import type { FieldError } from '../judge/messages.ts';
 import { shortened } from '../judge/texts.ts';
 import type { FailingTest } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import { refuseFaults } from '../records/writes.ts';
-import { faultsInOne, type NamedGroup, type Person } from './people-list.ts';
+import type { NamedGroup, Person } from './people-list.ts';
 
 /** How many groups one statement looks for. */
 const NAMES_PER_STATEMENT = 500;
@@ -97,17 +97,17 @@ async function changesOf(
   });
   const ids = new Map(users.map(({ id, email_key }) => [email_key, id]));
   const present = await readGroupsOfUsers(database, [...ids.values()], transaction);
-  const bad: string[] = [];
+  const bad: FieldError[] = [];
   const changes = [...wanted].flatMap(([key, { person, groups }]) => {
     const userId = ids.get(key);
     const before = present.get(userId ?? '') ?? [];
     const after = [...new Set([...before, ...[...groups].map(({ id }) => id)])];
     if (after.length > GROUPS_OF_USER_MAX && after.length > before.length)
-      bad.push(inLine(person.line, inTooMany(person.email, after.length)));
+      bad.push(inTooMany(person, after.length));
     // No policy test is about somebody who is not there yet.
     return userId === undefined ? [] : [{ userId, before, after }];
   });
-  if (bad.length > 0) refuseFaults({ emails: [faultsInOne(bad)] });
+  if (bad.length > 0) refuseFaults({ emails: bad });
   return changes;
 }
 
@@ -148,23 +148,23 @@ function keyOf(name: string): string {
 
 /** Refuses who is named for more groups than anybody may be in, before groups are looked for. */
 function refuseTooMany({ people, groups: common }: JoinWish): void {
-  const bad = people.flatMap(({ email, line, groups }) => {
-    const { size } = new Set([...common, ...groups].map(({ name }) => keyOf(name)));
-    return size > GROUPS_OF_USER_MAX ? [inLine(line, inTooMany(email, size))] : [];
+  const bad = people.flatMap((person) => {
+    const { size } = new Set([...common, ...person.groups].map(({ name }) => keyOf(name)));
+    return size > GROUPS_OF_USER_MAX ? [inTooMany(person, size)] : [];
   });
-  if (bad.length > 0) refuseFaults({ emails: [faultsInOne(bad)] });
+  if (bad.length > 0) refuseFaults({ emails: bad });
 }
 
 function refuseUnknown(named: readonly NamedGroup[], found: ReadonlyMap<string, Group>): void {
   const unknown = named.filter(({ name }) => !found.has(keyOf(name)));
   const faults: Faults = {};
-  const common = unknown.filter(({ line }) => line === null).map(({ name }) => noGroup(name));
-  if (common.length > 0) addFault(faults, 'groups', faultsInOne([...new Set(common)]));
-  const ofLines = unknown
-    .filter(({ line }) => line !== null)
-    .map(({ name, line }) => inLine(line, noGroup(name)));
-  if (ofLines.length > 0) addFault(faults, 'emails', faultsInOne(ofLines));
-  refuseFaults(faults);
+  const ofLines: FieldError[] = [];
+  for (const { name, line } of unknown) {
+    const error: FieldError = { code: 'noSuchGroup', values: { name: shortened(name) } };
+    if (line === null) addFault(faults, 'groups', error);
+    else ofLines.push({ ...error, line });
+  }
+  refuseFaults(ofLines.length > 0 ? { ...faults, emails: ofLines } : faults);
 }
 
 /** Refuses new people whose addresses look like those of others, who are there or in the list. */
@@ -180,18 +180,22 @@ async function refuseLookAlikes(
   const bad = people
     .filter(({ email }) => !keys.has(emailKey(email)))
     .filter(({ email }) => looks.has(emailLook(email)) || !looks.add(emailLook(email)))
-    .map(({ line, email }) => inLine(line, `${email} ${sentences.looksTaken}`));
-  if (bad.length > 0) refuseFaults({ emails: [faultsInOne(bad)] });
+    .map(({ line, email }): FieldError => ({
+      code: 'looksLikeAnother',
+      values: { email },
+      ...inLine(line),
+    }));
+  if (bad.length > 0) refuseFaults({ emails: bad });
 }
 
-function inLine(line: number | null, text: string): string {
-  return line === null ? text : `line ${line}: ${text}`;
+function inLine(line: number | null): Pick<FieldError, 'line'> {
+  return line === null ? {} : { line };
 }
 
-function noGroup(name: string): string {
-  return `there is no group “${shortened(name)}”; correct the name, or make the group first`;
-}
-
-function inTooMany(email: string, count: number): string {
-  return `${email} would be in ${count} groups, and ${GROUPS_OF_USER_MAX} are the most; name fewer, or remove this user from another group first`;
+function inTooMany({ email, line }: Person, count: number): FieldError {
+  return {
+    code: 'wouldBeInTooMany',
+    values: { email, count, most: GROUPS_OF_USER_MAX },
+    ...inLine(line),
+  };
 }

@@ -100,7 +100,7 @@ export function notAnEmail(text: string): string {
   return `“${shortened(text)}” is no e-mail address`;
 }
 
-/** Some faults of a list, in one sentence. */
+/** The first errors of a list, in one sentence. */
 export function faultsInOne(bad: readonly string[]): string {
   const more = bad.length > FAULTS_SHOWN ? [`and ${bad.length - FAULTS_SHOWN} more`] : [];
   return [...bad.slice(0, FAULTS_SHOWN), ...more].join('; ');

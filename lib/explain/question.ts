@@ -7,7 +7,7 @@ import { type Database, type Device, readRoutedDevices } from '../../models/inde
 import { deviceBefore } from '../devices/routes.ts';
 import { flag, integer, isUuid, reference, resource, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
-import { type Fault, messages } from '../judge/messages.ts';
+import { type FieldError, messages } from '../judge/messages.ts';
 import { type Address, readAddress } from '../judge/network.ts';
 import { type AskedProtocol, askedProtocol, numberedProtocol } from './protocol.ts';
 
@@ -161,7 +161,7 @@ async function deviceEnd(
   where: Partial<Pick<Device, 'id' | 'ipv4' | 'ipv6'>>,
   faults: Faults,
   field: string,
-  fault: Fault,
+  fault: FieldError,
 ): Promise<End | null> {
   const device = await database.models.Device.findOne({ where });
   if (device === null) addFault(faults, field, fault);

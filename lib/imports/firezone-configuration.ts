@@ -10,7 +10,7 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { addFault, type Faults, isFaultless, isObject } from '../judge/judge.ts';
-import { type Fault, metadataFault } from '../judge/messages.ts';
+import { type FieldError, metadataFault } from '../judge/messages.ts';
 import {
   type ConfigurationValues,
   judgeConfiguration,
@@ -98,7 +98,7 @@ function judgeMetadata(
 ) {
   if (faults['saml_identity_providers'] !== undefined) return;
   const found = saml.map(({ id, metadata, entity_id: wanted }) => {
-    const entry: Record<string, Fault[]> = {};
+    const entry: Record<string, FieldError[]> = {};
     const fault = samlMetadataFault(metadata, wanted);
     if (fault !== null) addFault(entry, 'metadata', metadataFault(fault));
     else

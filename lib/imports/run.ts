@@ -9,7 +9,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import type { FieldFaults, Faults } from '../judge/judge.ts';
-import { isFault, sentenceOf } from '../judge/messages.ts';
+import { isFieldError, sentenceOf } from '../judge/messages.ts';
 
 /** So many faults are named; an import stops to look for more. */
 export const FAULTS_MAX = 100;
@@ -95,7 +95,7 @@ export function faultLines(place: string, faults: Faults, places: FieldPlaces = 
 
 function linesOf(place: string, messages: FieldFaults): string[] {
   return messages.flatMap((message, index) =>
-    isFault(message)
+    isFieldError(message)
       ? [`${place} ${sentenceOf(message)}`]
       : faultLines(`${place}[${index}]`, message),
   );

@@ -8,19 +8,19 @@ import {
   atMostItems,
   codeOf,
   errorOfRule,
-  type Fault,
+  type FieldError,
   type FieldErrorCode,
-  isFault,
+  isFieldError,
   isSame,
   messages,
   sentenceOf,
 } from './messages.ts';
 
 /** Errors of one field, or for a list of records those of each record, aligned with the input. */
-export type FieldFaults = Fault[] | Record<string, Fault[]>[];
+export type FieldFaults<One = FieldError> = One[] | Record<string, One[]>[];
 
-/** Errors by field; `base` holds those that are about no single field. */
-export type Faults = Record<string, FieldFaults>;
+/** Errors by field; `base` holds those that are about no single field. A page has its own kind. */
+export type Faults<One = FieldError> = Record<string, FieldFaults<One>>;
 
 /** What came of judging. Something may be written only when there is no fault. */
 export interface Judged<Values> {
@@ -81,30 +81,30 @@ function fieldsOf(resource: Joi.ObjectSchema): readonly Field[] {
 }
 
 /** Adds an error to a field. */
-export function addFault(faults: Faults, field: string, fault: Fault): void {
-  const present = (faults[field] ?? []) as Fault[];
+export function addFault(faults: Faults, field: string, fault: FieldError): void {
+  const present = (faults[field] ?? []) as FieldError[];
   if (!present.some((one) => isSame(one, fault))) faults[field] = [...present, fault];
 }
 
 /** Whether one of the errors of a field has a code. */
-export function hasCode(faults: FieldFaults | undefined, code: FieldErrorCode): boolean {
+export function hasCode(faults: readonly unknown[] | undefined, code: FieldErrorCode): boolean {
   return (faults ?? []).some((fault) => codeOf(fault) === code);
 }
 
 /** Errors without those that say the same as one before. */
-function eachOnce(faults: readonly Fault[]): Fault[] {
+function eachOnce(faults: readonly FieldError[]): FieldError[] {
   return [...new Map(faults.map((fault) => [sentenceOf(fault), fault])).values()];
 }
 
 /** True when there is nothing to complain of. */
-export function isFaultless(faults: Faults): boolean {
+export function isFaultless(faults: Faults<unknown>): boolean {
   return Object.keys(faults).length === 0;
 }
 
 /** Errors as the API says them. */
 export function inSentences(faults: Faults): Record<string, unknown[]> {
   const ofField = (errors: FieldFaults): unknown[] =>
-    errors.map((fault) => (isFault(fault) ? sentenceOf(fault) : inSentences(fault)));
+    errors.map((fault) => (isFieldError(fault) ? sentenceOf(fault) : inSentences(fault)));
   return Object.fromEntries(
     Object.entries(faults).map(([name, errors]) => [name, ofField(errors)]),
   );
@@ -228,7 +228,7 @@ function judgeEntries(
   }
   values[name] = judged.map((entry) => entry.values);
   if (judged.some((entry) => !isFaultless(entry.faults)))
-    faults[name] = judged.map((entry) => entry.faults as Record<string, Fault[]>);
+    faults[name] = judged.map((entry) => entry.faults as Record<string, FieldError[]>);
 }
 
 /** True for a JSON object; a list is none. */

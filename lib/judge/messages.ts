@@ -107,12 +107,37 @@ const sentencesWithValues = {
     'needs a place in groups_map of the identity provider "{provider}", which has {most} names already; remove one there first',
   testFails: 'policy test "{test}" would fail{when}: it expects {expected}, but {decider}',
   moreTestsFail: '{count} more policy test(s) would fail',
+  wrongEntity: 'must name the identity provider that the metadata describe: {entity}',
+  wrongEntityOfMany:
+    'must name one of the {count} identity providers that the metadata describe: {entities}',
   noPlace:
     'there are {most} devices already, the most that a gateway can serve; remove devices that are not needed',
 } as const;
 
+/** Errors that only pages and commands find, as the command line says them. */
+export const sentencesOutsideApi = {
+  lastWayIn: 'no administrator could sign in any more',
+  providersChanged: 'somebody else changed the providers meanwhile; read them again',
+  otherOrigin: 'is not this gateway’s',
+  noFormToken:
+    'is not this browser’s: send it, or the header {header}, with what a page’s <meta name="csrf-token"> holds',
+  hostOfNumbers:
+    '“{host}” is not an address: an IPv4 address has four numbers from 0 to 255, such as 1.1.1.1',
+  noDeviceCalled: 'no device is called “{name}”',
+  noDeviceAt: 'no device has the address {address}',
+  severalDevices: 'several devices have this name; give an address: {addresses}',
+  noSuchGroup: 'there is no group “{name}”; correct the name, or make the group first',
+  wouldBeInTooMany:
+    '{email} would be in {count} groups, and {most} are the most; name fewer, or remove this user from another group first',
+  looksLikeAnother: '{email} looks like the address of another user',
+} as const;
+
 /** What the API says, by code. */
-export const sentences = { ...plainSentences, ...sentencesWithValues } as const;
+export const sentences = {
+  ...plainSentences,
+  ...sentencesWithValues,
+  ...sentencesOutsideApi,
+} as const;
 
 /** What is wrong with a value. */
 export type FieldErrorCode = keyof typeof sentences;
@@ -121,46 +146,42 @@ export type FieldErrorCode = keyof typeof sentences;
 export interface FieldError {
   readonly code: FieldErrorCode;
   readonly values?: Readonly<Record<string, string | number>>;
+  /** The line of a list that it is about. */
+  readonly line?: number;
 }
-
-/** An error of a field; a text is a sentence that every door says as it is. */
-export type Fault = FieldError | string;
 
 /** Errors without a value in them. */
 export const messages = Object.fromEntries(
   Object.keys(plainSentences).map((code) => [code, { code }]),
 ) as { readonly [Code in keyof typeof plainSentences]: FieldError };
 
-/** True for an error that has a code. */
-function isFieldError(value: unknown): value is FieldError {
+/** True for an error of a field, and not for those of a record in a list. */
+export function isFieldError(value: unknown): value is FieldError {
   return typeof value === 'object' && value !== null && typeof Object(value)['code'] === 'string';
 }
 
-/** True for an error of a field, and not for those of a record in a list. */
-export function isFault(value: unknown): value is Fault {
-  return typeof value === 'string' || isFieldError(value);
-}
-
-/** The code of an error; null for a text. */
-export function codeOf(fault: unknown): FieldErrorCode | null {
-  return isFieldError(fault) ? fault.code : null;
+/** The code of an error; null for those of a record in a list. */
+export function codeOf(error: unknown): FieldErrorCode | null {
+  return isFieldError(error) ? error.code : null;
 }
 
 /** Whether two errors say the same. */
-export function isSame(one: Fault, other: Fault): boolean {
-  if (typeof one === 'string' || typeof other === 'string') return one === other;
-  if (one.code !== other.code) return false;
+export function isSame(one: FieldError, other: FieldError): boolean {
+  if (one.code !== other.code || one.line !== other.line) return false;
   return Object.entries(one.values ?? {}).every(([name, value]) => other.values?.[name] === value);
 }
 
-/** Puts the values of an error into a sentence. */
-export function filled(sentence: string, { values = {} }: FieldError): string {
-  return sentence.replaceAll(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
+/** Puts the values and the line of an error into a sentence. */
+export function filled(sentence: string, { values = {}, line }: FieldError): string {
+  const said = sentence.replaceAll(/\{(\w+)\}/g, (place, name: string) =>
+    String(values[name] ?? place),
+  );
+  return line === undefined ? said : `line ${line}: ${said}`;
 }
 
 /** What the API says of an error. */
-export function sentenceOf(fault: Fault): string {
-  return typeof fault === 'string' ? fault : filled(sentences[fault.code], fault);
+export function sentenceOf(error: FieldError): string {
+  return filled(sentences[error.code], error);
 }
 
 /** So many words are named; longer lists are where programs find them. */

@@ -5,7 +5,7 @@
 
 import { type Configuration, configurationFields } from '../../models/index.ts';
 import { type Faults, hasCode } from '../judge/judge.ts';
-import { isFault, overridden } from '../judge/messages.ts';
+import { isFieldError, overridden } from '../judge/messages.ts';
 import { sentColumns } from '../judge/resource.ts';
 
 /** Fields that administrators change while the gateway runs. */
@@ -43,7 +43,7 @@ export function refuseFixed(values: object, fixed: FixedSettings, faults: Faults
   for (const name of Object.keys(fixed)) {
     const present = faults[name];
     if (!Object.hasOwn(values, name) && present === undefined) continue;
-    const texts = (present ?? []).filter(isFault);
+    const texts = (present ?? []).filter(isFieldError);
     // What cannot be read is judged no further.
     if (!hasCode(texts, 'invalid')) faults[name] = [...texts, overridden(name)];
   }

@@ -2,8 +2,7 @@
 
 import { ApiError } from '../../http/errors.ts';
 import type { Faults } from '../../judge/judge.ts';
-import { isFault } from '../../judge/messages.ts';
-import { plainWords } from './plain-words.ts';
+import { type FormFaults, isFormError, plainWords } from './plain-words.ts';
 
 /** What became of it. */
 export type Attempt<Result> =
@@ -26,11 +25,11 @@ export function refusedFaults(error: unknown): Faults {
 }
 
 /** All messages in one line, for a page without a field that they belong to. */
-export function faultLine(faults: Faults): string {
+export function faultLine(faults: FormFaults): string {
   return Object.entries(faults)
     .flatMap(([name, texts]) =>
       texts
-        .filter(isFault)
+        .filter(isFormError)
         .map((text) => (name === 'base' ? plainWords(text) : `${name}: ${plainWords(text)}`)),
     )
     .join('; ');

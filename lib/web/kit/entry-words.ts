@@ -3,7 +3,8 @@
 // refuses them, because people type them when they forget a part of an address.
 
 import type { FieldFaults, Faults } from '../../judge/judge.ts';
-import { codeOf } from '../../judge/messages.ts';
+import type { FormError, FormFaults } from './plain-words.ts';
+import { codeOf, type FieldError } from '../../judge/messages.ts';
 import { readCidr } from '../../judge/network.ts';
 import { membersOf } from './form.ts';
 
@@ -54,7 +55,7 @@ const OF_NUMBERS = /^\d+(\.\d+)*\.?$/;
  * The faults of a refused form. Where the API only says that a value is invalid, the message quotes
  * the wrong entries and says how to write them.
  */
-export function quotedFaults(faults: Faults, typed: Typed): Faults {
+export function quotedFaults(faults: FormFaults, typed: Typed): FormFaults {
   return Object.fromEntries(
     Object.entries(faults).map(([name, texts]) => {
       const kind = kinds[nameOf(name)];
@@ -65,15 +66,12 @@ export function quotedFaults(faults: Faults, typed: Typed): Faults {
 
 /** What a form refuses although /v0 accepts it: hosts made of numbers that are not an address. */
 export function hostFaults(typed: Typed): Faults {
-  const faults: Record<string, string[]> = {};
+  const faults: Faults = {};
   for (const [name, text] of Object.entries(typed)) {
     if (!HOSTS.includes(nameOf(name))) continue;
     const bad = membersOf(text).filter((entry) => isNumbersAlone(entry.replace(PORT, '')));
     if (bad.length > 0)
-      faults[name] = bad.map(
-        (entry) =>
-          `“${entry}” is not an address: an IPv4 address has four numbers from 0 to 255, such as 1.1.1.1`,
-      );
+      faults[name] = bad.map((host): FieldError => ({ code: 'hostOfNumbers', values: { host } }));
   }
   return faults;
 }
@@ -91,11 +89,15 @@ function nameOf(name: string): string {
   return name.replace(/^default_(client_)?/, '');
 }
 
-function quoted(texts: FieldFaults, text: string, { isGood, fault, isList }: Kind): FieldFaults {
+function quoted(
+  texts: FieldFaults<FormError>,
+  text: string,
+  { isGood, fault, isList }: Kind,
+): FieldFaults<FormError> {
   const bad = (isList === true ? membersOf(text) : [text.trim()]).filter((entry) => !isGood(entry));
   if (bad.length === 0) return texts;
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
   return texts.map((one) =>
     codeOf(one) === 'invalid' ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${fault}` : one,
-  ) as FieldFaults;
+  ) as FormError[];
 }

@@ -7,6 +7,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Request, RouteOptions, Server } from '@hapi/hapi';
 import { ApiError } from '../../http/errors.ts';
+import type { Faults } from '../../judge/judge.ts';
 import { isWeb } from './headers.ts';
 import { PageError } from '../../http/page-error.ts';
 import type { Web } from './web.ts';
@@ -30,11 +31,9 @@ export const TOKEN_FIELD = 'csrf_token';
 const TOKEN_HEADER = 'x-csrf-token';
 
 /** The faults that programs read, because they see no page. */
-const FROM_ELSEWHERE = { origin: ['is not this gateway’s'] };
-const WITHOUT_TOKEN = {
-  [TOKEN_FIELD]: [
-    `is not this browser’s: send it, or the header ${TOKEN_HEADER}, with what a page’s <meta name="csrf-token"> holds`,
-  ],
+const FROM_ELSEWHERE: Faults = { origin: [{ code: 'otherOrigin' }] };
+const WITHOUT_TOKEN: Faults = {
+  [TOKEN_FIELD]: [{ code: 'noFormToken', values: { header: TOKEN_HEADER } }],
 };
 
 /** How the body of a form is read: only text fields, up to a size. */

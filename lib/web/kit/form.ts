@@ -3,10 +3,9 @@
 // faults shows again exactly what a person typed.
 
 import type { Request } from '@hapi/hapi';
-import type { FieldFaults, Faults } from '../../judge/judge.ts';
-import { isFault } from '../../judge/messages.ts';
+import type { FieldFaults } from '../../judge/judge.ts';
 import { textOf } from './form-token.ts';
-import { plainWords } from './plain-words.ts';
+import { type FormError, type FormFaults, isFormError, plainWords } from './plain-words.ts';
 
 /** One question. */
 export interface Asked {
@@ -46,7 +45,7 @@ export interface FormOptions {
   readonly submit: string;
   /** The page to which Cancel leads. */
   readonly cancel?: string;
-  readonly faults?: Faults;
+  readonly faults?: FormFaults;
   /** Why a field cannot be changed; null where it can. */
   readonly locked?: (name: string) => string | null;
   /** What the form says of the values of its record (seen.ts); left out for a new record. */
@@ -179,9 +178,9 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
 }
 
 /** The messages of a field; for a list of records, those of all records. */
-function textsOf(faults: FieldFaults = []): string[] {
+function textsOf(faults: FieldFaults<FormError> = []): string[] {
   return faults.flatMap((fault) =>
-    isFault(fault)
+    isFormError(fault)
       ? [plainWords(fault)]
       : Object.entries(fault).map(
           ([name, texts]) => `${name}: ${texts.map(plainWords).join('; ')}`,

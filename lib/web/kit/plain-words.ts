@@ -1,7 +1,20 @@
 // What pages say is wrong with a value. The sentences of /v0 (lib/judge/messages.ts) cannot change,
 // because programs compare them; pages say the same in plain words.
 
-import { type Fault, type FieldErrorCode, filled, sentenceOf } from '../../judge/messages.ts';
+import type { Faults } from '../../judge/judge.ts';
+import {
+  type FieldError,
+  type FieldErrorCode,
+  filled,
+  isFieldError,
+  sentenceOf,
+} from '../../judge/messages.ts';
+
+/** An error of a form: a text is a sentence of its page. */
+export type FormError = FieldError | string;
+
+/** Errors by field of a form; `base` holds those that are about no single field. */
+export type FormFaults = Faults<FormError>;
 
 /** What pages say, by code; `{name}` stands for a value. */
 const words: Readonly<Partial<Record<FieldErrorCode, string>>> = {
@@ -45,13 +58,23 @@ const words: Readonly<Partial<Record<FieldErrorCode, string>>> = {
     '“{host}” is neither an address nor the name of a host, such as 1.1.1.1 or vpn.example.com',
   notInNetwork: 'The address is not in the network of the devices, {network}',
   exhausted: 'All addresses of the network {network} are in use',
+  lastWayIn:
+    'No administrator could sign in any more, so nothing is changed. First add another identity provider, or let people sign in with e-mail and password',
+  providersChanged: 'Somebody else changed the providers meanwhile; reload the page and try again',
+  noDeviceCalled: 'No device is called “{name}”',
+  noDeviceAt: 'No device has the address {address}',
+  severalDevices: 'Several devices have this name. Please give an address: {addresses}',
   overridden: 'This is fixed by the environment variable {variable} of the gateway',
 };
 
 /** An error in plain words; one that has none is said as the API says it. */
-export function plainWords(fault: Fault): string {
-  const plain = typeof fault === 'string' ? undefined : words[fault.code];
-  return typeof fault === 'string' || plain === undefined
-    ? sentenceOf(fault)
-    : filled(plain, fault);
+export function plainWords(error: FormError): string {
+  if (typeof error === 'string') return error;
+  const plain = words[error.code];
+  return plain === undefined ? sentenceOf(error) : filled(plain, error);
+}
+
+/** True for an error of a field of a form, and not for those of a record in a list. */
+export function isFormError(error: FormError | object): error is FormError {
+  return typeof error === 'string' || isFieldError(error);
 }

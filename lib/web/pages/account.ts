@@ -4,7 +4,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { noteAction, Op, type Session, type User, within } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
-import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { isFaultless } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { messages } from '../../judge/messages.ts';
 import { judgePasswordFields } from '../../users/users.ts';
 import { saveChanges } from '../../records/writes.ts';
@@ -75,10 +76,11 @@ async function changePassword(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const { services, sessions } = web;
-  const { values, faults } = judgePasswordFields({
+  const { values, faults: found } = judgePasswordFields({
     password: textOf(request, 'password'),
     password_confirmation: textOf(request, 'password_confirmation'),
   });
+  const faults: FormFaults = found;
   if (textOf(request, 'password') === '') faults['password'] = [messages.blank];
   else if (textOf(request, 'password') === textOf(request, 'current_password'))
     faults['password'] = [SAME];
@@ -134,7 +136,7 @@ async function showPasswordForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  faults: Faults,
+  faults: FormFaults,
 ): Promise<ResponseObject> {
   const { password_hash: hash } = await ownUser(web, request);
   const values = { title: 'Change your password', hasPassword: hash !== null, faults };

@@ -4,7 +4,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { callerOf } from '../../http/request-caller.ts';
 import { lockRecord } from '../../records/collection.ts';
-import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { isFaultless } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import {
   DAYS_MAX,
   DEFAULT_DAYS,
@@ -127,7 +128,7 @@ function showForm(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: Faults = {},
+  faults: FormFaults = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'api-token-new', {
     title: 'Make an API token',
@@ -145,7 +146,7 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
   const name = (typed['name'] ?? '').trim();
   const days = /^\d{1,6}$/.test((typed['days'] ?? '').trim()) ? Number(typed['days']) : Number.NaN;
   const scopes = SCOPES.filter((scope) => typed[scope] === 'true');
-  const faults = tokenFaults({ name, days });
+  const faults: FormFaults = tokenFaults({ name, days });
   if (scopes.length === 0) faults['admin'] = ['choose at least one'];
   if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
   const made = await attempt(() => makeToken(web, callerOf(request), { name, days, scopes }));

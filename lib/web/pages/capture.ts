@@ -8,7 +8,8 @@ import { judgeWish } from '../../capture/wishes.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
-import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { isFaultless } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
 import { formView, inputOf, type Section, type Typed, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
@@ -93,7 +94,7 @@ async function showPage(
   web: Web,
   { id, name }: Device,
   typed: Typed,
-  faults: Faults,
+  faults: FormFaults,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {

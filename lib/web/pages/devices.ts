@@ -6,7 +6,7 @@ import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { Devices } from '../../devices/devices.ts';
 import { settingNames, shownSettings } from '../../devices/settings.ts';
 import type { Switches } from '../../devices/switches.ts';
@@ -211,7 +211,7 @@ interface Filled extends BothParts {
   readonly present: BothParts | null;
   /** The key that was typed for a new device, if the browser did not make its key pair. */
   readonly publicKey?: string;
-  readonly faults?: Faults;
+  readonly faults?: FormFaults;
 }
 
 async function showForm(
@@ -254,7 +254,7 @@ function flatParts({ typed, keys }: BothParts): Typed {
 }
 
 /** The messages of the fields of `form`; the other part of the page shows the rest. */
-function faultsOfKeys(form: readonly Section[], faults: Faults): Faults {
+function faultsOfKeys(form: readonly Section[], faults: FormFaults): FormFaults {
   const names = new Set(form.flatMap(({ fields }) => fields.map(({ name }) => name)));
   return Object.fromEntries(Object.entries(faults).filter(([name]) => names.has(name)));
 }

@@ -17,12 +17,14 @@ import {
 } from '../../enrolment/many.ts';
 import {
   ENROLLED_MAX,
+  faultsInOne,
   groupNames,
   type NamedGroup,
   type Person,
   readPeople,
 } from '../../enrolment/people-list.ts';
-import { addFault, type Faults, isFaultless } from '../../judge/judge.ts';
+import { isFaultless } from '../../judge/judge.ts';
+import { type FormError, type FormFaults, plainWords } from '../kit/plain-words.ts';
 import { attempt } from '../kit/attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';
@@ -118,7 +120,7 @@ async function showForm(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: Faults = {},
+  faults: FormFaults = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'enrol', {
     title: 'Let people in',
@@ -142,17 +144,17 @@ interface Read {
   readonly people: readonly Person[];
   readonly groups: readonly NamedGroup[];
   readonly hours: number;
-  readonly faults: Faults;
+  readonly faults: FormFaults;
 }
 
 function readForm(typed: Typed): Read {
   const hours = Number((typed['hours'] ?? '').trim() || Number.NaN);
   const { people, fault } = readPeople(typed['emails'] ?? '');
   const groups = groupNames(typed['groups'] ?? '', '|', null);
-  const faults: Faults = {};
-  if (fault !== null) addFault(faults, 'emails', fault);
+  const faults: FormFaults = {};
+  if (fault !== null) faults['emails'] = [fault];
   const wrong = hoursFault(hours);
-  if (wrong !== null) addFault(faults, 'hours', wrong);
+  if (wrong !== null) faults['hours'] = [wrong];
   return { people, groups, hours, faults };
 }
 
@@ -180,11 +182,21 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
     if (question !== null) return question;
   }
   const made = await attempt(() => write(web));
-  if (made.faults !== null) return (await showForm(web, request, h, typed, made.faults)).code(422);
+  if (made.faults !== null)
+    return (await showForm(web, request, h, typed, eachInOne(made.faults))).code(422);
   const { links } = made.result;
   const isQueued = isMailed && (await queueMails(database, mails, links));
   const mailed = isMailed ? (isQueued ? 'queued' : 'full') : null;
   return showMade(web, request, h, made.result.people, mailed);
+}
+
+/** A list may have hundreds of errors: each field says the first ones in one sentence. */
+function eachInOne({ base, ...others }: FormFaults): FormFaults {
+  const said = Object.entries(others).map(([name, errors]) => [
+    name,
+    [faultsInOne((errors as FormError[]).map(plainWords))],
+  ]);
+  return { ...(base === undefined ? {} : { base }), ...Object.fromEntries(said) };
 }
 
 /** The links are shown only once, in this answer. A redirect would lose them. */

@@ -6,7 +6,7 @@ import { type Database, readRules, type RuleRow } from '../../../models/index.ts
 import { askExplanation } from '../../explain/ask.ts';
 import type { Answer } from '../../explain/explain.ts';
 import { type AskedPacket, judgeQuestion, readQuestion } from '../../explain/question.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
@@ -107,7 +107,7 @@ async function typedBy(database: Database, request: Request): Promise<Typed> {
 
 interface Asking {
   readonly asked: AskedPacket | null;
-  readonly faults: Faults;
+  readonly faults: FormFaults;
 }
 
 async function questionOf(database: Database, typed: Typed): Promise<Asking> {

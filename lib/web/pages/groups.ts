@@ -13,7 +13,7 @@ import {
 import { Groups, judgeGroup } from '../../groups/groups.ts';
 import { judgeMembers, Members } from '../../groups/members.ts';
 import { callerOf } from '../../http/request-caller.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { attempt, faultLine } from '../kit/attempt.ts';
 import {
   formView,
@@ -117,8 +117,8 @@ async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promi
 
 /** What is shown of a group beside itself: what was typed and refused. */
 interface Refused {
-  readonly group?: { readonly typed: Typed; readonly faults: Faults };
-  readonly members?: { readonly typed: Typed; readonly faults: Faults };
+  readonly group?: { readonly typed: Typed; readonly faults: FormFaults };
+  readonly members?: { readonly typed: Typed; readonly faults: FormFaults };
 }
 
 async function showGroup(
@@ -176,7 +176,7 @@ function showNew(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: Faults = {},
+  faults: FormFaults = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'group-new', {
     title: 'Add a group',

@@ -23,6 +23,7 @@ import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { ownerIdOf } from '../parts/owners.ts';
 import { endedFlowRow, flowRow, type Names, namesOf, refusalRow } from '../parts/live-rows.ts';
+import { plainWords } from '../kit/plain-words.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ruleInWords } from '../parts/rule-words.ts';
 
@@ -179,7 +180,9 @@ async function askedBy(database: Database, request: Request, isGoneKnown = false
   const gone = isGoneKnown && isUuid(named) ? named.toLowerCase() : null;
   const id = device?.id ?? gone;
   if (device !== null && id === null)
-    faults['device'] = [device.fault ?? `No device is called “${named}”`];
+    faults['device'] = [
+      plainWords(device.fault ?? { code: 'noDeviceCalled', values: { name: named } }),
+    ];
   if (rule !== '' && !isUuid(rule)) faults['rule'] = [`There is no rule with the id “${rule}”`];
   const user = await userNamed(database, email, userId);
   if (typeof user === 'string') faults['user'] = [user];

@@ -3,8 +3,8 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';
-import type { Faults } from '../../judge/judge.ts';
-import { type Fault, sentenceOf } from '../../judge/messages.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
+import { type FieldError, sentenceOf } from '../../judge/messages.ts';
 import { textOf } from '../kit/form-token.ts';
 import { logoAddress } from '../kit/logo.ts';
 import { adminPage } from '../kit/route.ts';
@@ -35,7 +35,7 @@ async function show(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { url, faults = {} }: { url?: string; faults?: Faults } = {},
+  { url, faults = {} }: { url?: string; faults?: FormFaults } = {},
 ): Promise<ResponseObject> {
   const logo = (await readSettings(web))['logo'] as Logo;
   return web.pages.show(request, h, 'logo-settings', {
@@ -43,7 +43,7 @@ async function show(
     tabs: settingTabs(request),
     present: logoAddress(logo, web.outside),
     url: url ?? logo.url ?? '',
-    faults: ((faults['logo'] ?? []) as Fault[]).map(sentenceOf),
+    faults: ((faults['logo'] ?? []) as FieldError[]).map(sentenceOf),
     locked: fixedSentence(web, 'logo'),
   });
 }

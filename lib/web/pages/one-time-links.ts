@@ -15,7 +15,8 @@ import {
 } from '../../auth/one-time-links.ts';
 import { hashPassword } from '../../auth/passwords.ts';
 import { completeSignIn } from '../../auth/sign-in.ts';
-import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { isFaultless } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { messages } from '../../judge/messages.ts';
 import { saveChanges } from '../../records/writes.ts';
 import { judgePasswordFields } from '../../users/users.ts';
@@ -61,7 +62,7 @@ async function showLink(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  faults: Faults,
+  faults: FormFaults,
 ): Promise<ResponseObject> {
   const secret = secretOf(request);
   const { link, user } = await openLink(web.services.database, secret);

@@ -4,7 +4,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readDevices, readUsers } from '../../../models/index.ts';
 import { callerOf } from '../../http/request-caller.ts';
-import { addFault, type Faults, type Judged } from '../../judge/judge.ts';
+import { addFault, type Judged } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import {
   POLICY_TESTS_MAX,
   PolicyTests,
@@ -172,7 +173,7 @@ interface Form {
   /** That test as its form shows it now. */
   readonly shown: Typed | null;
   readonly typed: Typed;
-  readonly faults?: Faults;
+  readonly faults?: FormFaults;
 }
 
 async function showForm(
@@ -216,7 +217,7 @@ async function save(
   const id = present === null ? null : String(present['id']);
   const input = await judgeTyped(web, tests, typed, id);
   const shown = present === null ? null : await typedPresent(web, present);
-  const again = async (faults: Faults): Promise<ResponseObject> =>
+  const again = async (faults: FormFaults): Promise<ResponseObject> =>
     (await showForm(web, request, h, { test: present, shown, typed, faults })).code(422);
   const meanwhile =
     shown === null ? null : changedMeanwhile(request, { typed, present: shown }, testForm);
@@ -248,7 +249,11 @@ async function judgeTyped(
   const input = { ...inputOf(typed, testForm), user_id, device_id: named?.id ?? '' };
   const judged = tests.judge(input, id === null ? 'create' : 'update');
   if (named !== null && named.id === null)
-    addFault(judged.faults, 'device_id', named.fault ?? `No device has the address ${word}`);
+    addFault(
+      judged.faults,
+      'device_id',
+      named.fault ?? { code: 'noDeviceAt', values: { address: word } },
+    );
   return judged;
 }
 

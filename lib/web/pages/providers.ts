@@ -5,7 +5,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted, markTrusted } from '../../../models/index.ts';
 import { callerOf } from '../../http/request-caller.ts';
-import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { isFaultless } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import {
   CONFIGURATION_BYTES_MAX,
   judgeConfiguration,
@@ -37,9 +38,6 @@ import type { Web } from '../kit/web.ts';
 import { lastTestOf } from './provider-tests.ts';
 
 const PROVIDERS = '/settings/providers';
-
-const LAST_WAY =
-  'It is not removed: no administrator could sign in any more. Add another provider first, or let people sign in with e-mail and password';
 
 /** Metadata of federations are long. */
 const takesMetadata = { payload: { ...takesForm, maxBytes: CONFIGURATION_BYTES_MAX } };
@@ -113,7 +111,7 @@ interface Filled {
   /** That entry as its form shows it now. */
   readonly shown: Typed | null;
   readonly typed: Typed;
-  readonly faults?: Faults;
+  readonly faults?: FormFaults;
   /** What trying it found. */
   readonly findings?: readonly Finding[];
 }
@@ -226,10 +224,10 @@ async function remove(
   const { present, entries } = await findEntry(web, form, request);
   const next = entries.filter((entry) => entry !== present);
   const faults = await saveList(web, request, form, entries, next, async (...found) =>
-    (await locksOut(web, { [form.list]: next }, ...found)) ? { base: [LAST_WAY] } : {},
+    (await locksOut(web, { [form.list]: next }, ...found)) ? { base: [{ code: 'lastWayIn' }] } : {},
   );
   if (faults !== null) {
-    web.pages.flash(h, 'failed', faultLine(faults));
+    web.pages.flash(h, 'failed', `It is not removed. ${faultLine(faults)}`);
     return web.pages.redirect(h, PROVIDERS);
   }
   web.pages.flash(h, 'done', `${present.label} is removed. Nobody signs in through it any more.`);
@@ -241,7 +239,7 @@ async function tryTyped(
   web: Web,
   form: ProviderForm,
   entry: Record<string, unknown>,
-): Promise<{ faults: Faults; findings: readonly Finding[] }> {
+): Promise<{ faults: FormFaults; findings: readonly Finding[] }> {
   const { values, faults } = judgeConfiguration({ [form.list]: [entry] }, 'update');
   if (!isFaultless(faults)) return { faults: entryFaults(faults, form.list, 0), findings: [] };
   const [kept] = storedValues(web.services.config, values)[form.list] ?? [];

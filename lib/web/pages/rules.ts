@@ -11,7 +11,8 @@ import {
   type RuleRow,
 } from '../../../models/index.ts';
 import { callerOf } from '../../http/request-caller.ts';
-import type { Faults, Judged } from '../../judge/judge.ts';
+import type { Judged } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { Rules, ruleState, type RuleState, type RuleValues, showRule } from '../../rules/rules.ts';
 import type { Shown } from '../../records/shown.ts';
 import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
@@ -247,7 +248,7 @@ interface Form {
   /** The rule as it is now. */
   readonly present: Typed | null;
   readonly typed: Typed;
-  readonly faults?: Faults;
+  readonly faults?: FormFaults;
   /** What was typed, for the rules that it meets. */
   readonly input?: Judged<RuleValues>;
   readonly isChecked?: boolean;
@@ -398,7 +399,7 @@ function timeIn(shown: unknown): Date | null {
 }
 
 /** The faults in the words of the form, where users are e-mails and ports need a protocol. */
-function ruleFaults(faults: Faults, typed: Typed): Faults {
+function ruleFaults(faults: FormFaults, typed: Typed): FormFaults {
   const named = groupFaults(faults, (typed['group_id'] ?? '').trim());
   const said = quotedFaults(ownerFaults(named, (typed['user_id'] ?? '').trim()), typed);
   const hasPorts = (typed['port_range'] ?? '').trim() !== '';

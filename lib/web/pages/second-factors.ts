@@ -5,7 +5,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Transaction, User } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
-import { atMostCharacters, type Fault, messages } from '../../judge/messages.ts';
+import type { FormError } from '../kit/plain-words.ts';
+import { atMostCharacters, messages } from '../../judge/messages.ts';
 import { forgiveAttempt, noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
@@ -28,7 +29,7 @@ import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 import { BAD_CODE, codesOf, tryCode } from './second-factor.ts';
 
-type Faults = Record<string, Fault[]>;
+type Faults = Record<string, FormError[]>;
 
 /** The field for a code of an authenticator that the user already has. */
 const PRESENT_CODE = 'present_code';

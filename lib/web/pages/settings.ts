@@ -5,8 +5,9 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Unless } from '../../configuration/configuration.ts';
 import { configurationFields } from '../../../models/index.ts';
+import type { FormError, FormFaults } from '../kit/plain-words.ts';
 import type { Faults } from '../../judge/judge.ts';
-import { atMost, codeOf, type Fault } from '../../judge/messages.ts';
+import { atMost, codeOf } from '../../judge/messages.ts';
 import type { Shown } from '../../records/shown.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
@@ -69,9 +70,6 @@ const UNITS = [
 ] as const;
 const DURATION = 'vpn_session_duration';
 const DURATION_MAX_S = configurationFields[DURATION].api.max;
-
-const NO_WAY_LEFT =
-  'No administrator could sign in any more. Add an identity provider first, or leave this ticked';
 
 const securityForm: readonly Section[] = [
   {
@@ -230,7 +228,7 @@ export function settingPages(web: Web): ServerRoute[] {
 interface Filled {
   readonly present: Typed;
   readonly typed?: Typed;
-  readonly faults?: Faults;
+  readonly faults?: FormFaults;
 }
 
 function show(
@@ -293,7 +291,7 @@ async function lockOutFaults(
 ): Promise<Faults> {
   if (isLocal !== false) return {};
   const isRefused = await locksOut(web, { local_auth_enabled: false }, ...found);
-  return isRefused ? { local_auth_enabled: [NO_WAY_LEFT] } : {};
+  return isRefused ? { local_auth_enabled: [{ code: 'lastWayIn' }] } : {};
 }
 
 /** What was typed. Locked fields were not sent; they show the value that is in force. */
@@ -318,11 +316,11 @@ function typedDuration(seconds: number): Typed {
 }
 
 /** The rules of the API count in seconds: the most is said in the unit that was chosen. */
-function inUnit(faults: Faults, { duration_unit: unit }: Typed): Faults {
+function inUnit(faults: FormFaults, { duration_unit: unit }: Typed): FormFaults {
   const [, length] = UNITS.find(([name]) => name === unit) ?? ['seconds', 1];
-  const inUnits = (fault: Fault): Fault =>
+  const inUnits = (fault: FormError): FormError =>
     codeOf(fault) === 'atMost' ? atMost(Math.floor(DURATION_MAX_S / length)) : fault;
-  const said = faults[DURATION] as Fault[] | undefined;
+  const said = faults[DURATION] as FormError[] | undefined;
   return said === undefined ? faults : { ...faults, [DURATION]: said.map(inUnits) };
 }
 

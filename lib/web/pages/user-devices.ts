@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readUsers, type UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { sentences } from '../../judge/messages.ts';
 import { Devices } from '../../devices/devices.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
@@ -141,7 +141,7 @@ interface Filled {
   readonly rights: DeviceRights;
   readonly typed: TypedDevice;
   readonly publicKey?: string;
-  readonly faults?: Faults;
+  readonly faults?: FormFaults;
 }
 
 async function showNew(
@@ -203,7 +203,7 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
   const { row } = await ownDevice(web, request);
   const typed = typedDevice(request);
   const present = flatDevice(typedFrom(await devices.show(row.id)), rights);
-  const refused = async (faults: Faults) =>
+  const refused = async (faults: FormFaults) =>
     (await showEdit(web, request, h, { rights, typed, present, faults })).code(422);
   const meanwhile = changedMeanwhile(request, { typed: flatDevice(typed, rights), present });
   if (meanwhile !== null) return refused(meanwhile);
@@ -218,7 +218,7 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
 }
 
 /** The messages of a refused form; any other error is thrown again. */
-function faultsOf(error: unknown): Faults {
+function faultsOf(error: unknown): FormFaults {
   if (error instanceof ApiError && error.faults !== null) return error.faults;
   throw error;
 }

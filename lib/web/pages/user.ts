@@ -13,7 +13,7 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { sentences } from '../../judge/messages.ts';
 import type { Caller } from '../../process/caller.ts';
 import { disablingFault, Users } from '../../users/users.ts';
@@ -109,7 +109,7 @@ async function showUser(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  refused?: { typed: Typed; faults: Faults },
+  refused?: { typed: Typed; faults: FormFaults },
 ): Promise<ResponseObject> {
   const { database } = web.services;
   const user = await findUser(web, request);

@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
 import { callerOf } from '../../http/request-caller.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 import { Users } from '../../users/users.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
@@ -185,7 +185,7 @@ function showNew(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: Faults = {},
+  faults: FormFaults = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'user-new', {
     title: 'Add a user',

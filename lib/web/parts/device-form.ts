@@ -3,8 +3,8 @@
 
 import type { Request } from '@hapi/hapi';
 import { deviceFields, type DeviceRow, type SentName } from '../../../models/index.ts';
-import type { Faults, Judged } from '../../judge/judge.ts';
-import type { Fault } from '../../judge/messages.ts';
+import type { Judged } from '../../judge/judge.ts';
+import type { FormError, FormFaults } from '../kit/plain-words.ts';
 import type { Shown } from '../../records/shown.ts';
 import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
@@ -174,10 +174,11 @@ export function textsFor<Name extends string>(
 export function deviceFormView(
   typed: TypedDevice,
   defaults: SettingValues,
-  { faults = {}, ...rights }: FormRights & { faults?: Faults },
+  { faults = {}, ...rights }: FormRights & { faults?: FormFaults },
 ): object {
   const said = quotedFaults(faults, ownTexts(typed));
-  const faultsOf = (...names: string[]) => names.flatMap((name) => (said[name] ?? []) as Fault[]);
+  const faultsOf = (...names: string[]) =>
+    names.flatMap((name) => (said[name] ?? []) as FormError[]);
   return {
     hasFaults: Object.keys(faults).length > 0,
     texts: textsFor(rights, texts).map((name) => ({

@@ -1,6 +1,7 @@
 // A device as people name it in a form: by its name, its address in the tunnel, or its id.
 
 import type { Database } from '../../../models/index.ts';
+import type { FieldError } from '../../judge/messages.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { readAddress } from '../../judge/network.ts';
 
@@ -12,7 +13,7 @@ export interface Named {
   readonly isAddress: boolean;
   /** Of the device; null: no device has that address. */
   readonly id: string | null;
-  readonly fault: string | null;
+  readonly fault: FieldError | null;
 }
 
 /** The device of a name, an address or an id. */
@@ -31,11 +32,15 @@ export async function namedDevice(database: Database, word: string): Promise<Nam
   const [device] = found;
   if (found.length > 1) {
     const addresses = found.slice(0, NAMESAKES_MAX).map(({ ipv4, ipv6 }) => ipv4 ?? ipv6);
-    const fault = `Several devices have this name. Please give an address: ${addresses.join(', ')}`;
-    return { isAddress, id: null, fault };
+    const values = { addresses: addresses.join(', ') };
+    return { isAddress, id: null, fault: { code: 'severalDevices', values } };
   }
-  const fault = device === undefined && !isAddress ? `No device is called “${word}”` : null;
-  return { isAddress, id: device?.id ?? null, fault };
+  const isUnknown = device === undefined && !isAddress;
+  return {
+    isAddress,
+    id: device?.id ?? null,
+    fault: isUnknown ? { code: 'noDeviceCalled', values: { name: word } } : null,
+  };
 }
 
 /** What a form shows of the device with an id, which a link names: what only one device has. */

@@ -8,7 +8,8 @@ import {
   type RuleRow,
   type UserRow,
 } from '../../../models/index.ts';
-import { type Faults, hasCode } from '../../judge/judge.ts';
+import { hasCode } from '../../judge/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
 
 /** More users than that are not offered in a list. */
 const SUGGESTIONS_MAX = 100;
@@ -32,7 +33,7 @@ export async function groupIdOf({ models }: Database, name: string): Promise<str
 }
 
 /** The faults of a form in which `group_id` was typed as a name: an unknown one is named. */
-export function groupFaults(faults: Faults, name: string): Faults {
+export function groupFaults(faults: FormFaults, name: string): FormFaults {
   if (!hasCode(faults['group_id'], 'absent')) return faults;
   return { ...faults, group_id: [`No group has the name “${name}”`] };
 }
@@ -54,7 +55,7 @@ export async function groupName({ models }: Database, id: unknown): Promise<stri
 }
 
 /** The faults of a form in which `user_id` was typed as an e-mail: an unknown one is named. */
-export function ownerFaults(faults: Faults, email: string): Faults {
+export function ownerFaults(faults: FormFaults, email: string): FormFaults {
   if (!hasCode(faults['user_id'], 'absent')) return faults;
   return { ...faults, user_id: [`No user has the e-mail “${email}”`] };
 }

@@ -10,8 +10,6 @@ import type { ProviderEntry, ProviderForm } from './provider-form.ts';
 import { changeSettings, fixedSentence } from './settings.ts';
 import type { Web } from '../kit/web.ts';
 
-const MEANWHILE = 'Somebody else changed the providers meanwhile; reload the page and try again.';
-
 /** All entries of a kind, as they serve. */
 export async function entriesOf(
   web: Web,
@@ -39,7 +37,9 @@ export function saveList(
   unless: Unless = () => ({}),
 ): Promise<Faults | null> {
   return changeSettings(web, request, { [list]: next }, (row, transaction) =>
-    isDeepStrictEqual(row[list], standing) ? unless(row, transaction) : { base: [MEANWHILE] },
+    isDeepStrictEqual(row[list], standing)
+      ? unless(row, transaction)
+      : { base: [{ code: 'providersChanged' }] },
   );
 }
 

@@ -1,7 +1,7 @@
 // The service that a packet asks for, as questions of a form.
 
-import type { Faults } from '../../judge/judge.ts';
-import { codeOf, type Fault } from '../../judge/messages.ts';
+import type { FormError, FormFaults } from '../kit/plain-words.ts';
+import { codeOf } from '../../judge/messages.ts';
 import type { Asked } from '../kit/form.ts';
 
 /** The questions for the service that a packet asks for. */
@@ -19,11 +19,11 @@ export const serviceFields: readonly Asked[] = [
   { name: 'port', label: 'Port', kind: 'number', help: 'With TCP or UDP: 443.' },
 ];
 
-/** Faults of a form with these questions: one of a port may come of a protocol that has none. */
-export function serviceFaults(faults: Faults): Faults {
+/** Errors of a form with these questions: one of a port may come of a protocol that has none. */
+export function serviceFaults(faults: FormFaults): FormFaults {
   const { port } = faults;
   if (port === undefined) return faults;
-  const words = (fault: Fault): Fault =>
+  const words = (fault: FormError): FormError =>
     codeOf(fault) === 'notPresent' ? 'This protocol has no ports. Please leave this empty' : fault;
-  return { ...faults, port: (port as Fault[]).map(words) };
+  return { ...faults, port: (port as FormError[]).map(words) };
 }

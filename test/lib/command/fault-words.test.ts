@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { faultsInWords, refusalOf } from '../../../lib/command/fault-words.ts';
-import { type FieldError, messages, oneOf } from '../../../lib/judge/messages.ts';
+import { type FieldError, messages, oneOf, sentences } from '../../../lib/judge/messages.ts';
 import { UsageError } from '../../../lib/process/usage-error.ts';
 
 test('an invalid value is printed with an example of a valid one', (t) => {
@@ -21,8 +21,14 @@ test('where a hint says what to type, the words of the API are not named', (t) =
 });
 
 test('each fault names its field, except faults of the whole', (t) => {
-  const faults = { name: ['is taken', 'is short'], base: ['There are too many'] };
-  t.is(faultsInWords(faults), 'name: is taken; name: is short; There are too many');
+  const faults = {
+    name: [messages.taken, messages.unseen],
+    base: [messages.noOtherSignsIn],
+  };
+  t.is(
+    faultsInWords(faults),
+    `name: ${sentences.taken}; name: ${sentences.unseen}; ${sentences.noOtherSignsIn}`,
+  );
 });
 
 test('a fault that is a sentence is kept apart from its field', (t) => {

@@ -1,6 +1,7 @@
 // The five settings and their flags.
 
 import test from 'ava';
+import { messages } from '../../../lib/judge/messages.ts';
 import type { Configuration } from '../../../models/index.ts';
 import {
   defaultSettings,
@@ -61,9 +62,9 @@ test('values are judged on what the device would be', (t) => {
   t.deepEqual(judged({ endpoint: null }, { ...own, use_default_endpoint: false, endpoint: 'x' }), {
     endpoint: blank,
   });
-  const unreadable = { use_default_endpoint: ['is invalid'] };
+  const unreadable = { use_default_endpoint: [messages.invalid] };
   judgeSettings({ endpoint: 'x' }, null, unreadable);
-  t.deepEqual(unreadable, { use_default_endpoint: ['is invalid'] });
+  t.deepEqual(unreadable, { use_default_endpoint: [messages.invalid] });
 });
 
 test('an empty list is kept as none', (t) => {

@@ -1,6 +1,7 @@
 // The frame of imports: all or nothing, and how faults are reported.
 
 import test from 'ava';
+import { atMost, messages } from '../../../lib/judge/messages.ts';
 import { faultLines, ImportError, indented, runImport } from '../../../lib/imports/run.ts';
 import { currentRevision } from '../../../models/index.ts';
 import { userValues } from '../../models/fixtures.ts';
@@ -29,13 +30,13 @@ for (const kind of databaseKinds())
 test('faults are reported by their place, those of entries too', (t) => {
   t.deepEqual(
     faultLines('configuration', {
-      default_client_mtu: ['is invalid'],
-      base: ['is too much'],
-      providers: [{}, { id: ['has already been taken', 'is reserved'] }],
+      default_client_mtu: [messages.invalid],
+      base: [atMost(3)],
+      providers: [{}, { id: [messages.taken, messages.reserved] }],
     }),
     [
       'configuration.default_client_mtu is invalid',
-      'configuration is too much',
+      'configuration must be less than or equal to 3',
       'configuration.providers[1].id has already been taken',
       'configuration.providers[1].id is reserved',
     ],
@@ -43,10 +44,10 @@ test('faults are reported by their place, those of entries too', (t) => {
 });
 
 test('a field has the place that a file gives it', (t) => {
-  const faults = { public_key: ['is invalid'], name: ['is taken'] };
+  const faults = { public_key: [messages.invalid], name: [messages.taken] };
   t.deepEqual(faultLines('line 3', faults, { public_key: 'line 3: PublicKey' }), [
     'line 3: PublicKey is invalid',
-    'line 3.name is taken',
+    'line 3.name has already been taken',
   ]);
 });
 

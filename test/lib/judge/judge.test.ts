@@ -190,14 +190,20 @@ test('properties that objects inherit are no fields', (t) => {
 });
 
 test('a message is added once, beside those that stand', (t) => {
-  const faults: Faults = { a: ['x'] };
-  addFault(faults, 'a', 'y');
-  addFault(faults, 'a', 'x');
-  addFault(faults, 'b', 'z');
+  const { blank, invalid, taken } = messages;
+  const faults: Faults = { a: [blank] };
+  addFault(faults, 'a', invalid);
+  addFault(faults, 'a', blank);
+  addFault(faults, 'b', taken);
+  for (const line of [2, 3, 2]) addFault(faults, 'b', { ...taken, line });
   for (const most of [3, 4, 3]) addFault(faults, 'c', noPlace(most));
   addFault(faults, 'c', messages.blank);
   const c = [noPlace(3), noPlace(4), messages.blank];
-  t.deepEqual(faults, { a: ['x', 'y'], b: ['z'], c });
+  t.deepEqual(faults, {
+    a: [blank, invalid],
+    b: [taken, { ...taken, line: 2 }, { ...taken, line: 3 }],
+    c,
+  });
   t.true(isFaultless({}));
   t.false(isFaultless(faults));
 });

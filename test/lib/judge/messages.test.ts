@@ -74,16 +74,19 @@ test('texts are those of docs/api.md', (t) => {
   t.is(sentenceOf(notInNetwork('10.0.0.0/8')), 'is not in the CIDR 10.0.0.0/8');
 });
 
-test('texts with values are those of docs/api.md', (t) => {
+test('texts with values are those of docs/api.md, and those of no API are said alike', (t) => {
   const values = { limit: 7, words: 'a, b', host: 'x!', network: 'N', other: 'O', what: 'W' };
   const more = { address: 'A', variable: 'V', reason: 'R', most: 9, least: 1, name: 'ann' };
-  const people = { email: 'E', provider: 'P' };
+  const people = { email: 'E', provider: 'P', header: 'H', entity: 'I', entities: 'I, J' };
+  const devices = { addresses: 'A, B' };
   const tests = { test: 'T', when: ' at noon', expected: 'drop', decider: 'D', count: 3 };
   const codes = (Object.keys(sentences) as FieldErrorCode[]).filter(
     (code) => !Object.hasOwn(messages, code),
   );
   t.deepEqual(
-    codes.map((code) => sentenceOf({ code, values: { ...values, ...more, ...people, ...tests } })),
+    codes.map((code) =>
+      sentenceOf({ code, values: { ...values, ...more, ...people, ...devices, ...tests } }),
+    ),
     [
       'should be at least 7 character(s)',
       'should be at most 7 character(s)',
@@ -117,7 +120,20 @@ test('texts with values are those of docs/api.md', (t) => {
       'needs a place in groups_map of the identity provider "P", which has 9 names already; remove one there first',
       'policy test "T" would fail at noon: it expects drop, but D',
       '3 more policy test(s) would fail',
+      'must name the identity provider that the metadata describe: I',
+      'must name one of the 3 identity providers that the metadata describe: I, J',
       'there are 9 devices already, the most that a gateway can serve; remove devices that are not needed',
+      'no administrator could sign in any more',
+      'somebody else changed the providers meanwhile; read them again',
+      'is not this gateway’s',
+      'is not this browser’s: send it, or the header H, with what a page’s <meta name="csrf-token"> holds',
+      '“x!” is not an address: an IPv4 address has four numbers from 0 to 255, such as 1.1.1.1',
+      'no device is called “ann”',
+      'no device has the address A',
+      'several devices have this name; give an address: A, B',
+      'there is no group “ann”; correct the name, or make the group first',
+      'E would be in 3 groups, and 9 are the most; name fewer, or remove this user from another group first',
+      'E looks like the address of another user',
     ],
   );
 });
@@ -131,5 +147,5 @@ test('a rule finds an error with the values of its sentence; an unknown one cann
   t.is(sentenceOf(errorOfRule('string.empty', {})), 'should be at least 1 character(s)');
   t.deepEqual(errorOfRule('key.bad', context), { code: 'badKey' });
   t.deepEqual(errorOfRule('string.base', context), messages.invalid);
-  t.is(sentenceOf('is a sentence'), 'is a sentence');
+  t.is(sentenceOf({ ...messages.invalid, line: 3 }), 'line 3: is invalid');
 });

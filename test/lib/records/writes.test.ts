@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import { messages } from '../../../lib/judge/messages.ts';
 import { ApiError } from '../../../lib/http/errors.ts';
 import { type JointWork, refuseFaults, saveChanges, Writes } from '../../../lib/records/writes.ts';
 import { currentRevision, type Database, readAuditEntries } from '../../../models/index.ts';
@@ -142,7 +143,7 @@ for (const kind of databaseKinds()) {
         judged += 1;
         const present = await User.count({ where: { email_key: 'a@b.c' }, transaction });
         // The other write comes between this check and the insert.
-        if (judged > 1 && present > 0) refuseFaults({ email: ['has already been taken'] });
+        if (judged > 1 && present > 0) refuseFaults({ email: [messages.taken] });
         await User.create({ email: judged === 1 ? 'a@b.c' : 'x@y.z' }, { transaction });
       },
       write: (transaction) => User.create({ email: 'a@b.c' }, { transaction }),
@@ -238,6 +239,6 @@ for (const kind of databaseKinds()) {
 
 test('a write with faults is refused, one without is not', (t) => {
   t.notThrows(() => refuseFaults({}));
-  const error = t.throws(() => refuseFaults({ a: ['b'] }), { instanceOf: ApiError });
-  t.deepEqual(error?.faults, { a: ['b'] });
+  const error = t.throws(() => refuseFaults({ a: [messages.blank] }), { instanceOf: ApiError });
+  t.deepEqual(error?.faults, { a: [messages.blank] });
 });

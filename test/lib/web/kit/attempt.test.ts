@@ -2,11 +2,12 @@
 
 import test from 'ava';
 import { ApiError } from '../../../../lib/http/errors.ts';
+import { messages } from '../../../../lib/judge/messages.ts';
 import { attempt, faultLine } from '../../../../lib/web/kit/attempt.ts';
 
 test('a refusal is an answer, anything else is thrown on', async (t) => {
   t.deepEqual(await attempt(async () => 1), { result: 1, faults: null });
-  const faults = { name: ['is invalid'] };
+  const faults = { name: [messages.invalid] };
   const refused = async () => {
     throw new ApiError('unprocessable', { faults });
   };

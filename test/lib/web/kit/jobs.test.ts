@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import { messages } from '../../../../lib/judge/messages.ts';
 import { ApiError } from '../../../../lib/http/errors.ts';
 import { type Job, JOB_RECORDS_MAX, type JobPlan, Jobs } from '../../../../lib/web/kit/jobs.ts';
 import { someCaller } from '../../../support/api/caller.ts';
@@ -58,7 +59,7 @@ test('records are changed in parts, each once, and a record that no longer match
 
 test('refused records are named, and the others are changed', async (t) => {
   const fault = (): never => {
-    throw new ApiError('unprocessable', { faults: { base: ['You cannot disable yourself'] } });
+    throw new ApiError('unprocessable', { faults: { base: [messages.ownSwitch] } });
   };
   const gone = (): never => {
     throw new ApiError('not_found');

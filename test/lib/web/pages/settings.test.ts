@@ -116,7 +116,7 @@ for (const kind of firstKind()) {
     t.like(await read(), { local_auth_enabled: false });
     await admin.get('/settings/providers');
     await admin.post('/settings/providers/saml/adfs/delete');
-    t.regex((await admin.get('/settings/providers')).text, /It is not removed: no administrator/);
+    t.regex((await admin.get('/settings/providers')).text, /It is not removed. No administrator/);
     t.is((await admin.post(SECURITY, { ...kept, local_auth_enabled: 'true' })).status, 303);
     await admin.post('/settings/providers/saml/adfs/delete');
     t.regex((await admin.get('/settings/providers')).text, /ADFS is removed/);

@@ -18,11 +18,17 @@ for (const kind of firstKind())
       id: null,
       fault: null,
     });
-    t.is((await namedDevice(database, 'phone')).fault, 'No device is called “phone”');
+    t.deepEqual((await namedDevice(database, 'phone')).fault, {
+      code: 'noDeviceCalled',
+      values: { name: 'phone' },
+    });
     await addDevice(database, bob, { name: 'laptop', ipv4: '100.64.0.9' });
     const { id: none, fault } = await namedDevice(database, 'laptop');
     t.is(none, null);
-    t.regex(fault ?? '', /^Several devices have this name\. .*100\.64\.0\.7, 100\.64\.0\.9$/);
+    t.deepEqual(fault, {
+      code: 'severalDevices',
+      values: { addresses: '100.64.0.7, 100.64.0.9' },
+    });
   });
 
 for (const kind of firstKind())

@@ -1,6 +1,7 @@
 // What the pages of the settings share: tabs, what is fixed, and changes that nobody loses.
 
 import test from 'ava';
+import type { Faults } from '../../../../lib/judge/judge.ts';
 import { Recall } from '../../../../lib/records/recall.ts';
 import { Writes } from '../../../../lib/records/writes.ts';
 import { changeSettings, fixedSentence, settingTabs } from '../../../../lib/web/parts/settings.ts';
@@ -33,9 +34,9 @@ test('a change that was made of an older row is refused under the lock', async (
     fixed: {},
   } as unknown as Web;
   const request = { app: { id: 'x' }, auth: { credentials: null }, raw: { req: {} } } as never;
-  const unless = () => ({ base: ['it changed'] });
+  const refused: Faults = { base: [{ code: 'providersChanged' }] };
   const input = { vpn_session_duration: 5 };
-  t.deepEqual(await changeSettings(context, request, input, unless), { base: ['it changed'] });
+  t.deepEqual(await changeSettings(context, request, input, () => refused), refused);
   const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
   t.is(row.vpn_session_duration, 0);
   t.is(await changeSettings(context, request, input), null);
