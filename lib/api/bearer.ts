@@ -10,6 +10,7 @@ import { isWithin, touchToken } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isLocal } from '../http/local-socket.ts';
 import { refuseLaterRow } from '../records/later-rows.ts';
+import { badToken, isExpired } from '../records/session-life.ts';
 import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -68,8 +69,10 @@ async function ownerOf(request: Request, options: BearerOptions): Promise<TokenO
     if (token === null) throw new ApiError('unauthenticated');
     if (!isTokenText(token)) throw new ApiError('invalid_token');
     const sha256 = hashToken(token);
-    const owner = await findGoodOwner(sha256, options);
-    if (owner === null) throw new ApiError('invalid_token');
+    const found = await findOwner(sha256, options);
+    const owner = goodOwner(found, options);
+    // Who has the token may know when it ended; who guesses learns nothing.
+    if (owner === null) throw badToken(endOf(found));
     options.known.add(sha256, somebodyOf(owner));
     return owner;
   } catch (error) {
@@ -78,13 +81,21 @@ async function ownerOf(request: Request, options: BearerOptions): Promise<TokenO
   }
 }
 
+/** Where owners are looked for. */
+type Known = Pick<BearerOptions, 'services' | 'recall'>;
+
 /** The owner of a token that is good now, by its SHA-256; null where it is not. */
-export async function findGoodOwner(
+export async function findGoodOwner(sha256: string, known: Known): Promise<TokenOwner | null> {
+  return goodOwner(await findOwner(sha256, known), known);
+}
+
+/** The owner of a token, good or not, by its SHA-256; null where there is none. */
+async function findOwner(
   sha256: string,
-  { services: { database }, recall }: Pick<BearerOptions, 'services' | 'recall'>,
+  { services: { database }, recall }: Known,
 ): Promise<TokenOwner | null> {
   await recall.refresh();
-  const owner = await recall.read(`token ${sha256}`, async () => {
+  return recall.read(`token ${sha256}`, async () => {
     const value = await findTokenOwner(database, sha256);
     if (value === null) return null;
     const { tokenId, userId } = value;
@@ -96,8 +107,12 @@ export async function findGoodOwner(
       ],
     };
   });
-  if (owner === null || owner.isDisabled || isExpired(owner)) return null;
-  refuseLaterRow(database, owner.insertedAt);
+}
+
+/** An owner whose token is good now; else null. */
+function goodOwner(owner: TokenOwner | null, { services }: Known): TokenOwner | null {
+  if (owner === null || owner.isDisabled || isExpired(owner.expiresAt, Date.now())) return null;
+  refuseLaterRow(services.database, owner.insertedAt);
   return owner;
 }
 
@@ -106,8 +121,10 @@ export function somebodyOf({ userId, role }: TokenOwner): Somebody {
   return { userId, isAdministrator: role === 'admin', by: 'token' };
 }
 
-function isExpired({ expiresAt }: TokenOwner): boolean {
-  return expiresAt !== null && expiresAt.getTime() <= Date.now();
+/** The end of a token whose time is over. */
+function endOf(owner: TokenOwner | null): Date | null {
+  const end = owner?.expiresAt ?? null;
+  return isExpired(end, Date.now()) ? end : null;
 }
 
 function requireAdministrator(owner: TokenOwner): void {

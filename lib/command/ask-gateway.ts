@@ -174,14 +174,23 @@ function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException):
   return `the gateway did not answer at ${path}: ${message}`;
 }
 
+/** What a gateway answers to what it refuses. */
+interface Refusal {
+  readonly errors?: Readonly<Record<string, unknown[]>>;
+  readonly error_codes?: Faults;
+  readonly error?: string;
+  readonly detail?: string;
+}
+
 function refusal(status: number, body: string, hints: Hints): Error {
-  let answer: { errors?: Record<string, unknown[]>; error_codes?: Faults; error?: string } = {};
+  let answer: Refusal = {};
   try {
-    answer = JSON.parse(body) as typeof answer;
+    answer = JSON.parse(body) as Refusal;
   } catch {
     // What is no JSON has no words for people.
   }
-  const { errors, error_codes: codes } = answer;
+  const { errors, error_codes: codes, detail } = answer;
+  if (detail !== undefined) return new Error(detail);
   if (codes !== undefined) return refusalOf(codes, hints);
   // A gateway of another version may send sentences alone.
   if (errors !== undefined) return new Error(inOneLine(errors));

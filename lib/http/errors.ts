@@ -87,6 +87,8 @@ export type ErrorCode = keyof typeof answers;
 export interface ErrorOptions {
   /** Public: the errors by field. */
   readonly faults?: Faults;
+  /** Public: more than the code says, as a sentence; `detail` of the answer. */
+  readonly sentence?: string;
   /** What it is counted as; its code where this is left out. A word of ours, never of a request. */
   readonly reason?: string;
   /** For the log alone. */
@@ -99,12 +101,14 @@ export class ApiError extends Error {
   override name = 'ApiError';
   readonly code: ErrorCode;
   readonly faults: Faults | null;
+  readonly sentence: string | null;
   readonly reason: string;
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     super(options.detail ?? code, { cause: options.cause });
     this.code = code;
     this.faults = options.faults ?? null;
+    this.sentence = options.sentence ?? null;
     this.reason = options.reason ?? code;
   }
 }
@@ -157,8 +161,9 @@ function answerTo(request: Request, h: ResponseToolkit, error: ApiError): Respon
   // A command of this host makes its own sentences.
   const codes =
     error.faults !== null && isLocal(request.raw.req) ? { error_codes: error.faults } : {};
+  const sentence = error.sentence === null ? {} : { detail: error.sentence };
   const id = status === 500 ? { request_id: request.app.id } : {};
-  return h.response({ ...body, ...faults, ...codes, ...id }).code(status);
+  return h.response({ ...body, ...faults, ...codes, ...sentence, ...id }).code(status);
 }
 
 function withHeaders(response: ResponseObject, { code }: ApiError): ResponseObject {

@@ -12,10 +12,18 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { PageError } from '../http/page-error.ts';
 import type { LetIn } from '../process/caller.ts';
-import { isAlive } from './session-life.ts';
+import { badToken, isAlive, isExpired } from './session-life.ts';
 
 /** What such a refusal is counted as. */
 const REASON = { reason: 'revoked_meanwhile' } as const;
+
+/** What is known of a token or a session now. */
+interface Right {
+  readonly role: Role;
+  readonly isGood: boolean;
+  /** The end of a token whose time is over. */
+  readonly expiredAt: Date | null;
+}
 
 /** Why each of these may not write any more; null for those who may. Locks their rows. */
 export async function judgeActors(
@@ -28,18 +36,26 @@ export async function judgeActors(
     lockSessions(database, idsOf(actors, 'sessionId'), transaction),
   ]);
   const nowMs = Date.now();
-  const rights = new Map<string | null, { role: Role; isGood: boolean }>();
+  const rights = new Map<string | null, Right>();
   for (const { id, expires_at: end, user } of tokens)
     rights.set(id, {
       role: user.role,
-      isGood: user.disabled_at === null && (end === null || end.getTime() > nowMs),
+      isGood: user.disabled_at === null && !isExpired(end, nowMs),
+      expiredAt: isExpired(end, nowMs) ? end : null,
     });
   for (const session of sessions)
-    rights.set(session.id, { role: session.user.role, isGood: isAlive(session, nowMs) });
+    rights.set(session.id, {
+      role: session.user.role,
+      isGood: isAlive(session, nowMs),
+      expiredAt: null,
+    });
   return actors.map((actor) => {
     if (actor === null) return null;
     const right = rights.get(actor.tokenId ?? actor.sessionId);
-    if (right?.isGood !== true) return actor.tokenId === null ? signedOut() : revoked();
+    if (right?.isGood !== true)
+      return actor.tokenId === null
+        ? signedOut()
+        : badToken(right?.expiredAt ?? null, REASON.reason);
     return right.role === actor.role ? null : new ApiError('forbidden', REASON);
   });
 }
@@ -47,10 +63,6 @@ export async function judgeActors(
 function idsOf(actors: readonly (LetIn | null)[], name: 'tokenId' | 'sessionId'): string[] {
   const ids = actors.map((actor) => actor?.[name] ?? null);
   return [...new Set(ids.filter((id) => id !== null))];
-}
-
-function revoked(): ApiError {
-  return new ApiError('invalid_token', REASON);
 }
 
 function signedOut(): ApiError {

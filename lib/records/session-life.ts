@@ -1,7 +1,10 @@
-// How long the session of a browser is valid, and who may be signed in. This is checked when a
-// request comes, and again in the transaction that writes for it. docs/api.md#sign-in.
+// How long the session of a browser and an API token are valid, and who may be signed in. This is
+// checked when a request comes, and again in the transaction that writes for it.
+// docs/api.md#sign-in.
 
 import { isWithin, type Session, type User } from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import { showTime } from './shown.ts';
 
 /** A session that is not used for this time ends. */
 export const IDLE_MS = 8 * 3_600_000;
@@ -35,4 +38,17 @@ export function isAlive(session: AliveFacts, nowMs: number): boolean {
 export function maySignIn(user: DisabledFacts, method: string): boolean {
   if (user.disabled_at === null) return true;
   return user.disabled_by === 'provider' && user.disabled_provider === method;
+}
+
+/** True for an API token whose time is over. */
+export function isExpired(expiresAt: Date | null, nowMs: number): boolean {
+  return expiresAt !== null && expiresAt.getTime() <= nowMs;
+}
+
+/** The answer to a token that is not good; `expiresAt` is that of one whose time is over. */
+export function badToken(expiresAt: Date | null, reason?: string): ApiError {
+  return new ApiError('invalid_token', {
+    ...(expiresAt === null ? {} : { sentence: `this token expired at ${showTime(expiresAt)}` }),
+    ...(reason === undefined ? {} : { reason }),
+  });
 }

@@ -38,6 +38,10 @@ export const errorSchemas: Json = {
         additionalProperties: false,
         properties: { auth: { type: 'string', enum: ['unauthenticated', 'invalid_token'] } },
       },
+      detail: {
+        type: 'string',
+        description: 'Only for a token that expired: a sentence that says when.',
+      },
     },
   },
   Error: {

@@ -1,6 +1,7 @@
 // Who may use the API: docs/api.md#authentication, over HTTP.
 
 import test from 'ava';
+import { showTime } from '../../../lib/records/shown.ts';
 import { hashToken } from '../../../lib/auth/tokens.ts';
 import { createToken, revokeToken } from '../../../lib/auth/tokens.ts';
 import { type Database, writeTransaction } from '../../../models/index.ts';
@@ -71,6 +72,13 @@ for (const kind of surfaces()) {
     const past = new Date(Date.now() - 86_400_000 - 1000);
     const old = await createToken(database, { email: ADMIN_EMAIL, name: 'old', days: 1 }, past);
     t.deepEqual(await ask(old.token), [401, 401]);
+    const expired = await one.send('GET', path, { token: old.token });
+    const detail = `this token expired at ${showTime(old.expires_at)}`;
+    t.deepEqual(expired.body, { ...invalidToken, detail }, 'the answer says so');
+    const first = `${old.token.slice(0, 5) === 'pst_A' ? 'pst_B' : 'pst_A'}${old.token.slice(5)}`;
+    t.deepEqual((await one.send('GET', path, { token: first })).body, invalidToken);
+    t.true(await revokeToken(database, old.id));
+    t.deepEqual((await one.send('GET', path, { token: old.token })).body, invalidToken);
 
     await one.send('POST', path, { body: { user: { email: 'bob@example.com', role: 'admin' } } });
     const bob = await createToken(database, { email: 'bob@example.com', name: 'bob' });
@@ -101,7 +109,9 @@ for (const kind of surfaces()) {
     }
     t.is(status, 200, 'it is valid before');
     await new Promise((resolve) => setTimeout(resolve, expiresAt + 100 - Date.now()));
-    t.is((await send('GET', path, { token })).status, 401);
+    const over = await send('GET', path, { token });
+    t.is(over.status, 401);
+    t.regex(JSON.stringify(over.body), /this token expired at /);
   });
 
   test(`${kind}: a user who is no administrator is refused on every operation`, async (t) => {

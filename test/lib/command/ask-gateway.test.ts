@@ -1,7 +1,10 @@
 // Commands at the socket of a gateway: how devices are named, and what is said where the gateway
 // refuses or none runs.
 
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import test from 'ava';
 import { LocalGateway } from '../../../lib/command/ask-gateway.ts';
 import { newId } from '../../../models/index.ts';
@@ -50,6 +53,24 @@ test('a refusal is a sentence', async (t) => {
   await t.throwsAsync(gateway.ask('GET', '/v0/flows'), {
     message: /^the database of the gateway does not answer .*, and devices go on .* doctor$/,
   });
+});
+
+test('a gateway of another version may answer with sentences alone', async (t) => {
+  const dataDir = newDataDir(t);
+  const answers: object[] = [
+    { errors: { from: ['is invalid', 'is late'] } },
+    { errors: { auth: 'invalid_token' }, detail: 'this token expired at noon' },
+  ];
+  const server = createServer((_request, response) => {
+    response.statusCode = 422;
+    response.end(JSON.stringify(answers.shift()));
+  });
+  t.teardown(() => server.close());
+  await once(server.listen(join(dataDir, 'gateway.sock')), 'listening');
+  const gateway = new LocalGateway({ dataDir });
+  const message = 'from: is invalid; from: is late';
+  await t.throwsAsync(gateway.ask('GET', '/v0/flows'), { message });
+  await t.throwsAsync(gateway.ask('GET', '/v0/flows'), { message: 'this token expired at noon' });
 });
 
 test('where no gateway runs, the sentence says where to type the command', async (t) => {

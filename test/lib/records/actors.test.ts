@@ -62,6 +62,9 @@ for (const kind of databaseKinds()) {
       meanwhile(opened, '/v0/rules', () => deed(opened));
       const answer = await opened.send('POST', '/v0/rules', rule);
       t.is(answer.status, status);
+      const said = (answer.body as { detail?: string }).detail;
+      const expired = 'this token expired at 1970-01-01T00:00:00.000000Z';
+      t.is(said, title === 'token ends' ? expired : undefined);
       t.is(await opened.database.models.Rule.count(), 0);
       t.is(opened.services.counters.of('requests_refused', 'revoked_meanwhile'), 1);
     });

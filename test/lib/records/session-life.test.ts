@@ -2,7 +2,13 @@
 // session lives is asked of a server: lib/auth/sessions.ts.
 
 import test from 'ava';
-import { IDLE_MS, isAlive, maySignIn } from '../../../lib/records/session-life.ts';
+import {
+  badToken,
+  IDLE_MS,
+  isAlive,
+  isExpired,
+  maySignIn,
+} from '../../../lib/records/session-life.ts';
 
 test('a session that a clock used that was far ahead is over', (t) => {
   const now = Date.parse('2026-11-21T08:00:00Z');
@@ -31,4 +37,13 @@ test('who is disabled may sign in only through the provider that disabled them',
     [false, { disabled_at, disabled_by: null, disabled_provider: null }],
   ];
   for (const [may, user] of rows) t.is(maySignIn(user, 'okta'), may, JSON.stringify(user));
+});
+
+test('a token is over at its end, and one without an end never', (t) => {
+  const end = new Date('2026-11-25T10:00:00Z');
+  t.false(isExpired(end, end.getTime() - 1));
+  t.true(isExpired(end, end.getTime()));
+  t.false(isExpired(null, Infinity));
+  t.is(badToken(end).sentence, 'this token expired at 2026-11-25T10:00:00.000000Z');
+  t.like(badToken(null, 'revoked_meanwhile'), { sentence: null, reason: 'revoked_meanwhile' });
 });
