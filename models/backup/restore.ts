@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { QueryTypes, type Transaction } from 'sequelize';
 import { connectDatabase } from '../database/connect.ts';
 import { watchGateways } from '../queries/gateways.ts';
-import { withoutUnreleased } from '../migrations/before-release.ts';
+import { FOLDED, SECOND, withoutUnreleased } from '../migrations/before-release.ts';
 import { DatabaseTooNewError, migrate, migrations, type Migration } from '../migrations/index.ts';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
@@ -60,7 +60,7 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const { header, keys } = await verifyBackup(path, database.keyring);
   const known = options.migrations ?? migrations;
-  const steps = stepsOf(header, known);
+  const shape = shapeOf(header, known);
   await migrate(database, { migrations: known, checksKey: false });
   const isEmpty = await holdsNothing(database);
   if (!isEmpty && !options.replace)
@@ -73,34 +73,48 @@ export async function restoreBackup(
   const put = (pages: Pages): Promise<void> => replaceRows(database, pages, assertUnused);
   const rows = header.tables.reduce((sum, table) => sum + table.rows, 0);
   const file = { rows, read: () => readPages(path, database.keyring) };
-  if (steps.length === known.length) await put(file);
+  if (shape.ran.length === known.length) await put(file);
   else
     await withScratch(options.scratch, (scratch) =>
-      throughScratch(scratch, { steps, known }, file, put),
+      throughScratch(scratch, { ...shape, known }, file, put),
     );
   return { rows, made_at: header.made_at, schema: header.schema.at(-1) ?? '', keys };
 }
 
-/** The migrations that had run when a backup was made, all of which must be known. */
-function stepsOf(header: Header, known: readonly Migration[]): readonly Migration[] {
+/** What the rows of a backup look like. */
+interface Shape {
+  /** The migrations that had run when it was made. */
+  readonly ran: readonly Migration[];
+  /** Those that make room for its rows; one whose parts had run in some number is among them. */
+  readonly room: readonly Migration[];
+}
+
+/** Reads which migrations had run when a backup was made; all of them must be known. */
+function shapeOf(header: Header, known: readonly Migration[]): Shape {
   const schema = withoutUnreleased(header.schema);
-  const later = schema.filter((name) => !known.some((step) => step.name === name));
+  const isKnown = (name: string): boolean => known.some((step) => step.name === name);
+  const later = schema.filter((name) => !isKnown(name) && !FOLDED.has(name));
   if (later.length > 0)
     throw new DatabaseTooNewError(
       `This backup was made by a later version of Postern (${later.join(', ')}); ` +
         'restore it with that version',
     );
-  return known.filter(({ name }) => schema.includes(name));
+  const ran = known.filter(({ name }) => schema.includes(name));
+  const hasParts = schema.some((name) => FOLDED.has(name));
+  const second = known.findIndex(({ name }) => name === SECOND) + 1;
+  return { ran, room: hasParts ? known.slice(0, Math.max(ran.length, second)) : ran };
 }
 
 async function throughScratch(
   scratch: Database,
-  { steps, known }: { steps: readonly Migration[]; known: readonly Migration[] },
+  { ran, room, known }: Shape & { readonly known: readonly Migration[] },
   file: Pages,
   put: (pages: Pages) => Promise<void>,
 ): Promise<void> {
-  await migrate(scratch, { migrations: steps, checksKey: false });
+  await migrate(scratch, { migrations: room, checksKey: false });
   await replaceRows(scratch, file, async () => undefined);
+  // What it does to rows is still to be done.
+  for (const { up } of room.slice(ran.length)) await up(scratch);
   await migrate(scratch, { migrations: known, checksKey: false });
   await withSnapshot(scratch, (snapshot) =>
     put({

@@ -8,7 +8,7 @@ import type { Origin } from '../storage/origin.ts';
 import type { DatabaseLog } from '../storage/rerun.ts';
 import type { DatabaseKind } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
-import { type KnownSteps, type LaterSchema, SchemaNewerError } from './later-schema.ts';
+import { type LaterSchema, SchemaNewerError } from './later-schema.ts';
 import { RoomWatch } from './room.ts';
 
 /** Called after a commit of this process, with the revision that it made. */
@@ -45,7 +45,7 @@ export class Database {
   readonly #parts: DatabaseParts;
   readonly #listeners = new Set<CommitListener>();
   readonly #room = new RoomWatch(this);
-  #known: KnownSteps | null = null;
+  #lastStep: string | null = null;
   #later: LaterSchema | null = null;
 
   constructor(parts: DatabaseParts) {
@@ -73,14 +73,14 @@ export class Database {
     return this.#room.isFull;
   }
 
-  /** The steps that this version knows; null before `migrate` said so: nothing is looked for. */
-  get knownSteps(): KnownSteps | null {
-    return this.#known;
+  /** The last step that this version knows; null before `migrate` said so: none is looked for. */
+  get lastStep(): string | null {
+    return this.#lastStep;
   }
 
-  /** Says which steps this version knows; `migrate` calls it. */
-  expectSteps(known: KnownSteps): void {
-    this.#known = known;
+  /** Says which step is the last that this version knows; `migrate` calls it. */
+  expectNoneBehind(lastStep: string): void {
+    this.#lastStep = lastStep;
   }
 
   /** The later version that migrated the database, as the last read of the revision saw it. */

@@ -5,12 +5,6 @@
 import { driverError } from '../storage/rerun.ts';
 import type { DatabaseKind } from '../storage/time.ts';
 
-/** The steps that this version knows: the last, and later names that are of no later version. */
-export interface KnownSteps {
-  readonly last: string;
-  readonly others: readonly string[];
-}
-
 /** What is known of a later version that migrated the database. */
 export interface LaterSchema {
   /** The first step that this version does not know. */
@@ -35,25 +29,25 @@ export class SchemaNewerError extends Error {
 const SEVERAL_ROWS = 'ER_SUBQUERY_NO_1_ROW';
 
 /** An expression of SQL: time and name of the first step that is not known; NULL where none is. */
-export function laterStep(kind: DatabaseKind, known: KnownSteps | null): string {
-  if (known === null) return 'NULL';
+export function laterStep(kind: DatabaseKind, last: string | null): string {
+  if (last === null) return 'NULL';
   const both = kind === 'sqlite' ? "executed_at || ' ' || name" : "CONCAT(executed_at, ' ', name)";
-  return `(SELECT MIN(${both}) FROM migrations WHERE ${isLater(known)})`;
+  return `(SELECT MIN(${both}) FROM migrations WHERE ${isLater(last)})`;
 }
 
 /** A condition of SQL: no step is there that is not known. */
-export function noneIsLater(known: KnownSteps | null): string {
-  return known === null ? '1 = 1' : `NOT EXISTS (SELECT 1 FROM migrations WHERE ${isLater(known)})`;
+export function noneIsLater(last: string | null): string {
+  return last === null ? '1 = 1' : `NOT EXISTS (SELECT 1 FROM migrations WHERE ${isLater(last)})`;
 }
 
 /**
  * An expression of SQL that is 0, and on MySQL an error where a step is not known: there the commit
  * goes in the same text, and nothing but an error holds it up.
  */
-export function zeroOrFault(known: KnownSteps | null): string {
-  return known === null
+export function zeroOrFault(last: string | null): string {
+  return last === null
     ? '0'
-    : `(SELECT 0 UNION ALL SELECT 0 FROM migrations WHERE ${isLater(known)})`;
+    : `(SELECT 0 UNION ALL SELECT 0 FROM migrations WHERE ${isLater(last)})`;
 }
 
 /** Whether that error was met. */
@@ -69,12 +63,7 @@ export function readLater(text: string | null): LaterSchema | null {
 }
 
 /** Finds rows by the index of their names: as a rule it finds none. */
-function isLater({ last, others }: KnownSteps): string {
-  const quoted = [last, ...others].map((name) => {
-    if (!/^[\w.-]+$/.test(name)) throw new Error(`${name} is no name of a step`);
-    return `'${name}'`;
-  });
-  const [after, ...except] = quoted;
-  const isNone = except.length === 0 ? '' : ` AND name NOT IN (${except.join(', ')})`;
-  return `name > ${after}${isNone}`;
+function isLater(last: string): string {
+  if (!/^[\w.-]+$/.test(last)) throw new Error(`${last} is no name of a step`);
+  return `name > '${last}'`;
 }

@@ -43,7 +43,7 @@ export async function currentRevision(
 ): Promise<Revision> {
   // A parameter, though it is always 1: statements with parameters stay prepared on SQLite.
   const [row] = await database.sequelize.query<{ number: Revision; later: string | null }>(
-    `SELECT number, ${laterStep(database.kind, database.knownSteps)} AS later
+    `SELECT number, ${laterStep(database.kind, database.lastStep)} AS later
      FROM revisions WHERE id = $id`,
     { ...shortSelect(transaction), bind: { id: 1 } },
   );
@@ -66,7 +66,7 @@ export async function unchangedRevision(
     return revision;
   }
   const [row] = await database.sequelize.query<{ number: Revision }>(
-    `SELECT number + ${zeroOrFault(database.knownSteps)} AS number FROM revisions WHERE id = 1`,
+    `SELECT number + ${zeroOrFault(database.lastStep)} AS number FROM revisions WHERE id = 1`,
     plainSelect(transaction),
   );
   return row?.number ?? missingRow();
@@ -95,7 +95,7 @@ export async function readChanges(
   // One statement, though there is seldom a change: every request asks this, and a trip costs more.
   const rows = await database.sequelize.query<ChangeRow>(
     `SELECT revisions.number, revision, table_name, row_id,
-       ${laterStep(database.kind, database.knownSteps)} AS later
+       ${laterStep(database.kind, database.lastStep)} AS later
      FROM revisions LEFT JOIN changes ON revision > $after AND revision <= revisions.number
      WHERE revisions.id = 1 ORDER BY revision LIMIT ${CHANGES_READ_MAX + 1}`,
     { ...shortSelect(transaction), bind: { after: afterRevision } },
@@ -157,7 +157,7 @@ async function appendOnSqlite(
 ): Promise<Revision> {
   const [row] = await database.sequelize.query<{ revision: Revision }>(
     `WITH next AS (SELECT number + 1 AS revision FROM revisions
-       WHERE id = 1 AND ${noneIsLater(database.knownSteps)})
+       WHERE id = 1 AND ${noneIsLater(database.lastStep)})
      INSERT INTO changes (revision, table_name, row_id)
      SELECT revision, value ->> 'table', value ->> 'id' FROM next, json_each($changes)
      RETURNING revision`,
@@ -177,7 +177,7 @@ async function appendOnMysql(
   // LAST_INSERT_ID(value) hands the value back with the answer: one round trip, no SELECT.
   const moved = database.sequelize.query(
     `UPDATE revisions
-     SET number = LAST_INSERT_ID(number + 1 + ${zeroOrFault(database.knownSteps)}) WHERE id = 1`,
+     SET number = LAST_INSERT_ID(number + 1 + ${zeroOrFault(database.lastStep)}) WHERE id = 1`,
     { transaction },
   );
   const inserts: Promise<unknown>[] = [];

@@ -1,5 +1,6 @@
-// The fifteen steps by which versions before 1.0.0 made the schema that 1.0.0 makes in one. A
-// database or a backup that names all of them has that schema already and is used as it is.
+// Steps that no release has. Versions before 1.0.0 made by fifteen steps the schema that 1.0.0 makes
+// in one: a database or a backup that names all of them has that schema already and is used as it
+// is. Versions between 1.0.0 and 1.1.0 had eighteen steps, which 0020 completes.
 
 /** The first step of all releases. */
 export const FIRST = '0001-schema-of-1.0.0';
@@ -22,6 +23,31 @@ export const UNRELEASED: readonly string[] = [
   '0014-fetched-metadata',
   '0015-gateway-settings',
 ];
+
+/** The second step of all releases. */
+export const SECOND = '0020-schema-of-1.1.0';
+
+/** The steps of versions between 1.0.0 and 1.1.0; whatever of them ran, the next one has to. */
+export const FOLDED: ReadonlySet<string> = new Set([
+  '0002-history',
+  '0003-policy-tests',
+  '0004-rule-fields',
+  '0005-token-scopes',
+  '0006-routes',
+  '0007-limits',
+  '0008-groups',
+  '0009-enrolment',
+  '0010-quotas',
+  '0011-provider-groups',
+  '0012-staged-rules',
+  '0013-own-address',
+  '0014-look-alikes',
+  '0015-gateway-schema',
+  '0016-forgetting',
+  '0017-audit-indexes',
+  '0018-loose-history',
+  '0019-audit-pairs',
+]);
 
 /** Thrown when a version before 1.0.0 made the schema, and an earlier one than its last. */
 export class UnreleasedSchemaError extends Error {

@@ -3,9 +3,9 @@
 // start: they make tables anew that an earlier step made. `npm run schema` writes the text.
 
 import { readFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
+import type { SqliteConnection } from '../storage/sqlite-connection.ts';
 
 /** The file of the text. */
 export const LATEST = new URL('./latest.sqlite.sql', import.meta.url);
@@ -18,19 +18,6 @@ const NOW = "strftime('%Y-%m-%d %H:%M:%f +00:00', 'now')";
 /** Reads the text: statements that make the schema and its first rows in an empty file. */
 export function readLatest(): string {
   return readFileSync(LATEST, 'utf8');
-}
-
-/** Makes a SQLite file of the text where there is none; a half of it after a fault is useless. */
-export function makeLatest(path: string): void {
-  const file = new DatabaseSync(path, { defensive: false });
-  try {
-    // Nobody shares the file yet: no journal, one transaction.
-    file.exec(
-      `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = OFF; BEGIN; ${readLatest()} COMMIT;`,
-    );
-  } finally {
-    file.close();
-  }
 }
 
 /**
@@ -48,18 +35,10 @@ export async function beginAsLatest(database: Database): Promise<boolean> {
       options,
     );
     if (found?.count !== 0) return false;
-    for (const statement of statementsOf(readLatest()))
-      await sequelize.query(statement, { raw: true, transaction });
+    const { connection } = transaction as unknown as { connection: SqliteConnection };
+    await connection.executeAll(readLatest());
     return true;
   });
-}
-
-/** The statements of the text; those of a trigger have more than one line. */
-function statementsOf(text: string): string[] {
-  return text
-    .slice(text.indexOf('\n') + 1)
-    .split(/;\n(?=CREATE |INSERT |$)/)
-    .filter((one) => one !== '');
 }
 
 /** Writes the text anew, from a SQLite database that was migrated and holds nothing else. */

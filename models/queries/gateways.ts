@@ -47,7 +47,7 @@ export async function registerGateway(database: Database, gateway: GatewayStart)
     seen_at: startedAt,
     settings,
     public_key: publicKey,
-    schema_step: database.knownSteps?.last ?? null,
+    schema_step: database.lastStep,
   };
   return rerunOnConflict(database, async () => {
     const before = (await gateways.findByPk(id))?.clock_floor ?? null;

@@ -87,6 +87,13 @@ export class SqliteConnection {
     return outcome;
   }
 
+  /** Runs all statements of a text, after those that were asked for before it. */
+  async executeAll(text: string): Promise<void> {
+    const done = this.#last.then(() => askThread(this.#number, 'exec', text));
+    this.#last = done.catch(() => undefined);
+    await done;
+  }
+
   /** Lets running statements end, then closes; an open transaction is rolled back. */
   async close(): Promise<void> {
     await this.#last;

@@ -24,7 +24,7 @@ const MADE_UP: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['keyid', /(?<=\bkey |\.key\.|^)[0-9a-f]{8}\b(?!-)/g],
   ['stamp', /\b\d{4}-\d{8}T\d{6}\.\d{3}Z/g],
   // That of the gateway of the world is always the same.
-  ['step', /\b(?!0015-gateway-schema)\d{4}-[a-z]{3}[a-z-]*/g],
+  ['step', /\b(?!0015-gateway-schema)\d{4}-[a-z]{3}[a-z\d.-]*/g],
   ['word', /(?<="name":\{"(?:to|from)":")[a-z]+-[a-z]+(?=")/g],
   ['ipv6', /(?<![0-9a-f:])fd00::[3-7](?![0-9a-f:])/g],
 ];

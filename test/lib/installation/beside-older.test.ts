@@ -111,14 +111,14 @@ for (const kind of databaseKinds()) {
   });
 
   test(`${kind}: beside a gateway that says its schema it migrates, and says so`, async (t) => {
-    const { database } = await released(t, kind, '0015');
+    const { database } = await released(t, kind, '0019');
     const id = newId();
     await database.models.Gateway.create({
       id,
       name: 'telling',
       started_at: new Date(),
       seen_at: new Date(),
-      schema_step: '0015-gateway-schema',
+      schema_step: '0019-audit-pairs',
     });
     beating(t, database, id);
     const lines: LogLine[] = [];

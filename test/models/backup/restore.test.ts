@@ -15,6 +15,7 @@ import {
   restoreBackup,
 } from '../../../models/index.ts';
 import { type Migration, migrations } from '../../../models/migrations/index.ts';
+import { KEY, loadReleased } from '../migrations/released-databases.ts';
 import { addColumn } from '../../../models/migrations/schema.ts';
 import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 import {
@@ -215,6 +216,26 @@ for (const kind of kinds) {
     const [row] = (await rawRows(target))['users'] as { nickname: string; email: string }[];
     t.is(row?.nickname, row?.email);
   });
+
+  for (const number of ['0010', '0019'])
+    test(`${kind}: a backup of ${number}, between two releases, is restored`, async (t) => {
+      const place = { ...(await makePlace(t, kind)), encryptionKey: KEY };
+      await loadReleased(place.url, number, kind);
+      const source = await openAt(t, place);
+      const file = await backupFile(t, source);
+      t.regex(readFileSync(file, 'utf8'), new RegExp(`^\\{[^\n]*,"${number}-[^"]*"\\]`));
+      const target = await openAt(t, { ...(await makePlace(t, kind)), encryptionKey: KEY });
+      const scratch = scratchFolder(t);
+      await restoreBackup(target, file, { replace: false, scratch, watchMs: 0 });
+      t.deepEqual(readdirSync(scratch), []);
+      await migrate(source);
+      const { migrations: _steps, ...restored } = await rawRows(target);
+      const { migrations: _others, ...wanted } = await rawRows(source);
+      t.deepEqual(restored, wanted);
+      const looks = restored['users'] as { email: string; email_look: string }[];
+      for (const { email, email_look: look } of looks) t.is(look, emailLook(email));
+      t.true(looks.length > 0);
+    });
 
   test(`${kind}: a backup of before 1.0.0 is restored`, async (t) => {
     const encryptionKey = Buffer.alloc(32, 7);

@@ -3,6 +3,8 @@
 import test from 'ava';
 import {
   FIRST,
+  FOLDED,
+  SECOND,
   UNRELEASED,
   UnreleasedSchemaError,
   withoutUnreleased,
@@ -24,4 +26,9 @@ test('some of them are refused, and the missing ones are named', (t) => {
       instanceOf: UnreleasedSchemaError,
       message: new RegExp(`${missing} did not run.*last version before 1\\.0\\.0`),
     });
+});
+
+test('the steps between two releases are before the one that completes them', (t) => {
+  t.is(FOLDED.size, 18);
+  for (const name of FOLDED) t.true(FIRST < name && name < SECOND, name);
 });

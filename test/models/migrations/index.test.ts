@@ -11,6 +11,7 @@ import {
   migrate,
   pendingMigrations,
 } from '../../../models/index.ts';
+import { FOLDED, UNRELEASED } from '../../../models/migrations/before-release.ts';
 import { type Migration, migrations } from '../../../models/migrations/index.ts';
 import { createTable } from '../../../models/migrations/schema.ts';
 import {
@@ -24,9 +25,11 @@ import { readSchema } from './schema-text.ts';
 
 const names = migrations.map(({ name }) => name);
 
-test('the steps are numbered in their order', (t) => {
-  for (const [i, name] of names.entries())
-    t.true(name.startsWith(`${String(i + 1).padStart(4, '0')}-`), name);
+test('the steps are numbered in their order, behind all that no release has', (t) => {
+  t.deepEqual(names.toSorted(), names);
+  for (const name of names) t.regex(name, /^\d{4}-[\w.-]+$/);
+  const between = [...FOLDED, ...UNRELEASED].toSorted().at(-1) ?? '';
+  t.true(names.slice(1).every((name) => name > between));
 });
 
 for (const kind of databaseKinds()) {

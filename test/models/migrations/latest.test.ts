@@ -2,15 +2,12 @@
 // what it makes, they would make.
 
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { connectDatabase, type Database, executedMigrations } from '../../../models/index.ts';
 import { migrations, runMissingSteps } from '../../../models/migrations/index.ts';
-import {
-  beginAsLatest,
-  latestOf,
-  makeLatest,
-  readLatest,
-} from '../../../models/migrations/latest.ts';
+import { beginAsLatest, latestOf, readLatest } from '../../../models/migrations/latest.ts';
+import { makeImage } from '../../../models/migrations/memory.ts';
 import { makePlace, openAt } from '../../support/database/databases.ts';
 
 test('the text is what the migrations make', async (t) => {
@@ -21,7 +18,7 @@ test('the text is what the migrations make', async (t) => {
 
 test('a file that the text made gives the same text, and wants no further step', async (t) => {
   const place = await makePlace(t, 'sqlite');
-  makeLatest(place.url.slice('sqlite:'.length));
+  writeFileSync(place.url.slice('sqlite:'.length), await makeImage());
   const database = await openAt(t, place);
   t.is(await latestOf(database), readLatest());
   t.deepEqual(

@@ -91,3 +91,16 @@ test('a file that is no database is refused', async (t) => {
   });
   await t.throwsAsync(SqliteConnection.open(join(folder, 'absent'), []), { message: /CANTOPEN/ });
 });
+
+test('a text of several statements runs in its turn, and its error is thrown', async (t) => {
+  const connection = await open(t);
+  const first = connection.execute('run', "INSERT INTO pairs VALUES ('a', 1)", []);
+  await connection.executeAll("INSERT INTO pairs VALUES ('b', 2); UPDATE pairs SET value = 3;");
+  t.is((await first).error, null);
+  const { rows } = await connection.execute('all', 'SELECT value FROM pairs', []);
+  t.deepEqual(rows, [{ value: 3 }, { value: 3 }]);
+  await t.throwsAsync(connection.executeAll('INSERT INTO absent VALUES (1)'), {
+    message: /no such table/,
+  });
+  t.is((await connection.execute('all', 'SELECT 1 AS one', [])).error, null);
+});

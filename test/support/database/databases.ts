@@ -3,14 +3,14 @@
 //   for (const kind of databaseKinds()) test(`${kind}: …`, async (t) => { … openDatabase(t, kind) });
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { ExecutionContext } from 'ava';
 import { connectDatabase, type Database, migrate } from '../../../models/index.ts';
 import type { DatabaseOptions } from '../../../models/index.ts';
-import { makeLatest } from '../../../models/migrations/latest.ts';
+import { makeImage } from '../../../models/migrations/memory.ts';
 import { runOnServer } from './mariadb.ts';
 import { migrateForTest, recycle, takeRecycled } from './recycled.ts';
 
@@ -125,12 +125,10 @@ export async function openPlace(
 }
 
 /** The bytes of a migrated SQLite file: the steps take longer than most test bodies. */
-let image: Uint8Array | null = null;
+let image: Promise<Uint8Array> | null = null;
 
 /** Writes a migrated SQLite file without rows. */
 export async function placeImage(path: string): Promise<void> {
-  if (image === null) {
-    makeLatest(path);
-    image = readFileSync(path);
-  } else writeFileSync(path, image);
+  image ??= makeImage();
+  writeFileSync(path, await image);
 }
