@@ -25,6 +25,7 @@ import {
 import { openApi } from './api/openapi/index.ts';
 import { metricsRoute } from './api/metrics.ts';
 import { Recall } from './records/recall.ts';
+import { makeRooms } from './rooms.ts';
 import { outsidePath } from './api/routes.ts';
 import { throughTunnel } from './http/through-tunnel.ts';
 import { TrustedProxies } from './http/trusted-proxies.ts';
@@ -120,7 +121,8 @@ export function createApiServer(services: Services): ApiServer {
   const turns = new ListTurns();
   giveWayToWrites(server, turns);
   server.ext('onPreStop', () => captures.stop());
-  const api = { services, recall, writes, turns, fixed, captures };
+  const rooms = makeRooms({ services, recall, writes, fixed });
+  const api = { services, recall, writes, turns, fixed, captures, rooms };
   void server.register({ plugin: v0, options: api });
   const live = new LiveStatus({ ...services, unnamed }, recall);
   const web = { ...api, sessions, strangers: judge, pages, live, jobs: new Jobs(log), outside };

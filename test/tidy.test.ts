@@ -84,6 +84,11 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/used-assertion.ts': 'test/models/queries/used-assertions.test.ts',
   'lib/api/id-pages.ts': 'test/lib/api/v0/audit.test.ts',
   'lib/records/gateways.ts': 'test/lib/api/v0/gateways.test.ts',
+  'lib/dry-run/dry-runs.ts': 'test/lib/api/v0/dry-run.test.ts',
+  'lib/live/fields.ts': 'test/lib/api/v0/live.test.ts',
+  'lib/operations/operation.ts': 'test/lib/operations/perform.test.ts',
+  'lib/operations/records.ts': 'test/lib/api/routes.test.ts',
+  'lib/operations/id-pages.ts': 'test/lib/api/v0/audit.test.ts',
   'dataplane/on-demand.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/start-worker.ts': 'test/dataplane/worker-link.test.ts',
   'lib/auth/named-user.ts': 'test/lib/auth/accounts.test.ts',
@@ -104,6 +109,10 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/testing/requests.ts': 'test/lib/server.test.ts',
   'lib/web/kit/web.ts': 'test/lib/web/index.test.ts',
 };
+
+/** The operations that rooms export are values: one test is about all of them. */
+const ROOM_OPERATIONS = /^lib\/[\w-]+\/operations\.ts$/;
+const ROOMS_TEST = 'test/lib/rooms.test.ts';
 
 /** Files that may read the environment: they run before, or outside, the process that serves. */
 const MAY_READ_ENVIRONMENT = new Set(['config/index.ts', 'dataplane/native/build.cjs']);
@@ -147,7 +156,7 @@ test('functions are of a size that can be read', (t) => {
 test('every source file has its mirrored test', (t) => {
   for (const path of scripts) {
     const mirrored = join('test', path.replace(/\.ts$/, '.test.ts'));
-    const instead = TESTED_ELSEWHERE[path];
+    const instead = ROOM_OPERATIONS.test(path) ? ROOMS_TEST : TESTED_ELSEWHERE[path];
     if (isMigration(path)) continue;
     t.true(existsSync(join(ROOT, instead ?? mirrored)), `${path} wants ${instead ?? mirrored}`);
     if (instead !== undefined)

@@ -17,7 +17,7 @@ import type { Shared } from '../process/shared.ts';
 import { readToken } from '../auth/bearer-token.ts';
 import type { KnownGood, Somebody } from '../auth/known-good.ts';
 import { RateLimits } from '../auth/rate-limits.ts';
-import { requireScope, scopesFor } from '../auth/scopes.ts';
+import { requireScope, scopesFor } from '../operations/scopes.ts';
 import type { Strangers } from '../auth/strangers.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from '../auth/tokens.ts';
 

@@ -67,11 +67,18 @@ function bytesOnly(maxBytes: number): NonNullable<RouteOptions['payload']> {
   return { parse: false, output: 'data', override: 'application/octet-stream', maxBytes };
 }
 
+/** Route options for operations whose body is JSON, which `readJson` reads. */
+export function takesJson(maxBytes = BODY_BYTES_MAX): RouteOptions {
+  return { payload: { ...bytesOnly(maxBytes), parse: 'gunzip' } };
+}
+
+/** The body of a request whose route has `takesJson`; one that is empty is `{}`. */
+export function readJson({ headers, payload }: Pick<Request, 'headers' | 'payload'>): unknown {
+  return jsonOf(headers['content-type'], payload as Buffer);
+}
+
 function readRecord(contentType: unknown, bytes: Buffer, wrapper: string): object {
-  const declared = typeof contentType === 'string' ? contentType : '';
-  const [type = ''] = declared.split(';');
-  if (declared !== '' && !JSON_TYPE.test(type.trim())) throw new ApiError('unsupported_media_type');
-  const body = bytes.length === 0 ? {} : parse(textOf(bytes));
+  const body = jsonOf(contentType, bytes);
   const record: unknown =
     isObject(body) && Object.hasOwn(body, wrapper)
       ? (body as Record<string, unknown>)[wrapper]
@@ -79,6 +86,13 @@ function readRecord(contentType: unknown, bytes: Buffer, wrapper: string): objec
   if (!isObject(record))
     throw new ApiError('missing_wrapper', { faults: { [wrapper]: [messages.blank] } });
   return record;
+}
+
+function jsonOf(contentType: unknown, bytes: Buffer): unknown {
+  const declared = typeof contentType === 'string' ? contentType : '';
+  const [type = ''] = declared.split(';');
+  if (declared !== '' && !JSON_TYPE.test(type.trim())) throw new ApiError('unsupported_media_type');
+  return bytes.length === 0 ? {} : parse(textOf(bytes));
 }
 
 /** The text of a body. A byte that is no UTF-8 is refused, or the text would be stored damaged. */

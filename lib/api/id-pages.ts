@@ -3,32 +3,12 @@
 
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { ApiError } from '../http/errors.ts';
-import { integer, isUuid, text } from '../judge/fields.ts';
 import { isFaultless, type Judged } from '../judge/judge.ts';
 import { parametersOf, sentOnce } from '../judge/query.ts';
 import type { Shown } from '../records/shown.ts';
 import type { Services } from '../services.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX } from './paging.ts';
+import { type AskedPage, LIMIT_DEFAULT } from '../operations/id-pages.ts';
 import { outsidePath } from './routes.ts';
-
-/** The parameters of a page. */
-export const idPageFields = {
-  limit: integer(
-    `How many are answered at most; ${LIMIT_DEFAULT} if it is left out.`,
-    1,
-    LIMIT_MAX,
-  ),
-  cursor: text('Where the page begins; taken from the `Link` of the page before.').custom(
-    (value: string, helpers) => (isUuid(value) ? value.toLowerCase() : helpers.error('cursor.bad')),
-    'cursor',
-  ),
-};
-
-/** The page that a request asks for. */
-export interface AskedPage {
-  readonly limit?: number;
-  readonly cursor?: string;
-}
 
 /** What a query asks for, judged; throws what is wrong with it. */
 export function readIdPage<Values extends AskedPage>(

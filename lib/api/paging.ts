@@ -6,12 +6,8 @@ import { isUuid, resource, text, integer } from '../judge/fields.ts';
 import { ApiError } from '../http/errors.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { parametersOf, sentOnce } from '../judge/query.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../operations/id-pages.ts';
 import type { Filter, Filters } from '../records/collection.ts';
-
-/** The most records of one page. */
-export const LIMIT_MAX = 1_000;
-/** The records of a page if only a cursor is given. */
-export const LIMIT_DEFAULT = 100;
 
 /** A record's place in lists. */
 export interface Position {

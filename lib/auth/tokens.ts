@@ -21,7 +21,7 @@ import { atMostCharacters, type FieldError, messages, sentenceOf } from '../judg
 import type { Caller } from '../process/caller.ts';
 import { refuseFaults, type RunsWrites } from '../records/writes.ts';
 import { lockUserOf } from './named-user.ts';
-import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from './scopes.ts';
+import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from '../operations/scopes.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;

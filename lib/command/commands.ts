@@ -9,7 +9,7 @@ import {
   setUserEnabled,
 } from '../auth/accounts.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
-import { isScope, type Scope, SCOPES } from '../auth/scopes.ts';
+import { isScope, type Scope, SCOPES } from '../operations/scopes.ts';
 import { createToken, listTokens, revokeToken } from '../auth/tokens.ts';
 import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';

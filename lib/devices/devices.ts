@@ -64,7 +64,8 @@ const UNSEEN = {
   tx_bytes: null,
 };
 
-const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
+/** Judges the fields of a device by themselves. */
+export const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
 const shownDevice = showerOf(deviceFields);
 
 /** What devices need of the server. */
@@ -75,7 +76,6 @@ export interface DeviceContext extends RecordContext {
 /** The devices of one server. */
 export class Devices implements Collection<DeviceValues> {
   readonly name = 'devices';
-  readonly wrapper = 'device';
   readonly sources = [{ table: 'devices' }, { table: 'configurations' }] as const;
   readonly keepMs = OBSERVED_KEEP_MS;
   readonly filters = deviceFilters;

@@ -106,7 +106,6 @@ function resultInWords(
 /** The policy tests of one server. */
 export class PolicyTests implements Collection<PolicyTestValues> {
   readonly name = 'policy_tests';
-  readonly wrapper = 'policy_test';
   readonly sources = [
     { table: 'policy_tests' },
     { table: 'rules' },

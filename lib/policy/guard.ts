@@ -12,6 +12,8 @@ import {
 import { choice } from '../judge/fields.ts';
 import { type Faults } from '../judge/judge.ts';
 import type { FieldError } from '../judge/messages.ts';
+import { sentOnce } from '../judge/query.ts';
+import type { Query } from '../operations/operation.ts';
 import { hasTime, isInside, ruleTimes, translateRule } from '../reconcile/translate.ts';
 import {
   type OwnedTest,
@@ -41,11 +43,14 @@ export interface FailingTest {
 const NAMED_MAX = 20;
 
 /** What whoever writes may say beside it. */
-export const insistence = {
-  force: choice(
-    'Write it although policy tests that pass now would fail; the audit trail names them.',
-    'true',
-  ),
+export const insistence: Query<{ readonly force: boolean }> = {
+  schemas: {
+    force: choice(
+      'Write it although policy tests that pass now would fail; the audit trail names them.',
+      'true',
+    ),
+  },
+  read: (sent) => ({ force: sentOnce(sent, ['force'])['force'] === 'true' }),
 };
 
 /** The tests at one moment. */

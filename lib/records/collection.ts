@@ -75,8 +75,6 @@ export async function lockRecord<Row extends Model>(
 
 /** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */
 export interface Collection<Values> extends Listed {
-  /** The name in bodies: `user`. */
-  readonly wrapper: string;
   readonly judge: Judge<Values>;
   show(id: string): Promise<Shown>;
   /** `force`: whether rules are written though policy tests fail then. */

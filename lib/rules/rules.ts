@@ -119,7 +119,6 @@ export const judgeRule = judgeOf<RuleValues>(ruleSchema);
 /** The rules of one server. */
 export class Rules implements Collection<RuleValues> {
   readonly name = 'rules';
-  readonly wrapper = 'rule';
   readonly sources = [{ table: 'rules' }] as const;
   readonly filters = ruleFilters;
   readonly judge = judgeRule;

@@ -122,7 +122,6 @@ export interface UserContext extends RecordContext {
 /** The users of one server. */
 export class Users implements Collection<UserValues> {
   readonly name = 'users';
-  readonly wrapper = 'user';
   readonly sources = [{ table: 'users' }, { table: 'configurations' }] as const;
   readonly keepMs = OBSERVED_KEEP_MS;
   readonly filters = userFilters;

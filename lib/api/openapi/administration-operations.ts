@@ -1,4 +1,4 @@
-// The operations on groups, API tokens, the audit trail and the gateways, as paths of the document.
+// The operations on API tokens, the audit trail and the gateways, as paths of the document.
 // docs/api.md#api-tokens.
 
 import { BODY_BYTES_MAX } from '../body.ts';
@@ -7,7 +7,6 @@ import { apiTokenFields, apiTokenParameters, madeTokenFields } from '../v0/api-t
 import { auditFields, auditParameters } from '../v0/audit.ts';
 import { gatewayFields, gatewayParameters } from '../v0/gateways.ts';
 import { headerRefs, schemaRef } from './answers.ts';
-import { groupPaths, groupSchemas } from './group-operations.ts';
 import { list } from './paged-list.ts';
 import {
   answer,
@@ -23,7 +22,6 @@ import { answerSchema, type Json, requestSchema } from './schemas.ts';
 
 /** The schemas of what is sent and answered. */
 export const administrationSchemas: Json = {
-  ...groupSchemas,
   ApiToken: answerSchema(apiTokenFields),
   ApiTokenCreate: requestSchema(apiTokenFields, 'create'),
   MadeApiToken: answerSchema(madeTokenFields),
@@ -37,7 +35,7 @@ export const administrationSchemas: Json = {
 /** The paths. `common`: tags and ids of records of the whole installation. */
 export function administrationPaths(common: Omit<Described, 'wrapper' | 'title' | 'fields'>): Json {
   const apiTokens = { ...common, wrapper: 'api_token', title: 'ApiToken', fields: apiTokenFields };
-  return { ...groupPaths(common), ...apiTokenPaths(apiTokens), ...pagedPaths(apiTokens) };
+  return { ...apiTokenPaths(apiTokens), ...pagedPaths(apiTokens) };
 }
 
 /** The paths of API tokens. */

@@ -1,16 +1,13 @@
 // The OpenAPI document of the API, made of what the API itself uses: the schemas that judge
 // requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
-import type Joi from 'joi';
 import { wishFields } from '../../capture/wishes.ts';
 import { configurationSchema } from '../../configuration/configuration.ts';
 import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
-import { operationFields } from '../../dry-run/operation.ts';
 import { questionFields } from '../../explain/question.ts';
 import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
-import { dryRunFields } from '../v0/dry-run.ts';
 import { explanationFields } from '../v0/explain.ts';
-import { endedFlowFields, flowFields, refusalFields } from '../v0/live.ts';
+import { endedFlowFields, flowFields, refusalFields } from '../../live/fields.ts';
 import {
   allTrafficFields,
   connectionFields,
@@ -19,13 +16,18 @@ import {
 } from '../v0/history.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleFilters, ruleSchema } from '../../rules/rules.ts';
-import { insistence } from '../../policy/guard.ts';
-import { policyTestFilters, policyTestSchema } from '../../policy-tests/policy-tests.ts';
 import { relinkFields } from '../v0/relinking.ts';
 import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
 import { version } from '../../process/version.ts';
+import { deviceOperations } from '../../devices/operations.ts';
+import { dryRunOperation } from '../../dry-run/operations.ts';
 import { groupSchema } from '../../groups/groups.ts';
+import { groupOperations } from '../../groups/operations.ts';
+import { policyTestOperations } from '../../policy-tests/operations.ts';
+import { ruleOperations } from '../../rules/operations.ts';
+import { operations } from '../../rooms.ts';
+import { userOperations } from '../../users/operations.ts';
 import { userSchema, userFilters } from '../../users/users.ts';
 import {
   administrationPaths,
@@ -35,11 +37,9 @@ import {
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
   capturePaths,
-  collectionPaths,
   configurationPaths,
   type Described,
   diagnosisPaths,
-  dryRunPaths,
   explainPaths,
   livePaths,
   ruleCounterPaths,
@@ -47,6 +47,7 @@ import {
   trustedProviderPaths,
 } from './operations.ts';
 import { historyPaths } from './history-operations.ts';
+import { pathsOf, schemasOf } from './paths.ts';
 import { answerSchema, type Json, requestSchema } from './schemas.ts';
 
 const uuid: Json = { description: 'In any case.', schema: { type: 'string', format: 'uuid' } };
@@ -85,15 +86,6 @@ const rules: Described = {
   title: 'Rule',
   fields: ruleSchema,
   filters: ruleFilters,
-  insistence,
-  id: uuid,
-};
-const policyTests: Described = {
-  name: 'policy_tests',
-  wrapper: 'policy_test',
-  title: 'PolicyTest',
-  fields: policyTestSchema,
-  filters: policyTestFilters,
   id: uuid,
 };
 const configuration: Described = {
@@ -126,13 +118,6 @@ const questions: Described = {
   fields: questionFields,
 };
 
-const operations: Described = {
-  ...rules,
-  wrapper: 'dry_run',
-  title: 'Operation',
-  fields: operationFields,
-};
-
 const samlMetadata: Described = {
   ...configuration,
   wrapper: 'saml_metadata',
@@ -162,36 +147,34 @@ export function openApiDocument(outside: string): Json {
     },
     servers: [{ url: outside === '' ? '/' : outside }],
     security: [{ token: [] }],
-    tags: [devices, users, rules, policyTests, configuration].map(({ name }) => ({ name })),
+    tags: ['devices', 'users', 'rules', 'policy_tests', 'configuration', 'groups'].map((name) => ({
+      name,
+    })),
     paths: {
-      ...collectionPaths(devices),
+      ...pathsOf(deviceOperations),
       ...capturePaths(devices, wishFields),
-      ...collectionPaths(users),
+      ...pathsOf(userOperations),
       ...enrolmentPaths(users),
-      ...collectionPaths(rules),
+      ...pathsOf(ruleOperations),
       ...ruleCounterPaths(rules),
       ...explainPaths(questions),
-      ...dryRunPaths(operations),
+      ...pathsOf([dryRunOperation]),
       ...diagnosisPaths(devices),
       ...livePaths(rules),
       ...historyPaths(devices, users, groups, rules),
-      ...collectionPaths(policyTests),
+      ...pathsOf(policyTestOperations),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
+      ...pathsOf(groupOperations),
       ...administrationPaths({ ...configuration, id: uuid }),
       ...documentPath,
     },
     components: {
       schemas: {
-        ...schemasOf(devices),
-        ...schemasOf(users),
-        ...schemasOf(rules),
-        ...schemasOf(policyTests),
+        ...schemasOf(operations),
         QuestionCreate: requestSchema(questionFields, 'create'),
         Explanation: answerSchema(explanationFields),
-        OperationCreate: requestSchema(operationFields, 'create'),
-        DryRun: answerSchema(dryRunFields),
         Diagnosis: answerSchema(diagnosisFields),
         UnknownSenders: answerSchema(unknownSendersFields),
         Flow: answerSchema(flowFields),
@@ -219,14 +202,6 @@ export function openApiDocument(outside: string): Json {
         token: { type: 'http', scheme: 'bearer', description: "An administrator's API token." },
       },
     },
-  };
-}
-
-function schemasOf({ title, fields }: { title: string; fields: Joi.ObjectSchema }): Json {
-  return {
-    [title]: answerSchema(fields),
-    [`${title}Create`]: requestSchema(fields, 'create'),
-    [`${title}Update`]: requestSchema(fields, 'update'),
   };
 }
 

@@ -1,16 +1,15 @@
-// The operations, as paths of the document: those of a collection, which are alike for users,
-// devices and rules, and those of the configuration. docs/api.md#operations.
+// The operations that no room exports yet, as paths of the document. docs/api.md#operations.
 
 import type Joi from 'joi';
 import { BODY_BYTES_MAX } from '../body.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../configuration/configuration.ts';
-import { pageFields } from '../paging.ts';
 import { endedFlowParameters, flowParameters, refusalParameters } from '../v0/live.ts';
 import { PCAPNG_TYPE } from '../../capture/answer.ts';
 import type { Filters } from '../../records/collection.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';
 import { examples } from './examples.ts';
-import { type Json, parameterSchema } from './schemas.ts';
+import { parametersIn } from './paths.ts';
+import type { Json } from './schemas.ts';
 
 /** Records of one kind, as the document speaks of them. */
 export interface Described {
@@ -22,8 +21,6 @@ export interface Described {
   readonly title: string;
   readonly fields: Joi.ObjectSchema;
   readonly filters: Filters<object>;
-  /** Parameters of the operations that make and change a record. */
-  readonly insistence?: Readonly<Record<string, Joi.Schema>>;
   /** What `{id}` may be. */
   readonly id: Json;
 }
@@ -36,56 +33,6 @@ export const READ = [401, 403, 429, 500, 503];
 export const WRITE = [...READ, 400, 408, 413, 415, 422];
 /** Headers of answers to writes. */
 export const written = { 'postern-revision': 'Revision', 'postern-applied': 'Applied' };
-
-/** The paths of a collection. */
-export function collectionPaths(described: Described): Json {
-  const { name, title, wrapper, id } = described;
-  const parameters = [{ name: 'id', in: 'path', required: true, ...id }];
-  const one = { data: schemaRef(title) };
-  const noun = wrapper.replaceAll('_', ' ');
-  const insists =
-    described.insistence === undefined
-      ? {}
-      : { parameters: parametersIn(Object.entries(described.insistence)) };
-  const update = (method: Method): Json =>
-    operation(described, `${method === 'put' ? 'put' : 'update'}${title}`, {
-      summary: `Change a ${noun}`,
-      description: 'What is not sent stays as it is. PATCH and PUT are one operation.',
-      ...insists,
-      ...body(described, 'update', BODY_BYTES_MAX),
-      responses: answersOf({ 200: answer('The whole record.', one, written) }, [404, ...WRITE]),
-    });
-  return {
-    [`/v0/${name}`]: {
-      get: listOperation(described),
-      post: operation(described, `create${title}`, {
-        summary: `Make a ${noun}`,
-        ...insists,
-        ...body(described, 'create', BODY_BYTES_MAX),
-        responses: answersOf(
-          { 201: answer('The record.', one, { Location: 'Location', ...written }) },
-          WRITE,
-        ),
-      }),
-    },
-    [`/v0/${name}/{id}`]: {
-      parameters,
-      get: operation(described, `show${title}`, {
-        summary: `Show a ${noun}`,
-        responses: answersOf({ 200: answer('The record.', one) }, [404, ...READ]),
-      }),
-      patch: update('patch'),
-      put: update('put'),
-      delete: operation(described, `delete${title}`, {
-        summary: `Delete a ${noun}`,
-        responses: answersOf(
-          { 204: { description: 'It is gone.', headers: headerRefs(written) } },
-          [404, 408, 413, 422, ...READ],
-        ),
-      }),
-    },
-  };
-}
 
 /** The path of the counters of a rule. */
 export function ruleCounterPaths(rules: Described): Json {
@@ -145,25 +92,6 @@ export function explainPaths(described: Described): Json {
           { 200: answer('What becomes of it.', { data: schemaRef('Explanation') }) },
           WRITE,
         ),
-      }),
-    },
-  };
-}
-
-/** The path of writes that are tried. */
-export function dryRunPaths(described: Described): Json {
-  return {
-    '/v0/dry_run': {
-      post: operation(described, 'dryRun', {
-        summary: 'Say what a write would do',
-        description:
-          'The write is judged as it would be, and nothing is written. The gateway that is asked answers for its own flows.',
-        parameters: parametersIn(Object.entries(described.insistence ?? {})),
-        ...body(described, 'create', BODY_BYTES_MAX),
-        responses: answersOf({ 200: answer('What it would do.', { data: schemaRef('DryRun') }) }, [
-          404,
-          ...WRITE,
-        ]),
       }),
     },
   };
@@ -375,38 +303,6 @@ export function samlMetadataPaths(described: Described): Json {
       put: update('put'),
     },
   };
-}
-
-function listOperation(described: Described): Json {
-  const { name, title, filters } = described;
-  const schemas = Object.entries(filters).map(([key, { schema }]) => [key, schema] as const);
-  const parameters = [...parametersOf(pageFields), ...parametersIn(schemas)];
-  return operation(described, `list${title}s`, {
-    summary: `List ${name.replaceAll('_', ' ')}`,
-    description:
-      'Oldest first. Without `limit` and `cursor`: every record. Unknown parameters are ignored.',
-    parameters,
-    responses: answersOf(
-      {
-        200: answer(
-          'The records.',
-          { data: { type: 'array', items: schemaRef(title) } },
-          { Link: 'Link' },
-        ),
-      },
-      [422, ...READ],
-    ),
-  });
-}
-
-export function parametersIn(schemas: readonly (readonly [string, Joi.Schema])[]): Json[] {
-  return schemas.map(([key, schema]) => ({
-    name: key,
-    in: 'query',
-    required: false,
-    description: (schema.describe().flags as { description: string }).description,
-    schema: parameterSchema(schema),
-  }));
 }
 
 /** One operation on what is described. */

@@ -11,7 +11,7 @@ import {
   readTokenPage,
   readTokens,
 } from '../../auth/tokens.ts';
-import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../../auth/scopes.ts';
+import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../../operations/scopes.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import {
@@ -31,7 +31,8 @@ import { lockRecord } from '../../records/collection.ts';
 import { type Shown, showTime, showTimeOrNull } from '../../records/shown.ts';
 import { refuseFaults } from '../../records/writes.ts';
 import { ignoresBody, judgedBody, takesBody } from '../body.ts';
-import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
+import { type AskedPage, idPageFields } from '../../operations/id-pages.ts';
+import { answerIdPage, readIdPage } from '../id-pages.ts';
 import { type ApiContext, outsidePath, route } from '../routes.ts';
 
 const PATH = '/v0/api_tokens';

@@ -16,7 +16,8 @@ import {
 import { judgeOf } from '../../judge/judge.ts';
 import { idInTrail, showEntry } from '../../records/audit.ts';
 import { kindWords, storedWords } from '../../records/audit-names.ts';
-import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
+import { type AskedPage, idPageFields } from '../../operations/id-pages.ts';
+import { answerIdPage, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
 const PATH = '/v0/audit';

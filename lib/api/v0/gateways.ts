@@ -6,7 +6,8 @@ import { currentRevision, type Gateway, listGateways } from '../../../models/ind
 import { joi, mark, recordId, resource, text, timestamp } from '../../judge/fields.ts';
 import { judgeOf } from '../../judge/judge.ts';
 import { gatewayHere, showGateway } from '../../records/gateways.ts';
-import { answerIdPage, type AskedPage, idPageFields, readIdPage } from '../id-pages.ts';
+import { type AskedPage, idPageFields } from '../../operations/id-pages.ts';
+import { answerIdPage, readIdPage } from '../id-pages.ts';
 import { type ApiContext, route } from '../routes.ts';
 
 const PATH = '/v0/gateways';

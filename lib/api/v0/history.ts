@@ -5,7 +5,6 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
 import { readConnections, readRules } from '../../../models/index.ts';
-import { Devices } from '../../devices/devices.ts';
 import { connectionParameters, connectionsCsv, showConnection } from '../../history/connections.ts';
 import {
   formatField,
@@ -23,11 +22,9 @@ import {
   trafficCsv,
   type TrafficOf,
 } from '../../history/traffic.ts';
-import { Groups } from '../../groups/groups.ts';
 import { ApiError } from '../../http/errors.ts';
 import { choice, isUuid, joi, mark, recordId, resource, timestamp } from '../../judge/fields.ts';
 import { isFaultless, type Judge, judgeOf } from '../../judge/judge.ts';
-import { Users } from '../../users/users.ts';
 import { parametersOf, sentOnce } from '../../judge/query.ts';
 import { refusalReasons } from '../../live/refusals.ts';
 import { type ApiContext, route } from '../routes.ts';
@@ -87,9 +84,7 @@ const judgeConnections = judgeOf<Asked>(connectionParameters);
 /** The routes. */
 export function historyRoutes(context: ApiContext): ServerRoute[] {
   const { database } = context.services;
-  const devices = new Devices(context);
-  const users = new Users(context);
-  const groups = new Groups(context);
+  const { devices, users, groups } = context.rooms;
   const traffic = (of: Exclude<TrafficOf, 'all'>, idOf: (id: string) => Promise<string>) =>
     route('GET', `/v0/${of}s/{id}/traffic`, {}, async (request, h) => {
       const { span, isCsv } = asked(request, judgeSpan);

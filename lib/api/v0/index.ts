@@ -3,27 +3,23 @@
 import type { Plugin, Request, ResponseToolkit } from '@hapi/hapi';
 import { callerOf } from '../../http/request-caller.ts';
 import { withoutSecrets } from '../../records/secrets.ts';
-import { type ApiContext, collectionRoutes } from '../routes.ts';
+import { operations } from '../../rooms.ts';
+import { operationRoutes } from '../operation-routes.ts';
+import type { ApiContext } from '../routes.ts';
 import { apiTokenRoutes } from './api-tokens.ts';
 import { auditRoutes } from './audit.ts';
 import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
-import { dryRunRoutes } from './dry-run.ts';
 import { enrolmentRoutes } from './enrolment.ts';
 import { explainRoutes } from './explain.ts';
 import { gatewayRoutes } from './gateways.ts';
-import { groupRoutes } from './groups.ts';
 import { historyRoutes } from './history.ts';
-import { Devices } from '../../devices/devices.ts';
 import { liveRoutes } from './live.ts';
-import { PolicyTests } from '../../policy-tests/policy-tests.ts';
 import { relinkRoutes } from './relinking.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';
-import { Rules } from '../../rules/rules.ts';
 import { samlMetadataRoutes } from './saml-metadata.ts';
 import { trustedProviderRoutes } from './trusted-providers.ts';
-import { Users } from '../../users/users.ts';
 
 /**
  * Answers null in place of secrets to whoever may only read. Lists as text do it themselves, and
@@ -42,19 +38,14 @@ export const v0: Plugin<ApiContext> = {
   name: 'v0',
   register(server, context) {
     server.ext('onPreResponse', hideSecrets, { sandbox: 'plugin' });
-    server.route(collectionRoutes(context, new Devices(context)));
-    server.route(collectionRoutes(context, new Users(context)));
+    server.route(operationRoutes(context, context.rooms, operations));
     server.route(enrolmentRoutes(context));
-    server.route(collectionRoutes(context, new Rules(context)));
     server.route(ruleCounterRoutes(context));
-    server.route(groupRoutes(context));
     server.route(explainRoutes(context));
-    server.route(dryRunRoutes(context));
     server.route(diagnosisRoutes(context));
     server.route(liveRoutes(context));
     server.route(captureRoutes(context));
     server.route(historyRoutes(context));
-    server.route(collectionRoutes(context, new PolicyTests(context)));
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));

@@ -14,7 +14,7 @@ import {
   readTokens,
   tokenFaults,
 } from '../../auth/tokens.ts';
-import { type Scope, SCOPES } from '../../auth/scopes.ts';
+import { type Scope, SCOPES } from '../../operations/scopes.ts';
 import { attempt } from '../kit/attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { recently } from '../kit/recent.ts';

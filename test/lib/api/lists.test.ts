@@ -10,7 +10,7 @@ import Hapi from '@hapi/hapi';
 import { answerList, SHORT_LIST_MAX } from '../../../lib/api/lists.ts';
 import type { Listed } from '../../../lib/records/collection.ts';
 import { ListTurns } from '../../../lib/api/list-turns.ts';
-import { LIMIT_MAX } from '../../../lib/api/paging.ts';
+import { LIMIT_MAX } from '../../../lib/operations/id-pages.ts';
 import { Recall } from '../../../lib/records/recall.ts';
 import { startApi } from '../../support/api/api-process.ts';
 import { addManyDevices } from '../../support/database/many-devices.ts';

@@ -2,33 +2,34 @@
 
 import test from 'ava';
 import { ApiError } from '../../../lib/http/errors.ts';
-import { judgeOperation, readOperation } from '../../../lib/dry-run/operation.ts';
+import { findAsked, judgeAsked } from '../../../lib/dry-run/asked.ts';
 import { inSentences } from '../../../lib/judge/judge.ts';
+import { operations } from '../../../lib/rooms.ts';
 
-const read = (sent: object) => readOperation(judgeOperation(sent, 'create'));
+const triable = operations.filter((one) => one.kind === 'write' && one.isTriable === true);
 
-test('an operation is read from its method and its path', (t) => {
-  const body = { rule: { destination: '10.0.0.1' } };
-  t.deepEqual(read({ method: 'POST', path: '/v0/rules', body }), {
-    method: 'POST',
-    collection: 'rules',
-    id: null,
-    body,
-  });
-  t.deepEqual(read({ method: 'DELETE', path: '/v0/users/ann%40example.com' }), {
-    method: 'DELETE',
-    collection: 'users',
-    id: 'ann@example.com',
-    body: {},
-  });
-  t.deepEqual(read({ method: 'POST', path: '/v0/groups/x%20/members', body: { members: {} } }), {
-    method: 'POST',
-    collection: 'members',
-    id: 'x ',
-    body: { members: {} },
-  });
-  t.is(read({ method: 'DELETE', path: '/v0/groups/x' }).collection, 'groups');
-  t.is(read({ method: 'PUT', path: '/v0/devices/%E0%A4%A' }).id, '', 'nobody has such an id');
+const find = (sent: object) => {
+  const { operation, params } = findAsked(triable, judgeAsked(sent, 'create'));
+  return [operation.id, params];
+};
+
+test('an operation is found by its method and its path', (t) => {
+  t.deepEqual(find({ method: 'POST', path: '/v0/rules' }), ['createRule', {}]);
+  const ann = { method: 'DELETE', path: '/v0/users/ann%40example.com' };
+  t.deepEqual(find(ann), ['deleteUser', { id: 'ann@example.com' }]);
+  const members = { method: 'POST', path: '/v0/groups/x%20/members' };
+  t.deepEqual(find(members), ['changeGroupMembers', { id: 'x ' }]);
+  t.deepEqual(find({ method: 'DELETE', path: '/v0/groups/x' }), ['deleteGroup', { id: 'x' }]);
+  const put = { method: 'PUT', path: '/v0/devices/%E0%A4%A' };
+  t.deepEqual(find(put), ['updateDevice', { id: '' }], 'nobody has such an id');
+});
+
+test('only writes of rules, devices, users, groups and members can be tried', (t) => {
+  const one = (title: string) => [`create${title}`, `delete${title}`, `update${title}`];
+  t.deepEqual(
+    triable.map(({ id }) => id).toSorted(),
+    [...['Device', 'Group', 'Rule', 'User'].flatMap(one), 'changeGroupMembers'].toSorted(),
+  );
 });
 
 const wrong: [sent: object, faults: object][] = [
@@ -65,6 +66,6 @@ const wrong: [sent: object, faults: object][] = [
 
 for (const [sent, faults] of wrong)
   test(`${JSON.stringify(sent)} is no operation that can be tried`, (t) => {
-    const error = t.throws(() => read(sent), { instanceOf: ApiError });
+    const error = t.throws(() => find(sent), { instanceOf: ApiError });
     t.deepEqual(inSentences(error.faults ?? {}), faults);
   });

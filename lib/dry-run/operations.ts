@@ -1,26 +1,23 @@
-// `POST /v0/dry_run`: what a write of rules, devices, users or groups would come to, and what it
-// would do. It is our own addition to the API, and an operation of its own, because an older
-// gateway would ignore a parameter and really write. docs/api.md#what-a-write-would-do.
+// What can be asked about writes: what one would come to, and what it would do. It is an operation
+// of its own, because an older gateway would ignore a parameter and really write.
+// docs/api.md#what-a-write-would-do.
 
-import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import { type DryRunAnswer, LISTED_MAX, tryWrite } from '../../dry-run/dry-run.ts';
-import {
-  judgeOperation,
-  operate,
-  type OperationValues,
-  readOperation,
-} from '../../dry-run/operation.ts';
-import { PASSWORD_COST_MIN } from '../../auth/passwords.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { joi, mark, recordId, resource, text } from '../../judge/fields.ts';
-import { ruleSchema } from '../../rules/rules.ts';
-import { judgedBody, takesBody } from '../body.ts';
-import { type ApiContext, isForced, route } from '../routes.ts';
-import { flowFields, refusalFields } from './live.ts';
+import { joi, mark, recordId, resource, text } from '../judge/fields.ts';
+import { flowFields, refusalFields } from '../live/fields.ts';
+import { type Operation, read } from '../operations/operation.ts';
+import { insistence } from '../policy/guard.ts';
+import { ruleSchema } from '../rules/rules.ts';
+import { askedFields, type AskedValues, judgeAsked } from './asked.ts';
+import { LISTED_MAX } from './dry-run.ts';
+import type { TriesOperations } from './dry-runs.ts';
+
+interface HasDryRuns {
+  readonly dryRuns: TriesOperations;
+}
 
 /** What is answered. */
-export const dryRunFields = resource({
+const dryRunFields = resource({
   record: mark(
     joi
       .object()
@@ -70,22 +67,34 @@ export const dryRunFields = resource({
   gateway_id: recordId('The gateway that answers.'),
 });
 
-/** The route. */
-export function dryRunRoutes(context: ApiContext): ServerRoute[] {
-  const options = takesBody({ wrapper: 'dry_run', judge: judgeOperation, mode: 'create' });
-  // A password that is not kept is hashed as fast as it can be.
-  const services = { ...context.services, passwordCost: PASSWORD_COST_MIN };
-  return [
-    route('POST', '/v0/dry_run', options, async (request) => {
-      const operation = readOperation(judgedBody<OperationValues>(request));
-      const asked = { caller: callerOf(request), force: isForced(request) };
-      const { result, effect } = await tryWrite(context, (tried) =>
-        operate({ ...tried, services }, asked, operation),
-      );
-      return { data: { record: result, ...effect } satisfies DryRunAnswer };
-    }),
-  ];
-}
+/** The operation that tries others. */
+export const dryRunOperation: Operation<HasDryRuns> = read<
+  HasDryRuns,
+  AskedValues,
+  URLSearchParams
+>({
+  id: 'dryRun',
+  method: 'POST',
+  path: '/v0/dry_run',
+  tag: 'rules',
+  scopes: ['read'],
+  summary: 'Say what a write would do',
+  description:
+    'The write is judged as it would be, and nothing is written. The gateway that is asked answers for its own flows.',
+  query: { schemas: insistence.schemas, read: (sent) => sent },
+  body: {
+    wrapper: 'dry_run',
+    title: 'Operation',
+    fields: askedFields,
+    judge: judgeAsked,
+    mode: 'create',
+  },
+  answer: { title: 'DryRun', fields: dryRunFields, description: 'What it would do.' },
+  errors: [404],
+  run: async ({ dryRuns }, caller, { body, query }) => ({
+    ...(await dryRuns.try(caller, body, query)),
+  }),
+});
 
 function count(description: string): Joi.Schema {
   return mark(joi.number().integer().min(0).description(description), { readOnly: true });

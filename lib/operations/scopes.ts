@@ -16,58 +16,23 @@ export const DEFAULT_SCOPES: readonly Scope[] = ['admin'];
 /** Operations, by method and path, and the scopes that open them beside `admin`. */
 export const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
   'GET /metrics': ['metrics', 'read'],
-  'GET /v0/devices': ['read'],
-  'POST /v0/devices': [],
-  'GET /v0/devices/{id}': ['read'],
-  'PATCH /v0/devices/{id}': [],
-  'PUT /v0/devices/{id}': [],
-  'DELETE /v0/devices/{id}': [],
   'GET /v0/devices/{id}/capture': ['capture'],
   'GET /v0/devices/{id}/connections': ['read'],
   'GET /v0/devices/{id}/diagnosis': ['read'],
   'GET /v0/devices/{id}/traffic': ['read'],
-  'GET /v0/users': ['read'],
-  'POST /v0/users': [],
-  'GET /v0/users/{id}': ['read'],
-  'PATCH /v0/users/{id}': [],
-  'PUT /v0/users/{id}': [],
-  'DELETE /v0/users/{id}': [],
   'GET /v0/users/{id}/enrolment': ['read'],
   'POST /v0/users/{id}/enrolment': [],
   'DELETE /v0/users/{id}/enrolment': [],
   'GET /v0/users/{id}/traffic': ['read'],
-  'GET /v0/groups': ['read'],
-  'POST /v0/groups': [],
-  'GET /v0/groups/{id}': ['read'],
-  'PATCH /v0/groups/{id}': [],
-  'PUT /v0/groups/{id}': [],
-  'DELETE /v0/groups/{id}': [],
   'GET /v0/groups/{id}/traffic': ['read'],
-  'GET /v0/groups/{id}/members': ['read'],
-  'POST /v0/groups/{id}/members': [],
-  'PUT /v0/groups/{id}/members/{user}': [],
-  'DELETE /v0/groups/{id}/members/{user}': [],
-  'GET /v0/rules': ['read'],
-  'POST /v0/rules': [],
-  'GET /v0/rules/{id}': ['read'],
-  'PATCH /v0/rules/{id}': [],
-  'PUT /v0/rules/{id}': [],
-  'DELETE /v0/rules/{id}': [],
   'GET /v0/rules/{id}/counters': ['read'],
   'GET /v0/rules/{id}/traffic': ['read'],
   'POST /v0/explain': ['read'],
-  'POST /v0/dry_run': ['read'],
   'GET /v0/flows': ['read'],
   'GET /v0/ended_flows': ['read'],
   'GET /v0/refusals': ['read'],
   'GET /v0/traffic': ['read'],
   'GET /v0/unknown_senders': ['read'],
-  'GET /v0/policy_tests': ['read'],
-  'POST /v0/policy_tests': [],
-  'GET /v0/policy_tests/{id}': ['read'],
-  'PATCH /v0/policy_tests/{id}': [],
-  'PUT /v0/policy_tests/{id}': [],
-  'DELETE /v0/policy_tests/{id}': [],
   'GET /v0/configuration': ['read'],
   'PATCH /v0/configuration': [],
   'PUT /v0/configuration': [],
@@ -92,15 +57,16 @@ export function isScope(word: unknown): word is Scope {
   return SCOPES.some((scope) => scope === word);
 }
 
-/** The method and the path of an operation. */
+/** What a route says of its operation. */
 interface Route {
   readonly method: string;
   readonly path: string;
+  readonly settings: { readonly app?: { readonly scopes?: readonly Scope[] } | undefined };
 }
 
 /** The scopes that open an operation beside `admin`; there are none for one that writes. */
-export function scopesFor({ method, path }: Route): readonly Scope[] {
-  return OPENED_BY[`${method.toUpperCase()} ${path}`] ?? [];
+export function scopesFor({ method, path, settings }: Route): readonly Scope[] {
+  return settings.app?.scopes ?? OPENED_BY[`${method.toUpperCase()} ${path}`] ?? [];
 }
 
 /** Throws `insufficient_scope` if a token with these scopes does not open an operation. */

@@ -1,19 +1,93 @@
-// Scopes of tokens: the table names every operation of the server, and each token opens what the
+// Scopes of tokens: the table here names every operation of the server, and each token opens what the
 // table says, and nothing else. docs/api.md#scopes.
 
 import test from 'ava';
 import {
   isScope,
-  OPENED_BY,
   type Scope,
   SCOPES,
+  scopesFor,
   scopesIn,
   scopeText,
-} from '../../../lib/auth/scopes.ts';
+} from '../../../lib/operations/scopes.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { writeTransaction } from '../../../models/index.ts';
 import { ADMIN_EMAIL, openServer } from '../../support/api/server.ts';
 import { addDevice } from '../../support/database/records.ts';
+
+/** Operations, by method and path, and the scopes that open them beside `admin`. */
+const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
+  'GET /metrics': ['metrics', 'read'],
+  'GET /v0/devices': ['read'],
+  'POST /v0/devices': [],
+  'GET /v0/devices/{id}': ['read'],
+  'PATCH /v0/devices/{id}': [],
+  'PUT /v0/devices/{id}': [],
+  'DELETE /v0/devices/{id}': [],
+  'GET /v0/devices/{id}/capture': ['capture'],
+  'GET /v0/devices/{id}/connections': ['read'],
+  'GET /v0/devices/{id}/diagnosis': ['read'],
+  'GET /v0/devices/{id}/traffic': ['read'],
+  'GET /v0/users': ['read'],
+  'POST /v0/users': [],
+  'GET /v0/users/{id}': ['read'],
+  'PATCH /v0/users/{id}': [],
+  'PUT /v0/users/{id}': [],
+  'DELETE /v0/users/{id}': [],
+  'GET /v0/users/{id}/enrolment': ['read'],
+  'POST /v0/users/{id}/enrolment': [],
+  'DELETE /v0/users/{id}/enrolment': [],
+  'GET /v0/users/{id}/traffic': ['read'],
+  'GET /v0/groups': ['read'],
+  'POST /v0/groups': [],
+  'GET /v0/groups/{id}': ['read'],
+  'PATCH /v0/groups/{id}': [],
+  'PUT /v0/groups/{id}': [],
+  'DELETE /v0/groups/{id}': [],
+  'GET /v0/groups/{id}/traffic': ['read'],
+  'GET /v0/groups/{id}/members': ['read'],
+  'POST /v0/groups/{id}/members': [],
+  'PUT /v0/groups/{id}/members/{user}': [],
+  'DELETE /v0/groups/{id}/members/{user}': [],
+  'GET /v0/rules': ['read'],
+  'POST /v0/rules': [],
+  'GET /v0/rules/{id}': ['read'],
+  'PATCH /v0/rules/{id}': [],
+  'PUT /v0/rules/{id}': [],
+  'DELETE /v0/rules/{id}': [],
+  'GET /v0/rules/{id}/counters': ['read'],
+  'GET /v0/rules/{id}/traffic': ['read'],
+  'POST /v0/explain': ['read'],
+  'POST /v0/dry_run': ['read'],
+  'GET /v0/flows': ['read'],
+  'GET /v0/ended_flows': ['read'],
+  'GET /v0/refusals': ['read'],
+  'GET /v0/traffic': ['read'],
+  'GET /v0/unknown_senders': ['read'],
+  'GET /v0/policy_tests': ['read'],
+  'POST /v0/policy_tests': [],
+  'GET /v0/policy_tests/{id}': ['read'],
+  'PATCH /v0/policy_tests/{id}': [],
+  'PUT /v0/policy_tests/{id}': [],
+  'DELETE /v0/policy_tests/{id}': [],
+  'GET /v0/configuration': ['read'],
+  'PATCH /v0/configuration': [],
+  'PUT /v0/configuration': [],
+  'GET /v0/trusted_providers': ['read'],
+  'PATCH /v0/trusted_providers/{kind}/{id}': [],
+  'PUT /v0/trusted_providers/{kind}/{id}': [],
+  'PATCH /v0/trusted_providers/{kind}/{id}/relink': [],
+  'PUT /v0/trusted_providers/{kind}/{id}/relink': [],
+  'GET /v0/saml_metadata': ['read'],
+  'PATCH /v0/saml_metadata/{id}': [],
+  'PUT /v0/saml_metadata/{id}': [],
+  'GET /v0/api_tokens': ['read'],
+  'POST /v0/api_tokens': [],
+  'GET /v0/api_tokens/{id}': ['read'],
+  'DELETE /v0/api_tokens/{id}': [],
+  'GET /v0/audit': ['read'],
+  'GET /v0/gateways': ['read'],
+};
 
 test('the table names every operation that needs a token, and no other', async (t) => {
   const { server } = await openServer(t, 'sqlite');
@@ -23,6 +97,11 @@ test('the table names every operation that needs a token, and no other', async (
     .filter(({ settings }) => (settings.auth as unknown) !== false)
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
   t.deepEqual(Object.keys(OPENED_BY).sort(), [...new Set(needing)].sort());
+  for (const route of server.table()) {
+    const { method, path } = route;
+    const scopes = OPENED_BY[`${method.toUpperCase()} ${path}`];
+    if (scopes !== undefined) t.deepEqual(scopesFor(route), scopes, `${method} ${path}`);
+  }
 });
 
 test('only operations that change nothing are open to a scope but admin', (t) => {

@@ -1,0 +1,56 @@
+// All rooms of the domain that operations need, and all operations. Rooms are made once for a
+// server, because writes that wait together are joined by the room that they are of, and because
+// the room of devices remembers where its search for free addresses ended; and once for a dry run.
+
+import { type DeviceContext, Devices } from './devices/devices.ts';
+import { deviceOperations } from './devices/operations.ts';
+import type { DryRunContext } from './dry-run/dry-run.ts';
+import { DryRuns, type TriesOperations } from './dry-run/dry-runs.ts';
+import { dryRunOperation } from './dry-run/operations.ts';
+import { Groups } from './groups/groups.ts';
+import { Members } from './groups/members.ts';
+import { groupOperations } from './groups/operations.ts';
+import type { Operation } from './operations/operation.ts';
+import { policyTestOperations } from './policy-tests/operations.ts';
+import { PolicyTests } from './policy-tests/policy-tests.ts';
+import { ruleOperations } from './rules/operations.ts';
+import { Rules } from './rules/rules.ts';
+import { userOperations } from './users/operations.ts';
+import { type UserContext, Users } from './users/users.ts';
+
+/** The rooms of the domain. */
+export interface Rooms {
+  readonly devices: Devices;
+  readonly users: Users;
+  readonly rules: Rules;
+  readonly groups: Groups;
+  readonly members: Members;
+  readonly policyTests: PolicyTests;
+  readonly dryRuns: TriesOperations;
+}
+
+/** What the rooms need of the server. */
+export type RoomContext = DeviceContext & UserContext & DryRunContext;
+
+/** All operations, in the order of the OpenAPI document. */
+export const operations: readonly Operation<Rooms>[] = [
+  ...deviceOperations,
+  ...userOperations,
+  ...ruleOperations,
+  dryRunOperation,
+  ...policyTestOperations,
+  ...groupOperations,
+];
+
+/** Makes the rooms. */
+export function makeRooms(context: RoomContext): Rooms {
+  return {
+    devices: new Devices(context),
+    users: new Users(context),
+    rules: new Rules(context),
+    groups: new Groups(context),
+    members: new Members(context),
+    policyTests: new PolicyTests(context),
+    dryRuns: new DryRuns(context, operations, makeRooms),
+  };
+}

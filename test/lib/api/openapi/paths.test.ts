@@ -1,0 +1,65 @@
+// What the document says of an operation follows from its kind.
+
+import test from 'ava';
+import { pathsOf, schemasOf, tagsOf } from '../../../../lib/api/openapi/paths.ts';
+import { resource, text } from '../../../../lib/judge/fields.ts';
+import { judgeOf } from '../../../../lib/judge/judge.ts';
+import { read, UUID_PARAM, write } from '../../../../lib/operations/operation.ts';
+import type { Part } from '../../../support/api/openapi.ts';
+
+const fields = resource({ name: text('A name.').required() });
+const answer = { title: 'Thing', fields, description: 'The thing.' };
+const one = { path: '/v0/things/{id}', tag: 'things', params: UUID_PARAM } as const;
+const body = { wrapper: 'thing', title: 'Thing', fields, judge: judgeOf<object>(fields) };
+
+const things = [
+  read({
+    ...one,
+    id: 'showThing',
+    method: 'GET',
+    scopes: ['read'],
+    summary: 'Show a thing',
+    answer,
+    run: async () => ({}),
+  }),
+  write({
+    ...one,
+    id: 'updateThing',
+    method: 'PATCH',
+    scopes: [],
+    summary: 'Change a thing',
+    body: { ...body, mode: 'update', maxBytes: 5 },
+    answer,
+    run: async () => ({}),
+  }),
+  write({
+    ...one,
+    id: 'deleteThing',
+    method: 'DELETE',
+    scopes: [],
+    summary: 'Delete a thing',
+    answer: null,
+    run: async () => null,
+  }),
+];
+
+test('one path holds its operations; PUT is beside PATCH', (t) => {
+  const { '/v0/things/{id}': path } = pathsOf(things) as Part;
+  t.deepEqual(Object.keys(path), ['parameters', 'get', 'patch', 'put', 'delete']);
+  t.is(path.patch.operationId, 'updateThing');
+  t.is(path.put.operationId, 'putThing');
+  t.deepEqual(Object.keys(path.get.responses), ['200', '401', '403', '404', '429', '500', '503']);
+  t.is(path.put.requestBody.description, 'At most 5 bytes.');
+  t.true('415' in path.put.responses);
+  t.deepEqual(Object.keys(path.delete.responses['204'].headers), [
+    'x-request-id',
+    'postern-revision',
+    'postern-applied',
+  ]);
+  t.false('415' in path.delete.responses);
+});
+
+test('each schema is there once, and so is each tag', (t) => {
+  t.deepEqual(Object.keys(schemasOf(things)), ['Thing', 'ThingUpdate']);
+  t.deepEqual(tagsOf(things), [{ name: 'things' }]);
+});
