@@ -34,6 +34,8 @@ export class Egress {
   #isMasqueraded = false;
   /** Whether the table was there, has vanished, and is not loaded again yet. */
   #isLost = false;
+  /** Whether it could not be read (EMFILE), so that it is not known whether it is there. */
+  #isUnread = false;
   /** Why it could not be loaded as it should be, as it was logged last. */
   #fault: string | null = null;
 
@@ -47,6 +49,11 @@ export class Egress {
   /** Whether what leaves is masqueraded. */
   get isMasqueraded(): boolean {
     return this.#isMasqueraded;
+  }
+
+  /** Whether all tables were there when they were looked for last. */
+  get isSettled(): boolean {
+    return !this.#isLost && !this.#isUnread && this.#relay?.isLost !== true;
   }
 
   /** What the kernel refused to masquerade; null where that is not known. */
@@ -88,7 +95,9 @@ export class Egress {
     this.#relay?.restore();
     const { log, interfaceName } = this.#options;
     const wasLost = this.#isLost;
-    if (this.#counts() === 'gone') {
+    const counts = this.#counts();
+    this.#isUnread = this.#isMasqueraded && counts === null;
+    if (counts === 'gone') {
       this.#isLost = true;
       log(
         'warn',

@@ -10,7 +10,6 @@ import {
   type Amendment,
   createSharedMemory,
   type GatewayConfig,
-  type HostAddresses,
   type Sample,
   type SharedMemory,
 } from './contract.ts';
@@ -29,8 +28,8 @@ import { type Capture, RunningCaptures } from './captures.ts';
 import { FlowLog } from './flow-log-ring.ts';
 import { Egress } from './egress.ts';
 import { HostRoutes } from './host-routes.ts';
+import { HostWatch } from './host-watch.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
-import { readHostAddresses } from './io/host-addresses.ts';
 import { withInterfaces } from './io/link-local.ts';
 import { openUapi, type Uapi, type UapiDevice } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
@@ -142,8 +141,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   /** Null without a TUN. */
   readonly #hostRoutes: HostRoutes | null;
   #isTunGone = false;
-  /** The addresses of this host that the workers were sent last. */
-  #addresses: HostAddresses = { here: [], outside: [] };
+  readonly #host: HostWatch;
   /** What the workers obey as soon as they have taken what was sent. */
   readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
@@ -169,6 +167,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       addon !== null && this.#hasTun
         ? new HostRoutes({ ...options, addon, egress: this.#egress })
         : null;
+    const { hostProcess = null } = options;
+    this.#host = new HostWatch({ addon, routes: this.#hostRoutes, hostProcess });
     this.#kernelCounts = new KernelCounts({
       listenPort: () => this.#listenPort,
       losses: () => (this.#isClosing ? 0 : socketLosses(this.#system)),
@@ -232,8 +232,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   watch(): void {
     this.#watch = setInterval(() => {
       for (const link of this.#links) link.endIfHung();
-      this.#sendNewAddresses();
-      this.#hostRoutes?.look(this.#addresses.here);
+      if (this.#host.look()) this.#sendAddresses();
     }, WATCH_MS).unref();
   }
 
@@ -241,6 +240,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     if (this.#isClosing) return;
     this.#isClosing = true;
     clearInterval(this.#watch);
+    this.#host.close();
     await this.#uapi?.close();
     await Promise.all(this.#links.map((link) => link.close(closed())));
     closeDescriptors(this.#system);
@@ -295,8 +295,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   async initialize(link: WorkerLink, listenPort: number): Promise<void> {
     this.#listenPort = listenPort;
-    this.#readAddresses();
-    link.send({ type: 'hostAddresses', addresses: this.#addresses });
+    this.#host.readAddresses();
+    link.send({ type: 'hostAddresses', addresses: this.#host.addresses });
     const all = this.#inForce.fromNothing();
     // A device may have moved since the start: it is resumed where it was heard last.
     const change = { ...all, added: all.added.map((peer) => this.#totals.resumed(peer)) };
@@ -378,22 +378,14 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   }
 
   /**
-   * Sends the addresses of this host when they have changed: packets to the gateway's own socket,
-   * and to the host outside of the gateway's namespace, must not come through the tunnel.
+   * Sends the addresses of this host: packets to the gateway's own socket, and to the host outside
+   * of the gateway's namespace, must not come through the tunnel.
    */
-  #sendNewAddresses(): void {
-    if (!this.#readAddresses()) return;
-    const addresses = this.#addresses;
+  #sendAddresses(): void {
+    const { addresses } = this.#host;
     // A worker that is not ready gets them when it is.
     for (const link of this.#links)
       if (link.isReady) link.send({ type: 'hostAddresses', addresses });
-  }
-
-  /** Returns whether they have changed. */
-  #readAddresses(): boolean {
-    const before = this.#addresses;
-    this.#addresses = readHostAddresses(this.#options.hostProcess, before);
-    return this.#addresses !== before;
   }
 
   // ---- questions -----------------------------------------------------------------------------

@@ -11,8 +11,11 @@ import { formatNetwork, isInNetwork, type NetworkRange } from './wire/network.ts
 /** What routes are made with. */
 export interface HostRoutesOptions extends TunAddressesOptions {
   readonly addon: Pick<Addon, 'addAddress' | 'changeRoute' | 'isLinkUp'>;
-  readonly egress: Pick<Egress, 'isMasqueraded' | 'masqueradeRoutes' | 'restore'>;
+  readonly egress: Pick<Egress, 'isMasqueraded' | 'isSettled' | 'masqueradeRoutes' | 'restore'>;
 }
+
+/** What is needed of the addresses of the interface. */
+type Addresses = Pick<TunAddresses, 'addAbsent' | 'fault' | 'isSettled' | 'restore'>;
 
 /** How many routes a look asks for, beside the first of each family: it costs 0.1 ms for each. */
 const ASKED_PER_LOOK = 16;
@@ -20,7 +23,7 @@ const ASKED_PER_LOOK = 16;
 /** The routes that are there. */
 export class HostRoutes {
   readonly #options: HostRoutesOptions;
-  readonly #addresses: Pick<TunAddresses, 'fault' | 'restore'>;
+  readonly #addresses: Addresses;
   #wanted: readonly NetworkRange[] = [];
   /** By text. */
   #present = new Map<string, NetworkRange>();
@@ -30,11 +33,10 @@ export class HostRoutes {
   #fault: string | null = null;
   /** How many of the routes that are there were asked for in this round. */
   #asked = 0;
+  /** How many must be asked for before it is known that no other was deleted. */
+  #unasked = 0;
 
-  constructor(
-    options: HostRoutesOptions,
-    addresses: Pick<TunAddresses, 'fault' | 'restore'> = new TunAddresses(options),
-  ) {
+  constructor(options: HostRoutesOptions, addresses: Addresses = new TunAddresses(options)) {
     this.#options = options;
     this.#addresses = addresses;
   }
@@ -58,6 +60,13 @@ export class HostRoutes {
     return this.#addresses.fault;
   }
 
+  /** Whether nothing is missing that only a look puts back, whether or not something changes. */
+  get isSettled(): boolean {
+    const isRefused = this.#refused.size > 0 || this.#fault !== null;
+    const isKnown = this.#unasked <= 0 && this.#addresses.isSettled;
+    return isKnown && !isRefused && this.#options.egress.isSettled;
+  }
+
   /** Whether a route to an address is there. */
   has(address: Uint8Array): boolean {
     for (const range of this.#present.values()) if (isInNetwork(address, range)) return true;
@@ -66,10 +75,11 @@ export class HostRoutes {
 
   /**
    * Puts back what has vanished from the host, and tries refused routes again. `here`: the host's
-   * addresses, which may be a second old.
+   * addresses, which may be a second old. `hasNews`: the host has changed since the last look.
    */
-  look(here: readonly Uint8Array[]): void {
+  look(here: readonly Uint8Array[], hasNews = true): void {
     const { egress } = this.#options;
+    if (hasNews) this.#unasked = this.#present.size;
     const hasLostAddresses = this.#addresses.restore(here);
     // Both families are asked: IPv6 alone may have been switched off and on.
     const hasLostRoutes = [this.#putBack(4), this.#putBack(16)].includes(true);
@@ -78,6 +88,11 @@ export class HostRoutes {
     const isRestored = egress.restore();
     const isAdded = (this.#refused.size > 0 || hasLostRoutes) && this.#add();
     if (isAdded || isRestored || this.#fault !== null) this.#masquerade();
+  }
+
+  /** What is left of a look where nothing has changed. */
+  lookBriefly(): void {
+    if (this.#addresses.addAbsent()) this.#sayLost(true, false);
   }
 
   /**
@@ -104,12 +119,17 @@ export class HostRoutes {
     if (this.#asked >= this.#present.size) this.#asked = 0;
     const some = [...this.#present].slice(this.#asked, this.#asked + ASKED_PER_LOOK);
     this.#asked += some.length;
-    for (const [text, range] of some)
-      if (this.#ask(range) === null)
+    for (const [text, range] of some) {
+      const fault = this.#ask(range);
+      // Where the interface is down the kernel tells when it is up; after EMFILE it tells nothing.
+      const isKnown = fault === null || fault === 'EEXIST' || fault === 'ENETDOWN';
+      this.#unasked = isKnown ? this.#unasked - 1 : this.#present.size;
+      if (fault === null)
         log(
           'warn',
           `${interfaceName} had lost the route to ${text}, and has it again; somebody has deleted it`,
         );
+    }
   }
 
   /** Adds a route that should be there. Null: it was not; else why the kernel refuses it. */

@@ -100,6 +100,11 @@ export class TcpRelay {
     this.#fault = fault;
   }
 
+  /** Whether the table has vanished and could not be loaded again. */
+  get isLost(): boolean {
+    return this.#fault !== null;
+  }
+
   /** Ends the connections from what devices have lost. */
   resetFrom(left: Left): void {
     this.#thread?.postMessage({ type: 'reset', left } satisfies RelayCommand);

@@ -27,6 +27,7 @@ export class TunAddresses {
   #wereThere = false;
   /** Those that were there once: one that never was, as where IPv6 is off, is missed by nobody. */
   readonly #once = new Set<NetworkConfig>();
+  #isSettled = false;
   /** Why the kernel refuses one of these now. */
   #fault: string | null = null;
 
@@ -41,6 +42,11 @@ export class TunAddresses {
     return this.#fault;
   }
 
+  /** Whether none is missing of those that were there once. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
   /**
    * Adds what is missing where the interface is up; returns whether it added some. `here`: the
    * addresses of the host, which may be a second old.
@@ -48,6 +54,7 @@ export class TunAddresses {
   restore(here: readonly Uint8Array[]): boolean {
     const missing = this.#missingIn(here);
     for (const one of this.#wanted) if (!missing.includes(one)) this.#once.add(one);
+    this.#isSettled = !missing.some((one) => this.#once.has(one));
     if (missing.length === 0) {
       this.#wereThere = true;
       this.#fault = null;
@@ -61,6 +68,16 @@ export class TunAddresses {
     return this.#missingIn(present)
       .map((one) => this.#add(one))
       .includes(true);
+  }
+
+  /**
+   * Tries those again that never were there, where the interface is up: no news of the kernel says
+   * that IPv6 was switched on. Returns whether it added some.
+   */
+  addAbsent(): boolean {
+    const absent = this.#wanted.filter((one) => !this.#once.has(one));
+    if (absent.length === 0 || !this.#isUp()) return false;
+    return absent.map((one) => this.#add(one)).includes(true);
   }
 
   #missingIn(addresses: readonly Uint8Array[]): NetworkConfig[] {

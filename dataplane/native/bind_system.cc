@@ -221,6 +221,24 @@ napi_value on_ask_netfilter(napi_env env, napi_callback_info info) {
   return buffer;
 }
 
+napi_value on_open_events(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const bool is_netfilter = call.boolean(0);
+  if (call.failed) return nullptr;
+  const int fd = open_events(is_netfilter);
+  return throws(call, fd, "opening a socket for changes of the network") ? nullptr
+                                                                         : make_integer(env, fd);
+}
+
+napi_value on_take_events(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  if (call.failed) return nullptr;
+  const int result = take_events(fd);
+  return throws(call, result, "hearing changes of the network") ? nullptr
+                                                                : make_boolean(env, result == 1);
+}
+
 // Finds where a connection was bound for before the kernel redirected it to this socket. Where it
 // was not redirected, the kernel knows nothing, or names the socket itself.
 bool original_destination(int fd, sockaddr_storage& name) {
@@ -372,6 +390,8 @@ void define_system(napi_env env, napi_value exports) {
   define(env, exports, "defaultSignals", on_default_signals, nullptr);
   define(env, exports, "socketLosses", on_socket_losses, nullptr);
   define(env, exports, "askNetfilter", on_ask_netfilter, nullptr);
+  define(env, exports, "openEvents", on_open_events, nullptr);
+  define(env, exports, "takeEvents", on_take_events, nullptr);
   define(env, exports, "originalDestination", on_original_destination, nullptr);
   define(env, exports, "bootTime", on_boot_time, nullptr);
   define(env, exports, "useShortSlices", on_use_short_slices, nullptr);

@@ -84,6 +84,13 @@ export interface Addon extends Primitives {
    */
   askNetfilter(request: Uint8Array): Uint8Array;
   /**
+   * Opens a socket that hears what changes in this network: links, addresses and routes, or with
+   * `isNetfilter` nft tables, for which it needs CAP_NET_ADMIN.
+   */
+  openEvents(isNetfilter: boolean): number;
+  /** Takes what such a socket has heard; whether that was something. */
+  takeEvents(fd: number): boolean;
+  /**
    * Where a TCP connection was bound for before the kernel redirected it to this socket
    * (SO_ORIGINAL_DST); null where it was not redirected.
    */
@@ -167,11 +174,15 @@ interface NativeFunctions {
   close(): void;
 }
 
+let loaded: { addon: Addon } | null = null;
+
 /** Loads the addon; null, with the reason, where it was not built. */
 export function loadAddon(): { addon: Addon } | { addon: null; reason: string } {
+  if (loaded !== null) return loaded;
   try {
     const addon = createRequire(import.meta.url)('./build/Release/postern.node') as Addon;
-    return { addon };
+    loaded = { addon };
+    return loaded;
   } catch (error) {
     return { addon: null, reason: error instanceof Error ? error.message : String(error) };
   }

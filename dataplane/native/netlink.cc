@@ -1,7 +1,8 @@
 // What makes a TUN usable: MTU, addresses, up, routes to networks behind peers, over rtnetlink; and
-// whether it is up.
+// whether it is up. Also what the kernel tells of changes by itself.
 
 #include <arpa/inet.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -42,6 +43,23 @@ struct Request {
                                              RTA_ALIGN(attribute->rta_len));
   }
 };
+
+// Which changes are heard. Routes vanish silently where a link is set down, and the link tells.
+constexpr unsigned ROUTE_GROUPS[] = {RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+                                     RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
+constexpr unsigned NETFILTER_GROUPS[] = {NFNLGRP_NFTABLES};
+// Nobody reads what is heard, only that something was: ENOBUFS says that it found no room.
+constexpr int EVENTS_BYTES = 4096;
+constexpr int EVENTS_TAKEN_MAX = 64;
+
+// Joins groups of a netlink socket; returns 0 or -errno.
+template <size_t count>
+int join(int fd, const unsigned (&groups)[count]) {
+  for (const unsigned group : groups)
+    if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) < 0)
+      return -errno;
+  return 0;
+}
 
 // Sends a request and returns what the kernel answers: 0 or -errno.
 int transact(nlmsghdr* request) {
@@ -119,6 +137,34 @@ int change_route(const char* name, const uint8_t* network, size_t length, uint8_
   request.add(RTA_DST, network, length);
   request.add(RTA_OIF, &index, sizeof index);
   return transact(&request.header);
+}
+
+int open_events(bool is_netfilter) {
+  const int protocol = is_netfilter ? NETLINK_NETFILTER : NETLINK_ROUTE;
+  const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+  if (fd < 0) return -errno;
+  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &EVENTS_BYTES, sizeof EVENTS_BYTES);
+  // A socket without a number counts as the kernel itself, which hears nothing.
+  sockaddr_nl name = {};
+  name.nl_family = AF_NETLINK;
+  int joined = bind(fd, reinterpret_cast<sockaddr*>(&name), sizeof name) < 0 ? -errno : 0;
+  if (joined == 0) joined = is_netfilter ? join(fd, NETFILTER_GROUPS) : join(fd, ROUTE_GROUPS);
+  if (joined == 0) return fd;
+  close(fd);
+  return joined;
+}
+
+int take_events(int fd) {
+  bool has_heard = false;
+  uint8_t cut[16];
+  for (int taken = 0; taken < EVENTS_TAKEN_MAX; taken++) {
+    if (recv(fd, cut, sizeof cut, MSG_DONTWAIT) < 0) {
+      if (errno == EAGAIN) return has_heard;
+      if (errno != ENOBUFS && errno != EINTR) return -errno;
+    }
+    has_heard = true;
+  }
+  return true;
 }
 
 }  // namespace postern

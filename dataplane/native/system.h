@@ -29,6 +29,11 @@ int add_address(const char* name, const uint8_t* address, size_t length, uint8_t
 // Adds a route to a network, or removes it; the host bits of `network` must be zero.
 int change_route(const char* name, const uint8_t* network, size_t length, uint8_t prefix_bits,
                  bool is_added);
+// netlink.cc: a socket that hears what changes in this network: its links, addresses and routes, or
+// with `is_netfilter` its nft tables.
+int open_events(bool is_netfilter);
+// netlink.cc: takes what such a socket has heard; 1 where that was something, 0 where it was not.
+int take_events(int fd);
 
 // netfilter.cc: sends a request, or the messages of a transaction, to the packet filter of the
 // kernel and appends all that it answers.

@@ -22,13 +22,15 @@ function range(...bytes: number[]): NetworkRange {
  */
 function open(
   refused: Readonly<Record<number, string>> = {},
-  egress: { hasVanished: boolean; fault?: string | null } = { hasVanished: false },
+  egress: { hasVanished: boolean; fault?: string | null; isSettled?: boolean } = {
+    hasVanished: false,
+  },
 ) {
   const done: string[] = [];
   const said: string[] = [];
   const masqueraded: string[][] = [];
   const kernel = new Set<string>();
-  const lost = { addresses: false };
+  const lost = { addresses: false, isSettled: true, absent: false };
   const asked = { count: 0 };
   const changeRoute = (name: string, network: Uint8Array, bits: number, isAdded: boolean): void => {
     const text = `${network.join('.')}/${bits} ${name}`;
@@ -46,6 +48,9 @@ function open(
     addon: { changeRoute, addAddress: () => undefined, isLinkUp: () => true },
     egress: {
       isMasqueraded: true,
+      get isSettled() {
+        return egress.isSettled ?? true;
+      },
       masqueradeRoutes: (ranges: readonly NetworkRange[]) => {
         masqueraded.push(ranges.map(({ network }) => network.join('.')));
         return egress.fault ?? null;
@@ -64,7 +69,14 @@ function open(
     return addresses;
   };
   const fault = 'wg-test has lost 10.0.0.1: EACCES';
-  const routes = new HostRoutes(options, { restore, fault });
+  const routes = new HostRoutes(options, {
+    restore,
+    fault,
+    get isSettled() {
+      return lost.isSettled;
+    },
+    addAbsent: () => lost.absent,
+  });
   return { routes, done, said, masqueraded, kernel, lost, asked };
 }
 
@@ -247,6 +259,59 @@ test('of many routes a look asks for some, in turn; a deleted one comes back in 
   kernel.delete([...kernel][2]!);
   routes.look([]);
   t.is(kernel.size, 3, 'fewer routes are asked from the first one on');
+});
+
+test('after news it is settled when all routes were asked for', (t) => {
+  const refused: Record<number, string> = {};
+  const { routes } = open(refused);
+  routes.set(Array.from({ length: 40 }, (_, i) => range(10, i + 1)));
+  routes.look([]);
+  t.false(routes.isSettled);
+  routes.look([], false);
+  t.false(routes.isSettled);
+  routes.look([], false);
+  t.true(routes.isSettled);
+  routes.look([], true);
+  t.false(routes.isSettled, 'any of them may have been deleted');
+  refused[20] = 'EMFILE';
+  for (let looks = 0; looks < 4; looks++) routes.look([], false);
+  t.false(routes.isSettled, 'of one it is not known');
+  delete refused[20];
+  for (let looks = 0; looks < 6; looks++) routes.look([], false);
+  t.true(routes.isSettled);
+});
+
+test('what is refused, lost or not masqueraded is looked for again', (t) => {
+  const refused: Record<number, string> = { 1: 'EEXIST' };
+  const egress = { hasVanished: false, fault: null as string | null, isSettled: true };
+  const { routes, lost } = open(refused, egress);
+  t.true(routes.isSettled);
+  routes.set([A]);
+  t.false(routes.isSettled, 'the host has another route to it');
+  delete refused[1];
+  routes.look([]);
+  t.true(routes.isSettled);
+  lost.isSettled = false;
+  t.false(routes.isSettled);
+  lost.isSettled = true;
+  egress.isSettled = false;
+  t.false(routes.isSettled);
+  egress.isSettled = true;
+  egress.fault = 'EPERM';
+  routes.set([A, B]);
+  t.false(routes.isSettled);
+});
+
+test('an address that comes without news is said to be there', (t) => {
+  const { routes, lost, said, asked } = open();
+  routes.set([A]);
+  asked.count = 0;
+  routes.lookBriefly();
+  t.deepEqual(said, []);
+  lost.absent = true;
+  routes.lookBriefly();
+  t.regex(said.join(), /^wg-test had lost its addresses, and has them again/);
+  t.is(asked.count, 0, 'no route was asked for');
 });
 
 test('a deleted route that the kernel refuses is asked for until it takes it', async (t) => {

@@ -96,6 +96,27 @@ test('a refusal is said once after the address was there, and it is tried again'
   t.deepEqual(said, ['warn wg-test has lost fd00::1: EACCES']);
 });
 
+test('it is settled while none is missing that was there; one that never was is tried alone', (t) => {
+  const { addresses, host, added } = open();
+  t.false(addresses.isSettled, 'nobody has looked yet');
+  host.present = [V4];
+  host.fault = 'EACCES';
+  addresses.restore(host.present);
+  t.true(addresses.isSettled, 'IPv6 is off');
+  t.false(addresses.addAbsent());
+  host.fault = '';
+  host.isUp = false;
+  t.false(addresses.addAbsent(), 'who set it down wants it so');
+  host.isUp = true;
+  t.true(addresses.addAbsent());
+  t.deepEqual(added, ['wg-test 16 /106']);
+  t.false(addresses.addAbsent());
+  host.present = [V6];
+  host.fault = 'EMFILE';
+  addresses.restore(host.present);
+  t.false(addresses.isSettled, 'it could not be read');
+});
+
 test('the address that is lost and refused is a fault until it is there again', (t) => {
   const { addresses, host } = open();
   addresses.restore(host.present);

@@ -15,6 +15,8 @@ const MODULES = {
   message: 'netfilter/message.ts',
   expressions: 'netfilter/expressions.ts',
   table: 'netfilter/table.ts',
+  events: 'kernel-events.ts',
+  native: '../native/index.ts',
 };
 
 /**
@@ -43,8 +45,9 @@ export async function withoutRights(
 }
 
 /**
- * Runs a piece of script with the modules of `MODULES` and `nft`, which resolves to the output of
- * the program nft; resolves to what the script comes to, null where there are no rights.
+ * Runs a piece of script with the modules of `MODULES`, `command`, which runs a program, and `nft`,
+ * which resolves to the output of the program nft; resolves to what the script comes to, null where
+ * there are no rights.
  */
 export async function inOwnNetwork(t: ExecutionContext, script: string): Promise<unknown> {
   if (process.getuid?.() !== 0) return null;
@@ -53,6 +56,7 @@ export async function inOwnNetwork(t: ExecutionContext, script: string): Promise
   );
   const program = `${imports.join('\n')}
 import { runNft } from '${IO}nft.ts';
+import { command } from '${import.meta.resolve('./namespaces.ts')}';
 const nft = async (...args) => (await runNft(args)).output;
 const load = (text) => runNft(['-f', '-'], text);
 process.stdout.write(JSON.stringify(${script}));`;
