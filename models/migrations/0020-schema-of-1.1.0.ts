@@ -293,7 +293,7 @@ async function fillLooks({ sequelize }: Database): Promise<void> {
   }
 }
 
-/** What is old is forgotten by a clock of its own, which a wrong clock of a host moves by little. */
+/** What is old is forgotten by a clock of its own; a wrong clock of a host moves it by little. */
 async function createForgetting(database: Database): Promise<void> {
   await createTable(database, 'forgetting', {
     columns: {

@@ -1,6 +1,6 @@
-// Steps that no release has. Versions before 1.0.0 made by fifteen steps the schema that 1.0.0 makes
-// in one: a database or a backup that names all of them has that schema already and is used as it
-// is. Versions between 1.0.0 and 1.1.0 had eighteen steps, which 0020 completes.
+// Steps that no release has. Versions before 1.0.0 made the schema of 1.0.0 by fifteen steps. A
+// database or a backup that names all of them has that schema already and is used as it is.
+// Versions between 1.0.0 and 1.1.0 had eighteen steps, which 0020 completes.
 
 /** The first step of all releases. */
 export const FIRST = '0001-schema-of-1.0.0';
