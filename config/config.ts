@@ -47,7 +47,6 @@ export interface Config {
   gatewayForwarding: 'auto' | 'off';
   dataplaneEngine: 'auto' | 'native' | 'typescript';
   dataplaneWorkers: 'auto' | number;
-  dataplaneX25519: 'openssl' | 'tweetnacl';
   allowCloudMetadata: boolean;
   maxDevicesPerUser: number;
   apiRateLimit: number;
@@ -67,6 +66,8 @@ export interface Config {
   metricsPerDevice: boolean;
   logFormat: 'text' | 'json' | null;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
+  /** Whether workers compile the packet path before they are ready; no setting (launch.ts). */
+  warmsUp: boolean;
   /** Texts of the variables that fix a field of the API's configuration, by their names. */
   configurationTexts: Readonly<Record<string, string>>;
 }

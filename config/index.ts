@@ -12,6 +12,7 @@ export { refusedRanges } from './networks.ts';
 import { mailFaults } from './mail.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
 import { unknownNames } from './misspelt.ts';
+import { WARM_UP } from './launch.ts';
 import { networkFaults } from './networks.ts';
 import { prefixAdvice } from './own-paths.ts';
 import { parseRootless, type Rootless, rootlessVariables } from './rootless.ts';
@@ -80,7 +81,8 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
     if (faults.length > faultsBefore || (given === null && file === null)) unread.add(field);
   }
   const configurationTexts = readConfigurationTexts(environment, readText, file ?? {}, faults);
-  const config = { ...values, configurationTexts } as unknown as Config;
+  const warmsUp = environment[WARM_UP] !== 'off';
+  const config = { ...values, configurationTexts, warmsUp } as unknown as Config;
   for (const { name, derive } of settings as readonly Setting[])
     if (derive !== undefined && absent.has(fieldOf(name)))
       Object.assign(config, { [fieldOf(name)]: derive(config) });
@@ -121,7 +123,8 @@ export function describeConfig(config: Config): string[] {
     },
   );
   const lines = (settings as readonly Setting[]).map((setting) => {
-    const value = config[fieldOf(setting.name) as Exclude<keyof Config, 'configurationTexts'>];
+    const value =
+      config[fieldOf(setting.name) as Exclude<keyof Config, 'configurationTexts' | 'warmsUp'>];
     const shown = value === null ? '(none)' : setting.secret ? '(hidden)' : String(value);
     return `${setting.name}=${shown}`;
   });

@@ -2,6 +2,7 @@
 // be ignored in silence otherwise, and the default would serve.
 
 import { configurationVariables } from './configuration-variables.ts';
+import { WARM_UP } from './launch.ts';
 import { nearestName } from './nearest-name.ts';
 import { rootlessNames } from './rootless.ts';
 import { type Setting, settings } from './schema.ts';
@@ -19,7 +20,10 @@ const known: readonly string[] = [
     ...('secret' in setting && setting.secret === true ? [`${setting.name}_FILE`] : []),
   ]),
 ];
-const knownNames = new Set([...known, ...rootlessNames]);
+const knownNames = new Set([...known, ...rootlessNames, WARM_UP]);
+
+/** Settings of earlier versions. */
+const former: ReadonlySet<string> = new Set(['DATAPLANE_X25519']);
 
 /** The setting that a name was probably meant to be; null where the name is one, or near none. */
 export function meantSetting(name: string): string | null {
@@ -42,6 +46,8 @@ export function meantSetting(name: string): string | null {
 export function unknownNames(environment: readonly string[], file: readonly string[]): string[] {
   return [...new Set([...environment, ...file])].flatMap((name) => {
     if (knownNames.has(name)) return [];
+    if (former.has(name))
+      return [`${name} is a setting of earlier versions and is ignored; remove it`];
     const meant = meantSetting(name);
     if (meant === null && !name.startsWith('POSTERN_') && !file.includes(name)) return [];
     const end = meant === null ? '' : `; is ${meant} meant?`;

@@ -41,6 +41,8 @@ export interface Setting {
   example: string;
   /** What it does, in one sentence. */
   sentence: string;
+  /** True: an error says when to set it, and docs/reference/settings.md leaves it out. */
+  isForFaults?: boolean;
   /** True: also read from NAME_FILE, never printed. */
   secret?: boolean;
 }
@@ -376,6 +378,7 @@ export const settings = [
     fallback: 'auto',
     example: 'auto',
     sentence: 'Which engine moves the packets; `auto` is native where the addon was built.',
+    isForFaults: true,
   },
   {
     name: 'DATAPLANE_WORKERS',
@@ -389,13 +392,6 @@ export const settings = [
     example: 'auto',
     sentence:
       'How many threads carry packets, 1 to 8; `auto` is one less than the cores of the machine. Each device has one of them. The TypeScript engine has one.',
-  },
-  {
-    name: 'DATAPLANE_X25519',
-    schema: choice('openssl', 'tweetnacl'),
-    fallback: 'openssl',
-    example: 'openssl',
-    sentence: 'Which implementation computes the handshakes of the native engine.',
   },
   {
     name: 'ALLOW_CLOUD_METADATA',

@@ -12,9 +12,10 @@ export function configurationTable(): string {
   return ['| name | example | |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** All settings, a row each. */
+/** The settings that people choose, a row each. */
 export function settingsTable(): string {
-  const rows = (settings as readonly Setting[]).map((setting) => {
+  const listed = (settings as readonly Setting[]).filter(({ isForFaults }) => isForFaults !== true);
+  const rows = listed.map((setting) => {
     const names = [setting.name, ...(setting.aliases ?? [])];
     if (setting.secret) names.push(`${setting.name}_FILE`);
     const fallback = setting.fallback === null ? 'none' : `\`${String(setting.fallback)}\``;

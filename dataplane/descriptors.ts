@@ -42,7 +42,6 @@ export interface GatewayOptions extends WorkersWanted {
   readonly uapi: 'auto' | 'off';
   /** Whether the first workers compile the packet path before they are ready; no where left out. */
   readonly warmsUp?: boolean;
-  readonly x25519: 'openssl' | 'tweetnacl';
   /** What happens to packets that no rule matches, until an amendment changes it. */
   readonly defaultAction: 'accept' | 'drop';
   /** Whether devices may reach the addresses at which clouds answer the gateway's host. */

@@ -264,11 +264,10 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     const { engine, queues, tunTakesUdp, tunTakesOwnSource } = this.#system;
     const { udp4, udp6, wake, tun } = queues[number]!;
     const wakes = queues.map((queue) => queue.wake);
-    const { ipv4, ipv6, mtu, x25519, defaultAction, allowsMetadata } = this.#options;
+    const { ipv4, ipv6, mtu, defaultAction, allowsMetadata } = this.#options;
     return {
       team: { self: number, size: queues.length, memory: this.#memory, wakes },
       engine,
-      x25519,
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
       timestampFloorMs: this.#timestampFloorMs(),
       ipv4,

@@ -40,7 +40,6 @@ export interface WorkerOptions {
   /** The workers of the gateway. */
   readonly team: Team;
   readonly engine: 'native' | 'typescript';
-  readonly x25519: 'openssl' | 'tweetnacl';
   readonly identity: Identity;
   readonly timestampFloorMs: number;
   readonly ipv4: NetworkConfig | null;
@@ -315,7 +314,7 @@ async function openEngine(
   addon?.useShortSlices();
   const endpoints = createEndpointTable(endpointLayout.total);
   if (options.engine === 'typescript' || addon === null) {
-    const primitives = choosePrimitives(null, options.x25519);
+    const primitives = choosePrimitives(null);
     const engine = await TwinEngine.open(primitives, endpoints, {
       port: options.listenPort,
       tun: options.tun,
@@ -323,7 +322,7 @@ async function openEngine(
     });
     return { engine, listenPort: engine.port };
   }
-  const primitives = chosen ?? choosePrimitives(addon, options.x25519);
+  const primitives = chosen ?? choosePrimitives(addon);
   const engine = new NativeWorkerEngine(
     addon,
     primitives,
@@ -344,7 +343,7 @@ function warmUpHere(): Primitives | null {
   if (addon === null) return null;
   let primitives: Primitives | null = null;
   try {
-    primitives = choosePrimitives(addon, 'openssl');
+    primitives = choosePrimitives(addon);
     warmUp({
       addon,
       Engine: NativeWorkerEngine,
@@ -363,7 +362,7 @@ function warmUpHere(): Primitives | null {
   return primitives;
 }
 
-/** `chosen`: the primitives of the warm-up; it runs only where they are those of OpenSSL. */
+/** `chosen`: the primitives of the warm-up, where it ran. */
 async function main(options: WorkerOptions, chosen: Primitives | null): Promise<void> {
   const { port } = options;
   try {

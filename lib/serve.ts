@@ -231,7 +231,6 @@ function gatewayOptions(
     uapi: config.wireguardUapi,
     engine: config.dataplaneEngine,
     workers: config.dataplaneWorkers,
-    x25519: config.dataplaneX25519,
     warmsUp: workersWarmUp(config),
     // This applies until the rows are read.
     defaultAction: 'drop',

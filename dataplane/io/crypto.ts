@@ -32,11 +32,8 @@ export function systemRandom(bytes: Uint8Array): void {
   }
 }
 
-/** Returns the primitives of the addon; with `x25519` "tweetnacl" X25519 is that of tweetnacl. */
-export function choosePrimitives(
-  native: Primitives | null,
-  x25519: 'openssl' | 'tweetnacl',
-): Primitives {
+/** Returns the primitives of the addon; without one the portable ones. */
+export function choosePrimitives(native: Primitives | null): Primitives {
   if (native === null) return portablePrimitives;
   const chosen: Primitives = {
     publicKey: native.publicKey,
@@ -49,10 +46,6 @@ export function choosePrimitives(
     xseal: native.xseal,
     xopen: native.xopen,
   };
-  if (x25519 === 'tweetnacl') {
-    chosen.publicKey = portablePrimitives.publicKey;
-    chosen.sharedSecret = portablePrimitives.sharedSecret;
-  }
   assertAgreement(chosen);
   return chosen;
 }

@@ -3,6 +3,6 @@
 import type { Config } from '../../config/index.ts';
 
 /** Whether workers compile the packet path before they are ready: that of the native engine. */
-export function workersWarmUp({ dataplaneEngine, dataplaneX25519 }: Config): boolean {
-  return dataplaneEngine !== 'typescript' && dataplaneX25519 === 'openssl';
+export function workersWarmUp({ dataplaneEngine, warmsUp }: Config): boolean {
+  return dataplaneEngine !== 'typescript' && warmsUp;
 }

@@ -29,7 +29,6 @@ const dataPlane = await createGateway({
   uapi: 'off',
   engine: 'native',
   workers: 1,
-  x25519: 'openssl',
   defaultAction: 'accept',
   allowsMetadata: false,
   log: (level, message) => process.stderr.write(`${level}: ${message}\n`),

@@ -37,11 +37,18 @@ test('settings, and variables of other programs, are not reported', (t) => {
 test('misspelt names of the environment are reported, and every unknown name of a file', (t) => {
   const file = JSON.stringify({ HTTP_PORT: 13001, ANYTHING: 1, WIREGARD_PORT: 51821 });
   const { config, warnings } = parseConfig(
-    { POSTERN_CONFIG: '/postern.json', HTTP_PORTT: '80', POSTERN_THING: 'x' },
+    {
+      POSTERN_CONFIG: '/postern.json',
+      POSTERN_WARM_UP: 'off',
+      DATAPLANE_X25519: 'tweetnacl',
+      HTTP_PORTT: '80',
+      POSTERN_THING: 'x',
+    },
     () => file,
   );
   t.is(config?.httpPort, 13_001);
   t.deepEqual(warnings, [
+    'DATAPLANE_X25519 is a setting of earlier versions and is ignored; remove it',
     'HTTP_PORTT is not a setting of Postern and is ignored; is HTTP_PORT meant?',
     'POSTERN_THING is not a setting of Postern and is ignored',
     'ANYTHING is not a setting of Postern and is ignored',

@@ -45,7 +45,6 @@ function open(
     uapi: 'off',
     engine: 'native',
     workers: 1,
-    x25519: 'openssl',
     defaultAction: 'accept',
     allowsMetadata: false,
     log: (level, message) => log.push(`${level} ${message}`),

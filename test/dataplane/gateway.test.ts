@@ -237,15 +237,6 @@ for (const engine of engines) {
     t.true(await canPing(device, 2));
   });
 
-  gatewayTest(
-    'tweetnacl may compute the Diffie-Hellmans',
-    async (t, { gateway }) => {
-      await gateway.apply(config([configOf(2)]));
-      t.true(await canPing(await Device.open(t, gateway, 2), 2));
-    },
-    { x25519: 'tweetnacl' },
-  );
-
   // ---- ports ----
 
   for (const type of ['udp4', 'udp6'] as const) {

@@ -20,7 +20,7 @@ import { collectGarbage } from '../support/suite/kept-memory.ts';
 const optionsOf = (addon: Addon): WarmUpOptions => ({
   addon,
   Engine: NativeEngine,
-  primitives: choosePrimitives(addon, 'openssl'),
+  primitives: choosePrimitives(addon),
   random: systemRandom,
   // Its time runs only while this thread has a core, so other work on this machine costs no round.
   clock: { ...systemClock(addon.bootTime), now: () => coreMs() },

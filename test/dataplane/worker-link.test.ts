@@ -236,7 +236,6 @@ class Owner implements LinkOwner {
     return {
       team: ALONE,
       engine: 'typescript',
-      x25519: 'tweetnacl',
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
       timestampFloorMs: 0,
       ipv4: null,

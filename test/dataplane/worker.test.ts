@@ -49,7 +49,6 @@ class Bench {
     const options: WorkerOptions = {
       team: ALONE,
       engine: links.engine,
-      x25519: 'tweetnacl',
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
       timestampFloorMs: 0,
       ipv4: null,

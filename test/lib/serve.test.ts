@@ -467,7 +467,7 @@ test.serial(
       env: {
         ...settings,
         // Its workers compile the packet path, as those of administrators do.
-        DATAPLANE_X25519: 'openssl',
+        POSTERN_WARM_UP: 'on',
         PATH: path,
         DATA_DIR: dataDir(t),
         WIREGUARD_PORT: String(await freeUdpPort()),

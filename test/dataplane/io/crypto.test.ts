@@ -27,22 +27,13 @@ test('small draws never repeat, and a long one is filled as well', (t) => {
 });
 
 test('without the addon the portable primitives serve, whatever was asked for', (t) => {
-  t.is(choosePrimitives(null, 'openssl'), portablePrimitives);
-  t.is(choosePrimitives(null, 'tweetnacl'), portablePrimitives);
+  t.is(choosePrimitives(null), portablePrimitives);
 });
 
 nativeTest('with the addon its primitives serve, all of them', (t, native) => {
-  const chosen = choosePrimitives(native, 'openssl');
+  const chosen = choosePrimitives(native);
   for (const name of Object.keys(portablePrimitives) as (keyof Primitives)[])
     t.is(chosen[name], native[name], name);
-});
-
-nativeTest('with tweetnacl only X25519 is replaced', (t, native) => {
-  const chosen = choosePrimitives(native, 'tweetnacl');
-  for (const name of Object.keys(portablePrimitives) as (keyof Primitives)[]) {
-    const isX25519 = name === 'publicKey' || name === 'sharedSecret';
-    t.is(chosen[name], (isX25519 ? portablePrimitives : native)[name], name);
-  }
 });
 
 test('the portable primitives agree with themselves', (t) => {

@@ -50,7 +50,6 @@ export class MemoryScene {
       egressInterface: null,
       engine: 'typescript',
       workers: WORKERS,
-      x25519: 'tweetnacl',
       log: () => undefined,
     });
     t.teardown(() => this.gateway.close());

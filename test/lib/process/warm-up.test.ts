@@ -8,7 +8,7 @@ for (const [environment, warmsUp] of [
   [{}, true],
   [{ DATAPLANE_ENGINE: 'native' }, true],
   [{ DATAPLANE_ENGINE: 'typescript' }, false],
-  [{ DATAPLANE_X25519: 'tweetnacl' }, false],
+  [{ POSTERN_WARM_UP: 'off' }, false],
 ] as const)
   test(`${JSON.stringify(environment)}: ${warmsUp}`, (t) => {
     t.is(workersWarmUp(configOf(environment)), warmsUp);

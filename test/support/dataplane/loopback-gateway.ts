@@ -50,7 +50,6 @@ export async function open(
     engine: 'auto',
     // The TypeScript engine has one worker.
     workers: options.engine === 'typescript' ? 1 : WORKERS,
-    x25519: 'openssl',
     defaultAction: 'accept',
     allowsMetadata: false,
     log: (level, message) => log.push(`${level} ${message}`),

@@ -36,7 +36,7 @@ export const addon: Addon | null = loadAddon().addon;
 /** The implementations of the primitives on this machine, by name; every one runs every test. */
 export const implementations: readonly (readonly [name: string, primitives: Primitives])[] = [
   ['portable', portablePrimitives] as const,
-  ...(addon === null ? [] : [['native', choosePrimitives(addon, 'openssl')] as const]),
+  ...(addon === null ? [] : [['native', choosePrimitives(addon)] as const]),
 ];
 
 // ---- the heap --------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ const [host, port, address, fromPort, serverKey, privateKey, presharedKey, tries
   process.argv.slice(2) as [string, ...string[]];
 const bytesOf = (text = ''): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
 
-const primitives = choosePrimitives(loadAddon().addon, 'openssl');
+const primitives = choosePrimitives(loadAddon().addon);
 const identity = {
   privateKey: bytesOf(privateKey),
   publicKey: derivePublicKey(bytesOf(privateKey)),

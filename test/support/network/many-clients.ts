@@ -88,7 +88,7 @@ const CLIENTS_PER_SOCKET = 10;
 const NUMBER_BITS = 14;
 const RETRY_MS = 1_000;
 
-const primitives = choosePrimitives(loadAddon().addon, 'openssl');
+const primitives = choosePrimitives(loadAddon().addon);
 
 interface Session {
   readonly index: number;
