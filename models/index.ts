@@ -12,27 +12,19 @@ export {
   countGroupsProblems,
   forgetGroupsOfOthers,
   type GroupsChange,
-  type GroupsProblems,
   isGroupName,
   replaceMemberships,
   type StandingProviders,
 } from './queries/provider-groups.ts';
-export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts';
+export { lockSessions, lockTokens } from './queries/actors.ts';
 export { ApiToken } from './tables/api-token.ts';
 export { type AuditRow, type AuditSelection, readAuditEntries } from './database/audit-search.ts';
 export { pruneAuditEntries } from './database/audit-trail.ts';
-export {
-  type Compacted,
-  compactFile,
-  type FileSpace,
-  readFileSpace,
-  shrinkFile,
-} from './database/shrink.ts';
-export { BackupError } from './backup/format.ts';
-export { type Restored, restoreBackup, type RestoreOptions } from './backup/restore.ts';
-export { type BackedUp, writeBackup } from './backup/write.ts';
+export { compactFile, readFileSpace, shrinkFile } from './database/shrink.ts';
+export { restoreBackup } from './backup/restore.ts';
+export { writeBackup } from './backup/write.ts';
 export { noteClientFile, readClientFiles } from './queries/client-file.ts';
-export { type Clocks, readClocks } from './queries/clocks.ts';
+export { readClocks } from './queries/clocks.ts';
 export { readEndpoints, readRoutedDevices, type RoutedDevice } from './queries/routes.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './tables/columns.ts';
 export { clientSettings, type SettingName } from './fields/client-settings.ts';
@@ -55,7 +47,7 @@ export {
   type SentName,
   type SentOf,
 } from './fields/field.ts';
-export { limit, quota } from './fields/limits.ts';
+export { limit } from './fields/limits.ts';
 export {
   groupFields,
   groupNameOf,
@@ -78,30 +70,21 @@ export {
   samlProviderFields,
 } from './fields/provider.ts';
 export { policyTestFields, type PolicyTestRow } from './fields/policy-test.ts';
-export {
-  type ObeyedRule,
-  type PortType,
-  type RuleAction,
-  ruleFields,
-  type RuleRow,
-} from './fields/rule.ts';
+export { type ObeyedRule, type RuleAction, ruleFields, type RuleRow } from './fields/rule.ts';
 export { type ObeyedUser, userFields, type UserRow } from './fields/user.ts';
 export { Configuration } from './tables/configuration.ts';
-export { assertRights, MissingRightsError, tryWriting } from './database/rights.ts';
-export { connectDatabase, type DatabaseOptions } from './database/connect.ts';
-export { type LaterSchema, SchemaNewerError } from './database/later-schema.ts';
+export { assertRights, tryWriting } from './database/rights.ts';
+export { connectDatabase } from './database/connect.ts';
+export { SchemaNewerError } from './database/later-schema.ts';
 export type { FieldChange } from './storage/audited-values.ts';
 export type { DatabaseTls } from './storage/mysql.ts';
 export { Device } from './tables/device.ts';
-export { DeviceStatus } from './tables/device-status.ts';
 export {
   describeDatabaseError,
   isDatabaseAway,
   isDatabaseReadOnly,
   isDatabaseDamaged,
   isDatabaseFull,
-  type UniqueColumn,
-  uniqueColumn,
 } from './database/errors.ts';
 export { FetchedMetadata } from './tables/fetched-metadata.ts';
 export {
@@ -121,7 +104,7 @@ export {
 export { readOrCreateConfiguration } from './database/first-row.ts';
 export { foldAscii } from './storage/fold.ts';
 export { Gateway } from './tables/gateway.ts';
-export { Group, GroupMembership } from './tables/group.ts';
+export { Group } from './tables/group.ts';
 export {
   countMembers,
   type GroupMember,
@@ -137,9 +120,7 @@ export {
 export {
   claimBootstrapToken,
   GATEWAY_ALIVE_MS,
-  GatewayRunsError,
   type GatewayStart,
-  type Heartbeat,
   listGateways,
   readGateways,
   recordHeartbeat,
@@ -150,24 +131,17 @@ export {
 export { Identity, identityKey, type ProviderAccount } from './tables/identity.ts';
 export { IdentityTokens, type ProviderTokens } from './tables/identity-tokens.ts';
 export {
-  type Claim,
   claimDueTokens,
   keepTokens,
   type Settlement,
   settleTokens,
   wakeTokens,
 } from './queries/provider-tokens.ts';
-export { readSealingKeys, type Resealed, resealSecrets } from './queries/key-rotation.ts';
+export { readSealingKeys, resealSecrets } from './queries/key-rotation.ts';
 export { type GatewayBeside, readGatewaysBeside } from './migrations/beside.ts';
 export { readLatest } from './migrations/latest.ts';
 export { openMemoryDatabase } from './migrations/memory.ts';
-export {
-  DatabaseTooNewError,
-  executedMigrations,
-  lastStep,
-  migrate,
-  pendingMigrations,
-} from './migrations/index.ts';
+export { executedMigrations, lastStep, migrate, pendingMigrations } from './migrations/index.ts';
 export {
   findFreeLinks,
   freeLinks,
@@ -175,7 +149,6 @@ export {
   type LinksWanted,
   freeUntil,
   readLinks,
-  RELINK_DAYS,
   removeLinks,
 } from './queries/relinking.ts';
 export { removeDevices, removeRules, removeUser } from './queries/removal.ts';
@@ -191,12 +164,7 @@ export {
   type RivalDevice,
   type Rivals,
 } from './queries/rivals.ts';
-export {
-  type ChangesSince,
-  currentRevision,
-  pruneChanges,
-  readChanges,
-} from './database/revision.ts';
+export { currentRevision, pruneChanges, readChanges } from './database/revision.ts';
 export {
   type DeviceEnd,
   readConfiguration,
@@ -210,15 +178,8 @@ export {
   type Selection,
   type UserEnd,
 } from './queries/rows.ts';
-export {
-  extentOf,
-  isShadowedBy,
-  overlaps,
-  Rule,
-  type RuleExtent,
-  type RuleScope,
-} from './tables/rule.ts';
-export { RecoveryCode, SecondFactor } from './tables/second-factor.ts';
+export { extentOf, isShadowedBy, overlaps, Rule, type RuleExtent } from './tables/rule.ts';
+export { SecondFactor } from './tables/second-factor.ts';
 export {
   countAllDevices,
   countDevices,
@@ -237,17 +198,11 @@ export {
 } from './queries/search.ts';
 export { SamlTest, type SignedParts } from './tables/saml-test.ts';
 export { findSamlTest, keepSamlTest } from './queries/saml-tests.ts';
-export { Secret } from './tables/secret.ts';
-export {
-  checkEncryptionKey,
-  readOrCreateSecret,
-  readSecret,
-  refuseOtherKey,
-} from './queries/secrets.ts';
+export { readOrCreateSecret, readSecret, refuseOtherKey } from './queries/secrets.ts';
 export { Session, type SessionAtProvider, type SessionState } from './tables/session.ts';
 export { notOver, pruneSignIns, touchSession } from './queries/sessions.ts';
-export { type AttemptKind, SignInAttempt } from './tables/sign-in-attempt.ts';
-export { SignInRequest, type SignInSecrets, type TestReport } from './tables/sign-in-request.ts';
+export { type AttemptKind } from './tables/sign-in-attempt.ts';
+export { SignInRequest, type TestReport } from './tables/sign-in-request.ts';
 export {
   beginSignInRequest,
   findSignInRequest,
@@ -256,7 +211,6 @@ export {
   type SignInSource,
   takeSignInRequest,
 } from './queries/sign-in-requests.ts';
-export { SIGN_IN_REQUESTS_MAX } from './queries/sign-in-room.ts';
 export {
   type Connection,
   type ConnectionEnd,
@@ -288,15 +242,8 @@ export {
   monthOf,
   readQuotaUsage,
   recordQuotaUsage,
-  type UsageReport,
 } from './queries/quota-usage.ts';
-export {
-  type Arrival,
-  readArrivals,
-  recordStatus,
-  type StatusReport,
-  touchToken,
-} from './queries/status.ts';
+export { readArrivals, recordStatus, type StatusReport, touchToken } from './queries/status.ts';
 export {
   actAs,
   auditActions,
@@ -304,22 +251,15 @@ export {
   type FieldChanges,
   noteAction,
 } from './storage/auditing.ts';
-export type { CommitListener, Database } from './database/database.ts';
-export { type DatabaseLog, pauseBefore } from './storage/rerun.ts';
+export type { Database } from './database/database.ts';
+export { pauseBefore } from './storage/rerun.ts';
 export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
-export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
+export { COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { type FileLock, lockFile } from './storage/file-lock.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';
-export { countsFrom, isToCome, isWithin, toCome, within } from './storage/stored-time.ts';
-export type { DatabaseKind } from './storage/time.ts';
-export {
-  type Change,
-  NO_REVISION,
-  type Revision,
-  UntrackedWriteError,
-} from './storage/tracking.ts';
+export { countsFrom, isToCome, isWithin, within } from './storage/stored-time.ts';
+export { type Change, NO_REVISION, type Revision } from './storage/tracking.ts';
 export { newId } from './storage/uuid.ts';
-export type { Models } from './tables/tables.ts';
 export {
   lockScopes,
   readTransaction,
@@ -327,9 +267,7 @@ export {
   undoneTransaction,
   writeTransaction,
   type WrittenSoFar,
-  type Written,
 } from './database/transaction.ts';
-export { TrustedProvider } from './tables/trusted-provider.ts';
 export { type Authority, isTrusted, markTrusted } from './queries/trust.ts';
 export {
   findLinkOf,
@@ -337,16 +275,14 @@ export {
   isLive,
   isTakable,
   noteMails,
-  type NewLink,
   pruneLinks,
   putLink,
   revokeLink,
   takeLink,
 } from './queries/one-time-links.ts';
 export { type LinkPurpose, OneTimeLink } from './tables/one-time-link.ts';
-export { findLookAlikes, type LookAlike } from './queries/look-alikes.ts';
+export { findLookAlikes } from './queries/look-alikes.ts';
 export { PolicyTest } from './tables/policy-test.ts';
-export { readRulesByAddress, type AddressesOf } from './queries/rules-by-address.ts';
-export { UsedAssertion } from './tables/used-assertion.ts';
+export { readRulesByAddress } from './queries/rules-by-address.ts';
 export { forgetAssertions, useAssertion } from './queries/used-assertions.ts';
-export { type DisabledBy, emailKey, emailLook, ENABLED, type Role, User } from './tables/user.ts';
+export { emailKey, emailLook, ENABLED, type Role, User } from './tables/user.ts';

@@ -7,10 +7,10 @@ import type {
   Device,
   Identity,
   Rule,
-  RuleScope,
   Transaction,
   User,
 } from '../../models/index.ts';
+import type { RuleScope } from '../../models/tables/rule.ts';
 import { identityKey, writeTransaction } from '../../models/index.ts';
 
 let count = 0;

@@ -8,13 +8,8 @@ import { backUpBefore } from '../../../lib/backups/automatic.ts';
 import { backupCommands } from '../../../lib/command/backup-commands.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import {
-  type Database,
-  DatabaseTooNewError,
-  EncryptionKeyError,
-  migrate,
-  readDevices,
-} from '../../../models/index.ts';
+import { type Database, EncryptionKeyError, migrate, readDevices } from '../../../models/index.ts';
+import { DatabaseTooNewError } from '../../../models/migrations/index.ts';
 import { migrations } from '../../../models/migrations/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, makePlace, openAt, type Place } from '../../support/database/databases.ts';

@@ -10,13 +10,8 @@ import { type EncryptionKeys, encryptionKeys } from '../../../lib/keys/encryptio
 import { rotateKeys } from '../../../lib/command/key-commands.ts';
 import type { Command } from '../../../lib/command/run.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import {
-  type Database,
-  EncryptionKeyError,
-  GatewayRunsError,
-  migrate,
-  readDevices,
-} from '../../../models/index.ts';
+import { type Database, EncryptionKeyError, migrate, readDevices } from '../../../models/index.ts';
+import { GatewayRunsError } from '../../../models/queries/gateways.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, makePlace, openAt, type Place } from '../../support/database/databases.ts';
 import { scratchFolder } from '../../support/database/full-database.ts';

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { BackupError } from '../../../models/index.ts';
+import { BackupError } from '../../../models/backup/format.ts';
 import { readHeader, readPages, verifyBackup } from '../../../models/backup/read.ts';
 import { openDatabase } from '../../support/database/databases.ts';
 import { backupFile, fillDatabase, scratchFolder } from '../../support/database/full-database.ts';

@@ -5,15 +5,15 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import {
-  BackupError,
-  DatabaseTooNewError,
   emailLook,
   EncryptionKeyError,
-  GatewayRunsError,
   migrate,
   readDevices,
   restoreBackup,
 } from '../../../models/index.ts';
+import { BackupError } from '../../../models/backup/format.ts';
+import { DatabaseTooNewError } from '../../../models/migrations/index.ts';
+import { GatewayRunsError } from '../../../models/queries/gateways.ts';
 import { type Migration, migrations } from '../../../models/migrations/index.ts';
 import { KEY, loadReleased } from '../migrations/released-databases.ts';
 import { addColumn } from '../../../models/migrations/schema.ts';

@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { BackupError, writeBackup } from '../../../models/index.ts';
+import { writeBackup } from '../../../models/index.ts';
+import { BackupError } from '../../../models/backup/format.ts';
 import { migrations } from '../../../models/migrations/index.ts';
 import {
   databaseKinds,

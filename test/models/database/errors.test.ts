@@ -9,8 +9,8 @@ import {
   isDatabaseDamaged,
   isDatabaseFull,
   migrate,
-  uniqueColumn,
 } from '../../../models/index.ts';
+import { uniqueColumn } from '../../../models/database/errors.ts';
 import {
   databaseKinds,
   makePlace,

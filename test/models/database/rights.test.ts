@@ -3,13 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import {
-  connectDatabase,
-  type Database,
-  migrate,
-  MissingRightsError,
-  tryWriting,
-} from '../../../models/index.ts';
+import { connectDatabase, type Database, migrate, tryWriting } from '../../../models/index.ts';
+import { MissingRightsError } from '../../../models/database/rights.ts';
 import { missingRights } from '../../../models/database/rights.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { runOnServer } from '../../support/database/mariadb.ts';

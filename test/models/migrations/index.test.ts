@@ -6,11 +6,11 @@ import test from 'ava';
 import { DatabaseError } from 'sequelize';
 import {
   type Database,
-  DatabaseTooNewError,
   EncryptionKeyError,
   migrate,
   pendingMigrations,
 } from '../../../models/index.ts';
+import { DatabaseTooNewError } from '../../../models/migrations/index.ts';
 import { FOLDED, UNRELEASED } from '../../../models/migrations/before-release.ts';
 import { type Migration, migrations } from '../../../models/migrations/index.ts';
 import { createTable } from '../../../models/migrations/schema.ts';

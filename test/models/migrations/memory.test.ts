@@ -5,12 +5,12 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import {
-  checkEncryptionKey,
   type Database,
   openMemoryDatabase,
   pendingMigrations,
   writeTransaction,
 } from '../../../models/index.ts';
+import { checkEncryptionKey } from '../../../models/queries/secrets.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
 import { openDatabase } from '../../support/database/databases.ts';
 

@@ -8,9 +8,9 @@ import {
   keepTokens,
   type LinksWanted,
   readLinks,
-  RELINK_DAYS,
   removeLinks,
 } from '../../../models/index.ts';
+import { RELINK_DAYS } from '../../../models/queries/relinking.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addIdentity, addUser, write } from '../fixtures.ts';
 

@@ -8,8 +8,8 @@ import {
   readRivalRules,
   readTouchingRules,
   readUserIds,
-  type RuleScope,
 } from '../../../models/index.ts';
+import type { RuleScope } from '../../../models/tables/rule.ts';
 import {
   extentOf,
   isShadowedBy,

@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import {
-  checkEncryptionKey,
   EncryptionKeyError,
   migrate,
   readOrCreateSecret,
   readSecret,
   refuseOtherKey,
 } from '../../../models/index.ts';
+import { checkEncryptionKey } from '../../../models/queries/secrets.ts';
 import {
   databaseKinds,
   makePlace,

@@ -2,7 +2,8 @@
 
 import { inspect } from 'node:util';
 import test from 'ava';
-import { readOrCreateConfiguration, uniqueColumn } from '../../../models/index.ts';
+import { readOrCreateConfiguration } from '../../../models/index.ts';
+import { uniqueColumn } from '../../../models/database/errors.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addToken, addUser, deviceValues, tokenValues, write } from '../fixtures.ts';
 

@@ -8,9 +8,9 @@ import {
   type Database,
   readChanges,
   type Transaction,
-  UntrackedWriteError,
   writeTransaction,
 } from '../../../models/index.ts';
+import { UntrackedWriteError } from '../../../models/storage/tracking.ts';
 import { addLast, BULK_ROWS_MAX } from '../../../models/storage/tracking.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, deviceValues, identityValues, tokenValues, userValues } from '../fixtures.ts';

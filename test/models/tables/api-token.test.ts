@@ -1,7 +1,7 @@
 // API tokens: found by their hash, with their owner.
 
 import test from 'ava';
-import { uniqueColumn } from '../../../models/index.ts';
+import { uniqueColumn } from '../../../models/database/errors.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addToken, addUser, tokenValues, write } from '../fixtures.ts';
 

@@ -1,7 +1,8 @@
 // The configuration: one row, its fresh values, its secrets encrypted.
 
 import test from 'ava';
-import { readOrCreateConfiguration, uniqueColumn } from '../../../models/index.ts';
+import { readOrCreateConfiguration } from '../../../models/index.ts';
+import { uniqueColumn } from '../../../models/database/errors.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { write } from '../fixtures.ts';
 

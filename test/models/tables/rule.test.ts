@@ -9,8 +9,8 @@ import {
   parseRange,
   readRivalRules,
   type RuleExtent,
-  type RuleScope,
 } from '../../../models/index.ts';
+import type { RuleScope } from '../../../models/tables/rule.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addRule, addUser, write } from '../fixtures.ts';
 

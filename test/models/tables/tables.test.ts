@@ -1,7 +1,7 @@
 // The tables together: which are tracked, and how they are connected.
 
 import test from 'ava';
-import { UntrackedWriteError } from '../../../models/index.ts';
+import { UntrackedWriteError } from '../../../models/storage/tracking.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addToken, addUser } from '../fixtures.ts';
 

@@ -1,7 +1,8 @@
 // Users: one e-mail, one user, whatever its case and its form.
 
 import test from 'ava';
-import { emailKey, emailLook, uniqueColumn } from '../../../models/index.ts';
+import { emailKey, emailLook } from '../../../models/index.ts';
+import { uniqueColumn } from '../../../models/database/errors.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 

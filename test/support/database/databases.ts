@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import type { ExecutionContext } from 'ava';
 import { connectDatabase, type Database, migrate } from '../../../models/index.ts';
-import type { DatabaseOptions } from '../../../models/index.ts';
+import type { DatabaseOptions } from '../../../models/database/connect.ts';
 import { makeImage } from '../../../models/migrations/memory.ts';
 import { runOnServer } from './mariadb.ts';
 import { migrateForTest, recycle, takeRecycled } from './recycled.ts';

@@ -1,13 +1,8 @@
 // Records written past the API, for tests of what follows a write; each tells its revision.
 
 import { randomBytes } from 'node:crypto';
-import {
-  type Database,
-  type Device,
-  type RuleScope,
-  type User,
-  writeTransaction,
-} from '../../../models/index.ts';
+import { type Database, type Device, type User, writeTransaction } from '../../../models/index.ts';
+import type { RuleScope } from '../../../models/tables/rule.ts';
 
 let count = 0;
 
