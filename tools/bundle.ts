@@ -23,6 +23,15 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** Where the bundle lies. */
 export const BUNDLE = join(ROOT, 'dist/postern');
 const ROOMS = ['config', 'models', 'dataplane', 'lib'];
+/** What people read; a release and the package have them, too. */
+export const DOCUMENTS = [
+  'README.md',
+  'CHANGELOG.md',
+  'ARCHITECTURE.md',
+  'LICENSE',
+  'LICENSES.md',
+  'docs',
+];
 /** What Node or a shell starts by its path: programs and threads. */
 const ENTRIES = [
   'lib/main.ts',
@@ -36,14 +45,16 @@ const ENTRIES = [
 ];
 /** What is no script and lies beside the scripts. */
 const BESIDE = [
+  'config/container/entrypoint',
+  'config/systemd/postern.service',
   'lib/postern',
   'lib/rootless',
   'lib/api/swagger-ui',
   'lib/web/static',
   'lib/web/views',
   'models/migrations/latest.sqlite.sql',
-  'dataplane/native/build/Release/postern.node',
 ];
+const ADDON = 'dataplane/native/build/Release/postern.node';
 /** Packages that find an addon by their own place, and the files that they run. */
 const ADDONS: Readonly<Record<string, readonly string[]>> = {
   bcrypt: ['bcrypt.js', 'promises.js', `prebuilds/${process.platform}-${process.arch}`],
@@ -73,7 +84,7 @@ function filesIn(room: string): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .filter((path) => /\.(ts|js|eta|css|svg|sql|node)$/.test(path) || BESIDE.includes(path))
-    .filter((path) => !path.includes('/native/build/') || BESIDE.includes(path));
+    .filter((path) => !path.includes('/native/build/') || path === ADDON);
 }
 
 /** Whether the bundle in `folder` is made of the sources as they are. */
@@ -87,8 +98,8 @@ export async function makeBundle(folder = BUNDLE): Promise<void> {
   const hash = sourcesHash();
   const staging = `${folder}.${process.pid}`;
   rmSync(staging, { recursive: true, force: true });
-  const packages = await writeScripts(staging);
-  for (const path of BESIDE) copy(path, join(staging, path));
+  const packages = await writeParts(staging);
+  copy(ADDON, join(staging, ADDON));
   for (const [name, files] of Object.entries({ ...ADDONS, ...SERVED }))
     for (const path of ['package.json', ...licencesOf(name), ...files])
       copy(join('node_modules', name, path), join(staging, 'node_modules', name, path));
@@ -100,11 +111,31 @@ export async function makeBundle(folder = BUNDLE): Promise<void> {
   renameSync(staging, folder);
 }
 
-/** Writes the scripts and their source maps; returns the packages that are in them. */
-async function writeScripts(folder: string): Promise<string[]> {
+/** What a program is made of beside its entries, and whether packages of npm are inside of it. */
+interface Parts {
+  readonly entries?: readonly string[];
+  readonly hasPackages?: boolean;
+}
+
+/**
+ * Writes the scripts, and what lies beside them on every machine; returns the packages that are
+ * inside.
+ */
+export async function writeParts(folder: string, parts: Parts = {}): Promise<string[]> {
+  const packages = await writeScripts(folder, parts);
+  for (const path of BESIDE) copy(path, join(folder, path));
+  return packages;
+}
+
+/** Writes the scripts and their source maps. */
+async function writeScripts(
+  folder: string,
+  { entries = [], hasPackages = true }: Parts,
+): Promise<string[]> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [...ENTRIES],
+    entryPoints: [...ENTRIES, ...entries],
+    packages: hasPackages ? 'bundle' : 'external',
     outdir: folder,
     outbase: ROOT,
     chunkNames: 'chunks/[name]-[hash]',
@@ -189,7 +220,7 @@ const fewerDialects: Plugin = {
 function copy(from: string, to: string): void {
   const path = join(ROOT, from);
   // The addon is optional: without it the engine in TypeScript serves.
-  if (from.endsWith('/postern.node') && !existsSync(path)) return;
+  if (from === ADDON && !existsSync(path)) return;
   cpSync(path, to, { recursive: true, filter: (name) => !name.endsWith('.d.ts') });
 }
 

@@ -9,7 +9,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { makeCertificate } from '../../lib/auth/saml/certificate.ts';
-import { LAUNCHER } from '../support/gateway/launcher.ts';
+import { programRoot } from '../support/gateway/bundle.ts';
+import { launcherOf } from '../support/gateway/launcher.ts';
 import { command } from '../support/network/namespaces.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { SupervisorSocket } from '../support/gateway/supervisor-socket.ts';
@@ -148,8 +149,8 @@ test.serial(
       receiver.messages.length = 0;
       const child = topology.gateway.start(
         AS_UNIT[0] ?? '',
-        [...AS_UNIT.slice(1), LAUNCHER, 'serve'],
-        { env: again.environment, cwd: resolve(import.meta.dirname, '../..') },
+        [...AS_UNIT.slice(1), launcherOf(programRoot()), 'serve'],
+        { env: again.environment, cwd: programRoot() },
       );
       let output = '';
       for (const stream of [child.stdout, child.stderr])

@@ -1,16 +1,16 @@
-// The systemd unit under a systemd that was booted for it, as docs/guides/systemd.md installs it:
-// what it starts, what rights that has, and that it comes back from whatever ends or stops it.
+// The systemd unit under a systemd that was booted for it, with a release as docs/guides/systemd.md
+// installs it: what it starts, what rights that has, and that it comes back from whatever ends or stops it.
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
+import { unpackRelease } from '../support/gateway/release.ts';
 import { bootMachine, type Machine } from '../support/gateway/systemd-machine.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { buildTopology, canPing, GATEWAY4, LAN4 } from '../support/network/topology.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const UNIT = join(ROOT, 'config/systemd/postern.service');
 const GUIDE = join(ROOT, 'docs/guides/systemd.md');
 /** Not that of other tests, which may run beside it. */
 const API_NETWORK = '10.255.91';
@@ -32,8 +32,10 @@ test('the unit under a booted systemd', async (t) => {
     DEFAULT_ADMIN_EMAIL,
     DEFAULT_ADMIN_PASSWORD: `"${DEFAULT_ADMIN_PASSWORD}"`,
   };
-  const machine = await bootMachine(topology.gateway, {
-    'etc/systemd/system/postern.service': readFileSync(UNIT, 'utf8'),
+  const program = unpackRelease();
+  const unit = readFileSync(join(program, 'config/systemd/postern.service'), 'utf8');
+  const machine = await bootMachine(topology.gateway, program, {
+    'etc/systemd/system/postern.service': unit,
     'etc/postern/postern.env': Object.entries(settings)
       .map(([name, value]) => `${name}=${value}\n`)
       .join(''),

@@ -5,12 +5,11 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { command, type Host, stop } from '../network/namespaces.ts';
 import { until } from './postern.ts';
 
-const PROGRAM = resolve(import.meta.dirname, '../../..');
 /** Of this machine's services none is to run there. */
 const OWN_SERVICES = ['system', 'user'].map((kind) => `etc/systemd/${kind}`);
 
@@ -22,9 +21,13 @@ export interface Machine {
   readonly remove: () => Promise<void>;
 }
 
-/** Boots a machine in a host's network, with the program in /opt/postern and files of its own. */
+/**
+ * Boots a machine in a host's network, with the folder `program` as /opt/postern, a Node that can run
+ * it, and files of its own.
+ */
 export async function bootMachine(
   { namespace }: Host,
+  program: string,
   files: Readonly<Record<string, string>>,
 ): Promise<Machine> {
   await command('systemd-nspawn', '--version');
@@ -43,7 +46,7 @@ export async function bootMachine(
     mkdirSync(join(path(name), '..'), { recursive: true });
     writeFileSync(path(name), text, { mode: 0o600 });
   }
-  const child = spawn('systemd-nspawn', nspawnArguments(String(root), namespace), {
+  const child = spawn('systemd-nspawn', nspawnArguments(String(root), namespace, program), {
     stdio: 'ignore',
     env: {
       ...process.env,
@@ -78,9 +81,9 @@ export async function bootMachine(
   }
 }
 
-const PATH = 'PATH=/usr/sbin:/usr/bin:/sbin:/bin';
+const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-function nspawnArguments(root: string, namespace: string): string[] {
+function nspawnArguments(root: string, namespace: string, program: string): string[] {
   return [
     '--boot',
     '--quiet',
@@ -90,7 +93,8 @@ function nspawnArguments(root: string, namespace: string): string[] {
     '--machine=postern-unit',
     `--network-namespace-path=/run/netns/${namespace}`,
     '--capability=all',
-    `--bind-ro=${PROGRAM}:/opt/postern`,
+    `--bind-ro=${program}:/opt/postern`,
+    `--bind-ro=${process.execPath}:/usr/local/bin/node`,
     '--resolv-conf=off',
     '--timezone=off',
     '--link-journal=no',

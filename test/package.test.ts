@@ -17,9 +17,9 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { PATH_TO_NODE } from '../../support/gateway/launcher.ts';
+import { PATH_TO_NODE } from './support/gateway/launcher.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
+const ROOT = resolve(import.meta.dirname, '..');
 const exec = promisify(execFile);
 
 const PROGRAM = `
@@ -54,7 +54,7 @@ const { createGateway } = require('postern/testing');
 test.serial('a project of its own tests against the package', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-project-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  await exec(process.execPath, [join(ROOT, 'lib/testing/pack.ts')], { cwd: folder });
+  await exec(process.execPath, [join(ROOT, 'tools/write-package.ts')], { cwd: folder });
   const [packed] = readdirSync(folder);
   const home = join(folder, 'node_modules/postern');
   mkdirSync(home, { recursive: true });
@@ -79,6 +79,9 @@ test.serial('a project of its own tests against the package', async (t) => {
     names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')),
     [],
   );
+  // Each script of it is made by the bundle, and none holds a package.
+  t.true(names.some((name) => name.startsWith('chunks/')));
+  t.false(names.some((name) => name.startsWith('node_modules/')));
   t.false(names.some((name) => /^(test|data)\b|\.(sqlite(-\w+)?|node)$/.test(name)));
 
   symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'));
@@ -122,7 +125,6 @@ test.serial('a project of its own tests against the package', async (t) => {
     env: { PATH: PATH_TO_NODE },
   });
   t.regex(version.stdout, /^postern \d/);
-  // /docs reads its own files where the package of Swagger UI is not there.
   t.true(names.includes('lib/api/swagger-ui/swagger-ui-bundle.js'));
   t.true(names.includes('lib/api/swagger-ui/LICENSE'));
 });

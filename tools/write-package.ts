@@ -1,24 +1,21 @@
 // Makes the package that other projects install to test against a gateway: `npm run package` leaves
-// postern-<version>.tgz. Node strips no types under node_modules, so it holds JavaScript and
-// declarations beside what is no script; decisions/ says why this is the only build there is.
+// postern-<version>.tgz. It holds the scripts of the bundle, but packages of npm are beside it, as
+// its dependencies; and declarations, sources of the addon, and two doors that know an old Node.
+// lib/testing/decisions/2026-11-21-package.md says why.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join, resolve } from 'node:path';
 import process from 'node:process';
+import { DOCUMENTS, writeParts } from './bundle.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
-const ROOMS = ['config', 'models', 'dataplane', 'lib'];
-const DOCUMENTS = [
-  'README.md',
-  'CHANGELOG.md',
-  'ARCHITECTURE.md',
-  'LICENSE',
-  'LICENSES.md',
-  'docs',
-];
-/** What scripts and declarations are made of, and what a build of the addon leaves. */
+const ROOT = resolve(import.meta.dirname, '..');
+/** The door for test suites. */
+const DOOR = 'lib/testing/index.ts';
+/** What an old Node reads first, the page about tests, and what the addon is made of. */
+const PLAIN = ['lib/node-version.js', 'lib/testing/README.md', 'dataplane/native'];
+/** Sources in TypeScript, and what a build of the addon leaves. */
 const LEFT_OUT = /\.ts$|\/native\/build$/;
 
 /** The door for `require`, which cannot open one that waits; it asks for the version in its way. */
@@ -32,8 +29,9 @@ module.exports = require('./index.js');
 
 const staging = mkdtempSync(join(tmpdir(), 'postern-package-'));
 try {
-  emit(staging);
-  for (const name of [...ROOMS, ...DOCUMENTS])
+  await writeParts(staging, { entries: [DOOR], hasPackages: false });
+  declare(staging);
+  for (const name of [...PLAIN, ...DOCUMENTS])
     cpSync(join(ROOT, name), join(staging, name), {
       recursive: true,
       filter: (path) => !LEFT_OUT.test(path),
@@ -46,25 +44,26 @@ try {
   rmSync(staging, { recursive: true, force: true });
 }
 
-/** JavaScript, and declarations that name each other by the ending that they have there. */
-function emit(folder: string): void {
+/** Declarations of all that the door shows; they name each other by the ending they have there. */
+function declare(folder: string): void {
   const project = join(folder, 'tsconfig.json');
-  const include = ROOMS.map((room) => join(ROOT, room));
   const compilerOptions = {
     noEmit: false,
     outDir: folder,
     rootDir: ROOT,
     declaration: true,
+    emitDeclarationOnly: true,
     // `npm run typecheck` does that.
     noCheck: true,
     typeRoots: [join(ROOT, 'node_modules/@types')],
   };
-  const options = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include };
+  const files = [join(ROOT, DOOR)];
+  const options = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, files, include: [] };
   writeFileSync(project, JSON.stringify(options));
   run(join(ROOT, 'node_modules/.bin/tsc'), ['--project', project]);
   rmSync(project);
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  for (const path of files
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  for (const path of names
     .filter((name) => name.endsWith('.d.ts'))
     .map((name) => join(folder, name)))
     writeFileSync(
