@@ -9,22 +9,21 @@ ARG BASE=docker.io/library/node:24-slim
 FROM ${BASE} AS build
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends g++
-WORKDIR /app
+WORKDIR /source
 # What takes long comes first, so that it is kept while other files change.
 COPY package.json package-lock.json ./
 COPY dataplane/native dataplane/native
 # The addon is optional on a host; an image without it would be of no use, so it is loaded here.
-RUN npm ci --omit=dev --no-audit --no-fund \
- && node -e 'require("/app/dataplane/native/build/Release/postern.node")'
-# Left behind: what compilers wrote on the way, sources of libraries, builds for other machines.
-RUN find dataplane/native/build -type f ! -name '*.node' -delete \
- && find dataplane/native/build -depth -type d -empty -delete \
- && find node_modules -name '*.map' -delete \
- && rm -f node_modules/.package-lock.json \
- && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -r {} +
+RUN npm ci --no-audit --no-fund \
+ && node -e 'require("/source/dataplane/native/build/Release/postern.node")'
 COPY . .
+# The image holds the bundle (tools/bundle.ts) and nothing else of this stage. It lies where the image
+# has it, because the compiled code is found by the path of its file.
+RUN node tools/write-bundle.ts \
+ && mv dist/postern /app
+WORKDIR /app
 # From the second start on compiled code is read, not made: config/container/warm makes a first one.
-RUN config/container/warm
+RUN /source/config/container/warm
 
 # The system that runs it: Node, nft for doctor, and nothing that installs or compiles.
 FROM ${BASE} AS system
@@ -50,6 +49,6 @@ ENV NODE_COMPILE_CACHE=node_modules/.cache/postern \
     LOG_FORMAT=json
 VOLUME /data
 EXPOSE 51820/udp 13000/tcp
-HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 CMD ["node", "lib/ready.ts"]
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 CMD ["node", "lib/ready.js"]
 ENTRYPOINT ["postern"]
 CMD ["serve"]
