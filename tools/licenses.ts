@@ -80,8 +80,9 @@ export function licensesPage(dependencies: readonly Dependency[]): string {
     '# Licences of what is installed with Postern',
     '',
     'Postern itself is under Apache-2.0 ([LICENSE](LICENSE)). These are the packages that `npm ci --omit=dev` installs, on every',
-    'platform, and swagger-ui-dist, whose files are copies, by their licence; the texts lie in the packages and beside the copies. `npm run licenses` writes this page from package-lock.json, and a test',
-    'refuses licences that ask for more than notices.',
+    'platform, and swagger-ui-dist, whose files are copies (`npm run swagger-ui`), by their licence. The texts lie in the packages',
+    'and beside the copies. `npm run licenses` writes this page from the lock files, and a test refuses licences that ask for more',
+    'than notices.',
     '',
     ...sections,
   ].join('\n');
