@@ -2,17 +2,24 @@
 // server, because writes that wait together are joined by the room that they are of, and because
 // the room of devices remembers where its search for free addresses ended; and once for a dry run.
 
+import { ApiTokens } from './auth/api-tokens.ts';
+import { apiTokenOperations } from './auth/operations.ts';
 import { type DeviceContext, Devices } from './devices/devices.ts';
 import { deviceOperations } from './devices/operations.ts';
 import type { DryRunContext } from './dry-run/dry-run.ts';
 import { DryRuns, type TriesOperations } from './dry-run/dry-runs.ts';
 import { dryRunOperation } from './dry-run/operations.ts';
+import { type EnrolmentContext, Enrolments } from './enrolment/enrolment.ts';
+import { enrolmentOperations } from './enrolment/operations.ts';
 import { Groups } from './groups/groups.ts';
 import { Members } from './groups/members.ts';
 import { groupOperations } from './groups/operations.ts';
 import type { Operation } from './operations/operation.ts';
 import { policyTestOperations } from './policy-tests/operations.ts';
 import { PolicyTests } from './policy-tests/policy-tests.ts';
+import type { RecordContext } from './records/collection.ts';
+import type { ServesHere } from './records/gateways.ts';
+import { auditOperation, gatewayOperation } from './records/operations.ts';
 import { ruleOperations } from './rules/operations.ts';
 import { Rules } from './rules/rules.ts';
 import { userOperations } from './users/operations.ts';
@@ -27,19 +34,30 @@ export interface Rooms {
   readonly members: Members;
   readonly policyTests: PolicyTests;
   readonly dryRuns: TriesOperations;
+  readonly enrolments: Enrolments;
+  readonly apiTokens: ApiTokens;
+  /** What is read of all rows alike. */
+  readonly records: RecordContext['services'] & ServesHere;
 }
 
 /** What the rooms need of the server. */
-export type RoomContext = DeviceContext & UserContext & DryRunContext;
+export type RoomContext = DeviceContext &
+  UserContext &
+  DryRunContext &
+  EnrolmentContext & { readonly services: ServesHere };
 
 /** All operations, in the order of the OpenAPI document. */
 export const operations: readonly Operation<Rooms>[] = [
   ...deviceOperations,
   ...userOperations,
+  ...enrolmentOperations,
   ...ruleOperations,
   dryRunOperation,
   ...policyTestOperations,
   ...groupOperations,
+  ...apiTokenOperations,
+  auditOperation,
+  gatewayOperation,
 ];
 
 /** Makes the rooms. */
@@ -51,6 +69,9 @@ export function makeRooms(context: RoomContext): Rooms {
     groups: new Groups(context),
     members: new Members(context),
     policyTests: new PolicyTests(context),
+    enrolments: new Enrolments(context),
+    apiTokens: new ApiTokens(context),
+    records: context.services,
     dryRuns: new DryRuns(context, operations, makeRooms),
   };
 }

@@ -84,6 +84,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/used-assertion.ts': 'test/models/queries/used-assertions.test.ts',
   'lib/api/id-pages.ts': 'test/lib/api/v0/audit.test.ts',
   'lib/records/gateways.ts': 'test/lib/api/v0/gateways.test.ts',
+  'lib/auth/api-tokens.ts': 'test/lib/api/v0/api-tokens.test.ts',
   'lib/dry-run/dry-runs.ts': 'test/lib/api/v0/dry-run.test.ts',
   'lib/live/fields.ts': 'test/lib/api/v0/live.test.ts',
   'lib/operations/operation.ts': 'test/lib/operations/perform.test.ts',

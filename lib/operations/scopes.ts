@@ -20,9 +20,6 @@ export const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
   'GET /v0/devices/{id}/connections': ['read'],
   'GET /v0/devices/{id}/diagnosis': ['read'],
   'GET /v0/devices/{id}/traffic': ['read'],
-  'GET /v0/users/{id}/enrolment': ['read'],
-  'POST /v0/users/{id}/enrolment': [],
-  'DELETE /v0/users/{id}/enrolment': [],
   'GET /v0/users/{id}/traffic': ['read'],
   'GET /v0/groups/{id}/traffic': ['read'],
   'GET /v0/rules/{id}/counters': ['read'],
@@ -44,12 +41,6 @@ export const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
   'GET /v0/saml_metadata': ['read'],
   'PATCH /v0/saml_metadata/{id}': [],
   'PUT /v0/saml_metadata/{id}': [],
-  'GET /v0/api_tokens': ['read'],
-  'POST /v0/api_tokens': [],
-  'GET /v0/api_tokens/{id}': ['read'],
-  'DELETE /v0/api_tokens/{id}': [],
-  'GET /v0/audit': ['read'],
-  'GET /v0/gateways': ['read'],
 };
 
 /** True for the name of a scope. */

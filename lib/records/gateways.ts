@@ -25,7 +25,8 @@ export function gatewayHere({ explaining, watched }: ServesHere): GatewayHere | 
   return { id: explaining.id, appliedRevision: watched.reconciler().appliedRevision };
 }
 
-interface ServesHere {
+/** What may be known of the gateway of this process. */
+export interface ServesHere {
   readonly explaining?: { readonly id: string };
   readonly watched?: { readonly reconciler: () => { readonly appliedRevision: number } };
 }

@@ -26,14 +26,12 @@ import { groupSchema } from '../../groups/groups.ts';
 import { groupOperations } from '../../groups/operations.ts';
 import { policyTestOperations } from '../../policy-tests/operations.ts';
 import { ruleOperations } from '../../rules/operations.ts';
+import { apiTokenOperations } from '../../auth/operations.ts';
+import { enrolmentOperations } from '../../enrolment/operations.ts';
+import { auditOperation, gatewayOperation } from '../../records/operations.ts';
 import { operations } from '../../rooms.ts';
 import { userOperations } from '../../users/operations.ts';
 import { userSchema, userFilters } from '../../users/users.ts';
-import {
-  administrationPaths,
-  administrationSchemas,
-  enrolmentPaths,
-} from './administration-operations.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
   capturePaths,
@@ -47,7 +45,7 @@ import {
   trustedProviderPaths,
 } from './operations.ts';
 import { historyPaths } from './history-operations.ts';
-import { pathsOf, schemasOf } from './paths.ts';
+import { pathsOf, schemasOf, tagsOf } from './paths.ts';
 import { answerSchema, type Json, requestSchema } from './schemas.ts';
 
 const uuid: Json = { description: 'In any case.', schema: { type: 'string', format: 'uuid' } };
@@ -147,14 +145,12 @@ export function openApiDocument(outside: string): Json {
     },
     servers: [{ url: outside === '' ? '/' : outside }],
     security: [{ token: [] }],
-    tags: ['devices', 'users', 'rules', 'policy_tests', 'configuration', 'groups'].map((name) => ({
-      name,
-    })),
+    tags: [...new Set([...tagsOf(operations), { name: 'configuration' }])],
     paths: {
       ...pathsOf(deviceOperations),
       ...capturePaths(devices, wishFields),
       ...pathsOf(userOperations),
-      ...enrolmentPaths(users),
+      ...pathsOf(enrolmentOperations),
       ...pathsOf(ruleOperations),
       ...ruleCounterPaths(rules),
       ...explainPaths(questions),
@@ -167,7 +163,7 @@ export function openApiDocument(outside: string): Json {
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
       ...pathsOf(groupOperations),
-      ...administrationPaths({ ...configuration, id: uuid }),
+      ...pathsOf([...apiTokenOperations, auditOperation, gatewayOperation]),
       ...documentPath,
     },
     components: {
@@ -193,7 +189,6 @@ export function openApiDocument(outside: string): Json {
         RelinkUpdate: requestSchema(relinkFields, 'update'),
         SamlMetadata: answerSchema(samlMetadataFields),
         SamlMetadataUpdate: requestSchema(samlMetadataFields, 'update'),
-        ...administrationSchemas,
         ...errorSchemas,
       },
       headers,

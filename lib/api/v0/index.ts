@@ -6,14 +6,10 @@ import { withoutSecrets } from '../../records/secrets.ts';
 import { operations } from '../../rooms.ts';
 import { operationRoutes } from '../operation-routes.ts';
 import type { ApiContext } from '../routes.ts';
-import { apiTokenRoutes } from './api-tokens.ts';
-import { auditRoutes } from './audit.ts';
 import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
-import { enrolmentRoutes } from './enrolment.ts';
 import { explainRoutes } from './explain.ts';
-import { gatewayRoutes } from './gateways.ts';
 import { historyRoutes } from './history.ts';
 import { liveRoutes } from './live.ts';
 import { relinkRoutes } from './relinking.ts';
@@ -39,7 +35,6 @@ export const v0: Plugin<ApiContext> = {
   register(server, context) {
     server.ext('onPreResponse', hideSecrets, { sandbox: 'plugin' });
     server.route(operationRoutes(context, context.rooms, operations));
-    server.route(enrolmentRoutes(context));
     server.route(ruleCounterRoutes(context));
     server.route(explainRoutes(context));
     server.route(diagnosisRoutes(context));
@@ -50,8 +45,5 @@ export const v0: Plugin<ApiContext> = {
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));
     server.route(samlMetadataRoutes(context));
-    server.route(apiTokenRoutes(context));
-    server.route(auditRoutes(context));
-    server.route(gatewayRoutes(context));
   },
 };
