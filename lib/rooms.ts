@@ -4,13 +4,17 @@
 
 import { ApiTokens } from './auth/api-tokens.ts';
 import { apiTokenOperations } from './auth/operations.ts';
+import { configurationOperations } from './configuration/operations.ts';
+import type { SamlMetadataContext } from './configuration/saml-metadata.ts';
 import { type DeviceContext, Devices } from './devices/devices.ts';
 import { deviceOperations } from './devices/operations.ts';
+import { type DiagnosisContext, diagnosisOperations } from './diagnosis/operations.ts';
 import type { DryRunContext } from './dry-run/dry-run.ts';
 import { DryRuns, type TriesOperations } from './dry-run/dry-runs.ts';
 import { dryRunOperation } from './dry-run/operations.ts';
 import { type EnrolmentContext, Enrolments } from './enrolment/enrolment.ts';
 import { enrolmentOperations } from './enrolment/operations.ts';
+import { type ExplainContext, explainOperation } from './explain/operations.ts';
 import { Groups } from './groups/groups.ts';
 import { Members } from './groups/members.ts';
 import { groupOperations } from './groups/operations.ts';
@@ -20,7 +24,8 @@ import { PolicyTests } from './policy-tests/policy-tests.ts';
 import type { RecordContext } from './records/collection.ts';
 import type { ServesHere } from './records/gateways.ts';
 import { auditOperation, gatewayOperation } from './records/operations.ts';
-import { ruleOperations } from './rules/operations.ts';
+import { type CountersContext, RuleCounters } from './rules/counters.ts';
+import { ruleCountersOperation, ruleOperations } from './rules/operations.ts';
 import { Rules } from './rules/rules.ts';
 import { userOperations } from './users/operations.ts';
 import { type UserContext, Users } from './users/users.ts';
@@ -33,7 +38,11 @@ export interface Rooms {
   readonly groups: Groups;
   readonly members: Members;
   readonly policyTests: PolicyTests;
+  readonly ruleCounters: RuleCounters;
+  readonly explain: ExplainContext;
+  readonly diagnosis: DiagnosisContext;
   readonly dryRuns: TriesOperations;
+  readonly configuration: SamlMetadataContext;
   readonly enrolments: Enrolments;
   readonly apiTokens: ApiTokens;
   /** What is read of all rows alike. */
@@ -44,7 +53,11 @@ export interface Rooms {
 export type RoomContext = DeviceContext &
   UserContext &
   DryRunContext &
-  EnrolmentContext & { readonly services: ServesHere };
+  EnrolmentContext &
+  SamlMetadataContext &
+  CountersContext &
+  ExplainContext &
+  DiagnosisContext & { readonly services: ServesHere };
 
 /** All operations, in the order of the OpenAPI document. */
 export const operations: readonly Operation<Rooms>[] = [
@@ -52,8 +65,12 @@ export const operations: readonly Operation<Rooms>[] = [
   ...userOperations,
   ...enrolmentOperations,
   ...ruleOperations,
+  ruleCountersOperation,
+  explainOperation,
   dryRunOperation,
+  ...diagnosisOperations,
   ...policyTestOperations,
+  ...configurationOperations,
   ...groupOperations,
   ...apiTokenOperations,
   auditOperation,
@@ -72,6 +89,10 @@ export function makeRooms(context: RoomContext): Rooms {
     enrolments: new Enrolments(context),
     apiTokens: new ApiTokens(context),
     records: context.services,
+    ruleCounters: new RuleCounters(context),
+    explain: context,
+    diagnosis: context,
+    configuration: context,
     dryRuns: new DryRuns(context, operations, makeRooms),
   };
 }

@@ -1,42 +1,17 @@
-// Request bodies. Checks the type, that the body is JSON and that it has the wrapper; then judges
-// the record. This is hapi's step `validate.payload`, and handlers get its result. The bytes are
-// parsed here and not by hapi, which would also accept forms and texts. docs/api.md#requests.
+// Request bodies. Checks the type, and that the body is JSON; operations validate the record in it
+// (operations/perform.ts). The bytes are parsed here and not by hapi, which would also accept forms
+// and texts. docs/api.md#requests.
 
 import { isUtf8 } from 'node:buffer';
 import { PassThrough } from 'node:stream';
-import Boom from '@hapi/boom';
-import type { Lifecycle, Plugin, Request, RouteOptions } from '@hapi/hapi';
+import type { Plugin, Request, RouteOptions } from '@hapi/hapi';
 import { ApiError } from '../http/errors.ts';
-import { isObject, type Judge, type Judged, type Mode } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 
 /** The largest body of most operations. */
 export const BODY_BYTES_MAX = 1_048_576;
 
 const JSON_TYPE = /^application\/([a-z0-9!#$&^_.-]+\+)?json$/i;
-
-/** A body that holds one record in a wrapper. */
-export interface BodyOptions<Values> {
-  readonly wrapper: string;
-  readonly judge: Judge<Values>;
-  readonly mode: Mode;
-  readonly maxBytes?: number;
-}
-
-/** Route options that read and judge a body. */
-export function takesBody<Values>(options: BodyOptions<Values>): RouteOptions {
-  const { wrapper, judge, mode, maxBytes = BODY_BYTES_MAX } = options;
-  return {
-    payload: { ...bytesOnly(maxBytes), parse: 'gunzip' },
-    validate: {
-      payload: async (bytes, { context }) => {
-        const { headers } = context as { headers: Request['headers'] };
-        return judge(readRecord(headers['content-type'], bytes as Buffer, wrapper), mode);
-      },
-      failAction: throwAsItIs,
-    },
-  };
-}
 
 /**
  * Refuses bodies of an undeclared length with an answer if they are too large. hapi destroys a
@@ -57,11 +32,6 @@ export const undeclaredLengths: Plugin<void> = {
 /** Route options for operations that ignore their body. */
 export const ignoresBody: RouteOptions = { payload: bytesOnly(BODY_BYTES_MAX) };
 
-/** The judged body of a request whose route has `takesBody`. */
-export function judgedBody<Values>(request: Request): Judged<Values> {
-  return request.payload as unknown as Judged<Values>;
-}
-
 /** Makes hapi treat every body as bytes, because the type is judged here. */
 function bytesOnly(maxBytes: number): NonNullable<RouteOptions['payload']> {
   return { parse: false, output: 'data', override: 'application/octet-stream', maxBytes };
@@ -75,17 +45,6 @@ export function takesJson(maxBytes = BODY_BYTES_MAX): RouteOptions {
 /** The body of a request whose route has `takesJson`; one that is empty is `{}`. */
 export function readJson({ headers, payload }: Pick<Request, 'headers' | 'payload'>): unknown {
   return jsonOf(headers['content-type'], payload as Buffer);
-}
-
-function readRecord(contentType: unknown, bytes: Buffer, wrapper: string): object {
-  const body = jsonOf(contentType, bytes);
-  const record: unknown =
-    isObject(body) && Object.hasOwn(body, wrapper)
-      ? (body as Record<string, unknown>)[wrapper]
-      : undefined;
-  if (!isObject(record))
-    throw new ApiError('missing_wrapper', { faults: { [wrapper]: [messages.blank] } });
-  return record;
 }
 
 function jsonOf(contentType: unknown, bytes: Buffer): unknown {
@@ -108,9 +67,3 @@ function parse(text: string): unknown {
     throw new ApiError('malformed_body', { cause });
   }
 }
-
-/** hapi makes a 400 of every error of a judge; a fault of our own must stay a 500. */
-const throwAsItIs: Lifecycle.FailAction = (_request, _h, error) => {
-  if (error instanceof ApiError) throw error;
-  throw Boom.internal('judging a body failed', error);
-};

@@ -1,5 +1,5 @@
-// What can be done with the one-time link of a user. The link itself is shown once, when it is made.
-// docs/api.md#enrolment.
+// What can be done with the one-time link of a user. The link itself is shown once, when it is
+// made. docs/api.md#enrolment.
 
 import { type Operation, read, write } from '../operations/operation.ts';
 import { USER_PARAM } from '../users/operations.ts';

@@ -1,8 +1,9 @@
 // What can be done with rules. docs/api.md#rules.
 
-import { type Operation, UUID_PARAM } from '../operations/operation.ts';
+import { type Operation, read, UUID_PARAM } from '../operations/operation.ts';
 import { recordOperations } from '../operations/records.ts';
 import { insistence } from '../policy/guard.ts';
+import { ruleCounterFields, type RuleCounters } from './counters.ts';
 import { judgeRule, ruleFilters, type Rules, ruleSchema } from './rules.ts';
 
 /** The operations on rules. */
@@ -20,3 +21,21 @@ export const ruleOperations: readonly Operation<{ readonly rules: Rules }>[] = r
   },
   ({ rules }) => rules,
 );
+
+interface HasCounters {
+  readonly ruleCounters: RuleCounters;
+}
+
+/** The operation that shows how often a rule decided. */
+export const ruleCountersOperation: Operation<HasCounters> = read<HasCounters>({
+  id: 'showRuleCounters',
+  method: 'GET',
+  path: '/v0/rules/{id}/counters',
+  tag: 'rules',
+  params: UUID_PARAM,
+  scopes: ['read'],
+  summary: 'Show how often a rule decided',
+  description: 'Hits at the gateway that answers, since it was started.',
+  answer: { title: 'RuleCounters', fields: ruleCounterFields, description: 'The counters.' },
+  run: ({ ruleCounters }, _caller, { params }) => ruleCounters.show(params['id'] ?? ''),
+});

@@ -2,126 +2,27 @@
 // requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
 import { wishFields } from '../../capture/wishes.ts';
-import { configurationSchema } from '../../configuration/configuration.ts';
-import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
-import { questionFields } from '../../explain/question.ts';
-import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
-import { explanationFields } from '../v0/explain.ts';
 import { endedFlowFields, flowFields, refusalFields } from '../../live/fields.ts';
+import { UUID_PARAM } from '../../operations/operation.ts';
+import { version } from '../../process/version.ts';
+import { operations } from '../../rooms.ts';
+import { USER_PARAM } from '../../users/operations.ts';
 import {
   allTrafficFields,
   connectionFields,
   ruleTrafficFields,
   trafficFields,
 } from '../v0/history.ts';
-import { ruleCounterFields } from '../v0/rule-counters.ts';
-import { ruleFilters, ruleSchema } from '../../rules/rules.ts';
-import { relinkFields } from '../v0/relinking.ts';
-import { samlMetadataFields } from '../v0/saml-metadata.ts';
-import { trustedProviderFields } from '../v0/trusted-providers.ts';
-import { version } from '../../process/version.ts';
-import { deviceOperations } from '../../devices/operations.ts';
-import { dryRunOperation } from '../../dry-run/operations.ts';
-import { groupSchema } from '../../groups/groups.ts';
-import { groupOperations } from '../../groups/operations.ts';
-import { policyTestOperations } from '../../policy-tests/operations.ts';
-import { ruleOperations } from '../../rules/operations.ts';
-import { apiTokenOperations } from '../../auth/operations.ts';
-import { enrolmentOperations } from '../../enrolment/operations.ts';
-import { auditOperation, gatewayOperation } from '../../records/operations.ts';
-import { operations } from '../../rooms.ts';
-import { userOperations } from '../../users/operations.ts';
-import { userSchema, userFilters } from '../../users/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
-import {
-  capturePaths,
-  configurationPaths,
-  type Described,
-  diagnosisPaths,
-  explainPaths,
-  livePaths,
-  ruleCounterPaths,
-  samlMetadataPaths,
-  trustedProviderPaths,
-} from './operations.ts';
 import { historyPaths } from './history-operations.ts';
+import { capturePaths, type Described, livePaths } from './operations.ts';
 import { pathsOf, schemasOf, tagsOf } from './paths.ts';
-import { answerSchema, type Json, requestSchema } from './schemas.ts';
+import { answerSchema, type Json } from './schemas.ts';
 
-const uuid: Json = { description: 'In any case.', schema: { type: 'string', format: 'uuid' } };
-const uuidOrEmail: Json = {
-  description: 'The UUID in any case, or the e-mail, percent-encoded or not, in any case.',
-  schema: { type: 'string', minLength: 1 },
-};
-
-const devices: Described = {
-  name: 'devices',
-  wrapper: 'device',
-  title: 'Device',
-  fields: deviceSchema,
-  filters: deviceFilters,
-  id: uuid,
-};
-const users: Described = {
-  name: 'users',
-  wrapper: 'user',
-  title: 'User',
-  fields: userSchema,
-  filters: userFilters,
-  id: uuidOrEmail,
-};
-const groups: Described = {
-  name: 'groups',
-  wrapper: 'group',
-  title: 'Group',
-  fields: groupSchema,
-  filters: {},
-  id: uuid,
-};
-const rules: Described = {
-  name: 'rules',
-  wrapper: 'rule',
-  title: 'Rule',
-  fields: ruleSchema,
-  filters: ruleFilters,
-  id: uuid,
-};
-const configuration: Described = {
-  name: 'configuration',
-  wrapper: 'configuration',
-  title: 'Configuration',
-  fields: configurationSchema,
-  filters: {},
-  id: {},
-};
-
-const trustedProviders: Described = {
-  ...configuration,
-  wrapper: 'trusted_provider',
-  title: 'TrustedProvider',
-  fields: trustedProviderFields,
-};
-
-const relinking: Described = {
-  ...configuration,
-  wrapper: 'relink',
-  title: 'Relink',
-  fields: relinkFields,
-};
-
-const questions: Described = {
-  ...rules,
-  wrapper: 'explain',
-  title: 'Question',
-  fields: questionFields,
-};
-
-const samlMetadata: Described = {
-  ...configuration,
-  wrapper: 'saml_metadata',
-  title: 'SamlMetadata',
-  fields: samlMetadataFields,
-};
+const devices: Described = { name: 'devices', id: UUID_PARAM.id };
+const users: Described = { name: 'users', id: USER_PARAM.id };
+const groups: Described = { name: 'groups', id: UUID_PARAM.id };
+const rules: Described = { name: 'rules', id: UUID_PARAM.id };
 
 const description = [
   'Administers a gateway: users, their devices, the rules that packets obey, one configuration.',
@@ -145,50 +46,24 @@ export function openApiDocument(outside: string): Json {
     },
     servers: [{ url: outside === '' ? '/' : outside }],
     security: [{ token: [] }],
-    tags: [...new Set([...tagsOf(operations), { name: 'configuration' }])],
+    tags: tagsOf(operations),
     paths: {
-      ...pathsOf(deviceOperations),
+      ...pathsOf(operations),
       ...capturePaths(devices, wishFields),
-      ...pathsOf(userOperations),
-      ...pathsOf(enrolmentOperations),
-      ...pathsOf(ruleOperations),
-      ...ruleCounterPaths(rules),
-      ...explainPaths(questions),
-      ...pathsOf([dryRunOperation]),
-      ...diagnosisPaths(devices),
       ...livePaths(rules),
       ...historyPaths(devices, users, groups, rules),
-      ...pathsOf(policyTestOperations),
-      ...configurationPaths(configuration),
-      ...trustedProviderPaths(trustedProviders, relinking),
-      ...samlMetadataPaths(samlMetadata),
-      ...pathsOf(groupOperations),
-      ...pathsOf([...apiTokenOperations, auditOperation, gatewayOperation]),
       ...documentPath,
     },
     components: {
       schemas: {
         ...schemasOf(operations),
-        QuestionCreate: requestSchema(questionFields, 'create'),
-        Explanation: answerSchema(explanationFields),
-        Diagnosis: answerSchema(diagnosisFields),
-        UnknownSenders: answerSchema(unknownSendersFields),
         Flow: answerSchema(flowFields),
         EndedFlow: answerSchema(endedFlowFields),
         Refusal: answerSchema(refusalFields),
-        RuleCounters: answerSchema(ruleCounterFields),
         Traffic: answerSchema(trafficFields),
         RuleTraffic: answerSchema(ruleTrafficFields),
         AllTraffic: answerSchema(allTrafficFields),
         Connection: answerSchema(connectionFields),
-        Configuration: answerSchema(configurationSchema),
-        ConfigurationUpdate: requestSchema(configurationSchema, 'update'),
-        TrustedProvider: answerSchema(trustedProviderFields),
-        TrustedProviderUpdate: requestSchema(trustedProviderFields, 'update'),
-        Relink: answerSchema(relinkFields),
-        RelinkUpdate: requestSchema(relinkFields, 'update'),
-        SamlMetadata: answerSchema(samlMetadataFields),
-        SamlMetadataUpdate: requestSchema(samlMetadataFields, 'update'),
         ...errorSchemas,
       },
       headers,

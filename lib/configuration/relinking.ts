@@ -1,19 +1,18 @@
 // Linking people anew who come under another name than before, because their provider's issuer or
-// NameID format changed: `PUT /v0/trusted_providers/{kind}/{id}/relink`. An addition of ours. What
-// it means is decided in lib/auth/decisions/2026-11-23-relinking.md.
+// NameID format changed. An addition of ours. What it means is decided in
+// lib/auth/decisions/2026-11-23-relinking.md.
 
-import type { Request, ServerRoute } from '@hapi/hapi';
-import type { LinksWanted } from '../../../models/index.ts';
-import { relinkWork } from '../../auth/identity/relink.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { judgedBody, takesBody } from '../body.ts';
-import { ApiError } from '../../http/errors.ts';
-import { flag, integer, mark, reference, resource, timestamp } from '../../judge/fields.ts';
-import { addFault, type Judged, judgeOf } from '../../judge/judge.ts';
-import { messages } from '../../judge/messages.ts';
-import { type Shown, showTime } from '../../records/shown.ts';
-import { type ApiContext, route } from '../routes.ts';
-import { refuseFaults } from '../../records/writes.ts';
+import type { LinksWanted } from '../../models/index.ts';
+import { relinkWork } from '../auth/identity/relink.ts';
+import { ApiError } from '../http/errors.ts';
+import { flag, integer, mark, reference, resource, timestamp } from '../judge/fields.ts';
+import { addFault, type Judged, judgeOf } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
+import type { Caller } from '../process/caller.ts';
+import type { RecordContext } from '../records/collection.ts';
+import { type Shown, showTime } from '../records/shown.ts';
+import { refuseFaults } from '../records/writes.ts';
+import type { NamedEntry } from './trusted-providers.ts';
 
 const PEOPLE_MAX = 2 ** 31 - 1;
 
@@ -33,27 +32,21 @@ export const relinkFields = resource({
   ),
 });
 
-interface Values {
-  user_id?: string | null;
-  everyone?: boolean;
+/** What is sent. */
+export interface RelinkValues {
+  readonly user_id?: string | null;
+  readonly everyone?: boolean;
 }
 
-const judge = judgeOf<Values>(relinkFields);
+/** Validates it. */
+export const judgeRelink = judgeOf<RelinkValues>(relinkFields);
 
-/** The route. */
-export function relinkRoutes(context: ApiContext): ServerRoute[] {
-  const body = takesBody({ wrapper: 'relink', judge, mode: 'update' });
-  return [
-    route(['PATCH', 'PUT'], '/v0/trusted_providers/{kind}/{id}/relink', body, async (request) => ({
-      data: await relink(context, request, judgedBody(request)),
-    })),
-  ];
-}
-
-async function relink(
-  context: ApiContext,
-  request: Request,
-  { values, faults }: Judged<Values>,
+/** Lets users of an entry be linked anew. */
+export async function relink(
+  context: RecordContext,
+  caller: Caller,
+  named: NamedEntry,
+  { values, faults }: Judged<RelinkValues>,
 ): Promise<Shown> {
   const { user_id: userId = null, everyone = false } = values;
   // An empty variable of a script must not mean everybody.
@@ -61,20 +54,19 @@ async function relink(
   if (userId !== null && everyone) addFault(faults, 'everyone', messages.notPresent);
   const work = relinkWork(context.services.database, async () => {
     refuseFaults(faults);
-    return { ...(await findEntry(context, request)), userId };
+    return { ...(await findEntry(context, named)), userId };
   });
-  const { users, administrators, until } = await context.writes.run(callerOf(request), work);
+  const { users, administrators, until } = await context.writes.run(caller, work);
   return { user_id: userId, everyone, users, administrators, until: showTime(until) };
 }
 
 async function findEntry(
-  { recall }: ApiContext,
-  request: Request,
+  { recall }: RecordContext,
+  { kind, id }: NamedEntry,
 ): Promise<Pick<LinksWanted, 'kind' | 'provider_id'>> {
   await recall.refresh();
   const { openid_connect_providers: oidc, saml_identity_providers: saml } =
     await recall.configuration();
-  const { kind, id } = request.params as Record<string, unknown>;
   if (kind !== 'oidc' && kind !== 'saml') throw new ApiError('not_found');
   const entry = { oidc, saml }[kind].find((one) => one.id === id);
   if (entry === undefined) throw new ApiError('not_found');

@@ -1,32 +1,18 @@
-// The metadata that are fetched from addresses of SAML providers. `GET /v0/saml_metadata` lists
-// their state; `PATCH` and `PUT` on one of them fetch it at once, or drop its former certificates.
-// It is our own addition to the API, beside the configuration.
+// The metadata that are fetched from addresses of SAML providers: their state, fetching them at
+// once, and dropping former certificates. It is our own addition to the API.
 
-import type { Request, ServerRoute } from '@hapi/hapi';
-import type { SamlIdentityProvider } from '../../../models/index.ts';
-import {
-  type MetadataState,
-  metadataState,
-  metadataStates,
-} from '../../auth/saml/metadata-state.ts';
-import { dropFormerCertificates, refreshOnDemand } from '../../auth/saml/refresh.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { judgedBody, takesBody } from '../body.ts';
-import { ApiError } from '../../http/errors.ts';
-import {
-  choice,
-  entryList,
-  flag,
-  mark,
-  resource,
-  text,
-  timestamp,
-  url,
-} from '../../judge/fields.ts';
-import { type Judged, judgeOf } from '../../judge/judge.ts';
-import { type Shown, showTime } from '../../records/shown.ts';
-import { type ApiContext, route } from '../routes.ts';
-import { refuseFaults } from '../../records/writes.ts';
+import type { SamlIdentityProvider } from '../../models/index.ts';
+import { type MetadataState, metadataState, metadataStates } from '../auth/saml/metadata-state.ts';
+import { dropFormerCertificates, refreshOnDemand } from '../auth/saml/refresh.ts';
+import { ApiError } from '../http/errors.ts';
+import { choice, entryList, flag, mark, resource, text, timestamp, url } from '../judge/fields.ts';
+import { type Judged, judgeOf } from '../judge/judge.ts';
+import type { Caller } from '../process/caller.ts';
+import type { Shared } from '../process/shared.ts';
+import type { RecordContext } from '../records/collection.ts';
+import { type Shown, showTime } from '../records/shown.ts';
+import { refuseFaults } from '../records/writes.ts';
+import type { ConfigurationContext } from './configuration.ts';
 
 const shownText = (description: string) => mark(text(description), { readOnly: true });
 
@@ -63,38 +49,39 @@ export const samlMetadataFields = resource({
   drop_former: flag('True drops the certificates that the document no longer has; false in lists.'),
 });
 
-interface Values {
-  refresh?: boolean;
-  drop_former?: boolean;
+/** What is asked for. */
+export interface SamlMetadataValues {
+  readonly refresh?: boolean;
+  readonly drop_former?: boolean;
 }
 
-const judge = judgeOf<Values>(samlMetadataFields);
+/** Validates it. */
+export const judgeSamlMetadata = judgeOf<SamlMetadataValues>(samlMetadataFields);
 
-/** The routes. */
-export function samlMetadataRoutes(context: ApiContext): ServerRoute[] {
-  const path = '/v0/saml_metadata';
-  const body = takesBody({ wrapper: 'saml_metadata', judge, mode: 'update' });
-  return [
-    route('GET', path, {}, async () => ({
-      data: (await metadataStates(context.services.database, await entriesOf(context))).map(show),
-    })),
-    route(['PATCH', 'PUT'], `${path}/{id}`, body, async (request) => ({
-      data: await update(context, request, judgedBody(request)),
-    })),
-  ];
+/** What fetching metadata needs of the server. */
+export interface SamlMetadataContext extends ConfigurationContext {
+  readonly services: ConfigurationContext['services'] & Pick<Shared, 'log' | 'counters'>;
 }
 
-async function update(
-  context: ApiContext,
-  request: Request,
-  { values, faults }: Judged<Values>,
+/** All entries whose metadata are fetched from an address. */
+export async function listSamlMetadata(context: RecordContext): Promise<Shown[]> {
+  const entries = await entriesOf(context);
+  return (await metadataStates(context.services.database, entries)).map(show);
+}
+
+/** Fetches metadata at once, or drops former certificates. */
+export async function updateSamlMetadata(
+  context: SamlMetadataContext,
+  caller: Caller,
+  id: string,
+  { values, faults }: Judged<SamlMetadataValues>,
 ): Promise<Shown> {
   const { database, log, counters, discoveryLimits: limits } = context.services;
   refuseFaults(faults);
-  const entry = await findEntry(context, request);
+  const entry = await findEntry(context, id);
   if (values.refresh === true) await refreshOnDemand({ database, log, counters, limits }, entry);
-  await context.writes.run(callerOf(request), {
-    judge: async () => findEntry(context, request),
+  await context.writes.run(caller, {
+    judge: async () => findEntry(context, id),
     write: async (transaction, found) => {
       if (values.drop_former === true) await dropFormerCertificates(database, found, transaction);
     },
@@ -105,13 +92,13 @@ async function update(
   return { ...show(state), refresh, drop_former };
 }
 
-async function findEntry(context: ApiContext, request: Request): Promise<SamlIdentityProvider> {
-  const found = (await entriesOf(context)).find(({ id }) => id === request.params['id']);
+async function findEntry(context: RecordContext, id: string): Promise<SamlIdentityProvider> {
+  const found = (await entriesOf(context)).find((one) => one.id === id);
   if (found?.metadata_url === undefined) throw new ApiError('not_found');
   return found;
 }
 
-async function entriesOf({ recall }: ApiContext): Promise<readonly SamlIdentityProvider[]> {
+async function entriesOf({ recall }: RecordContext): Promise<readonly SamlIdentityProvider[]> {
   await recall.refresh();
   return (await recall.configuration()).saml_identity_providers;
 }

@@ -1,23 +1,14 @@
-// `GET /v0/devices/{id}/diagnosis`: why a device cannot connect, or that it is connected; and
-// `GET /v0/unknown_senders`: who sends handshakes that no device can have sent. Our own additions
-// to the API. The gateway that is asked answers for itself, from memory.
+// What can be asked about connections: why a device cannot connect, or that it is connected; and who
+// sends handshakes that no device can have sent. Our own additions to the API. The gateway that is
+// asked answers for itself, from memory.
 
-import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import { askDiagnosis, askUnknownSenders } from '../../diagnosis/ask.ts';
-import { findingCodes } from '../../diagnosis/words.ts';
-import { ApiError } from '../../http/errors.ts';
-import {
-  choice,
-  isUuid,
-  joi,
-  mark,
-  recordId,
-  resource,
-  text,
-  timestamp,
-} from '../../judge/fields.ts';
-import { type ApiContext, route } from '../routes.ts';
+import { ApiError } from '../http/errors.ts';
+import { choice, isUuid, joi, mark, recordId, resource, text, timestamp } from '../judge/fields.ts';
+import { type Operation, read, UUID_PARAM } from '../operations/operation.ts';
+import type { Recall } from '../records/recall.ts';
+import { askDiagnosis, type Asked, askUnknownSenders } from './ask.ts';
+import { findingCodes } from './words.ts';
 
 const senderFields = resource({
   public_key: shown(
@@ -82,7 +73,7 @@ const insideFields = resource({
 });
 
 /** What is answered of a device. */
-export const diagnosisFields = resource({
+const diagnosisFields = resource({
   code: shown(choice('What was found.', ...findingCodes)),
   text: shown(text('The same in words.')),
   advice: shown(text('What to do next.')),
@@ -104,7 +95,7 @@ export const diagnosisFields = resource({
 });
 
 /** What is answered of unknown senders. */
-export const unknownSendersFields = resource({
+const unknownSendersFields = resource({
   keys: list(senderFields, 'Senders whose key no served device has, the latest first.'),
   other_gateway: list(
     senderFields,
@@ -113,21 +104,48 @@ export const unknownSendersFields = resource({
   gateway_id: recordId('The gateway that answers.'),
 });
 
-/** The routes. */
-export function diagnosisRoutes({ services, recall }: ApiContext): ServerRoute[] {
-  return [
-    route('GET', '/v0/devices/{id}/diagnosis', {}, async (request) => {
-      const sent = String(request.params['id']);
-      const id = sent.toLowerCase();
-      const device = isUuid(sent) ? await services.database.models.Device.findByPk(id) : null;
-      if (device === null) throw new ApiError('not_found');
-      return { data: await askDiagnosis(services, recall, device) };
-    }),
-    route('GET', '/v0/unknown_senders', {}, async () => ({
-      data: await askUnknownSenders(services),
-    })),
-  ];
+/** What a diagnosis needs of the server. */
+export interface DiagnosisContext {
+  readonly services: Asked;
+  readonly recall: Recall;
 }
+
+interface HasDiagnosis {
+  readonly diagnosis: DiagnosisContext;
+}
+
+/** The operations that say who cannot connect, and why. */
+export const diagnosisOperations: readonly Operation<HasDiagnosis>[] = [
+  read<HasDiagnosis>({
+    id: 'diagnoseDevice',
+    method: 'GET',
+    path: '/v0/devices/{id}/diagnosis',
+    tag: 'devices',
+    params: UUID_PARAM,
+    scopes: ['read'],
+    summary: 'Say why a device cannot connect',
+    description: 'One finding of the gateway that answers, and what it rests on.',
+    answer: { title: 'Diagnosis', fields: diagnosisFields, description: 'What was found.' },
+    async run({ diagnosis: { services, recall } }, _caller, { params: { id = '' } }) {
+      const { Device } = services.database.models;
+      const device = isUuid(id) ? await Device.findByPk(id.toLowerCase()) : null;
+      if (device === null) throw new ApiError('not_found');
+      return { ...(await askDiagnosis(services, recall, device)) };
+    },
+  }),
+  read<HasDiagnosis>({
+    id: 'listUnknownSenders',
+    method: 'GET',
+    path: '/v0/unknown_senders',
+    tag: 'devices',
+    scopes: ['read'],
+    summary: 'List who sends handshakes that no device can have sent',
+    description:
+      'Anybody can send one, with any key and from any source. The gateway that answers remembers a part of them.',
+    answer: { title: 'UnknownSenders', fields: unknownSendersFields, description: 'The senders.' },
+    run: async ({ diagnosis }) => ({ ...(await askUnknownSenders(diagnosis.services)) }),
+  }),
+];
 
 function shown<Schema extends Joi.Schema>(schema: Schema): Schema {
   return mark(schema, { readOnly: true });

@@ -1,18 +1,17 @@
-// `POST /v0/explain`: what becomes of a packet, and why. It is our own addition to the API. The
+// What can be asked about packets: what becomes of one, and why. It is our own addition to the API. The
 // gateway that is asked answers for itself, and nothing changes.
 
-import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import { askExplanation } from '../../explain/ask.ts';
-import { gateNames } from '../../explain/gates.ts';
-import { judgeQuestion, type QuestionValues, readQuestion } from '../../explain/question.ts';
-import { choice, joi, mark, recordId, resource, text } from '../../judge/fields.ts';
-import { refusalFor } from '../../records/writes.ts';
-import { judgedBody, takesBody } from '../body.ts';
-import { type ApiContext, route } from '../routes.ts';
+import { type Operation, read } from '../operations/operation.ts';
+import type { Recall } from '../records/recall.ts';
+import { askExplanation, type Asked } from './ask.ts';
+import { gateNames } from './gates.ts';
+import { judgeQuestion, questionFields, type QuestionValues, readQuestion } from './question.ts';
+import { choice, joi, mark, recordId, resource, text } from '../judge/fields.ts';
+import { refusalFor } from '../records/writes.ts';
 
 /** What is answered. */
-export const explanationFields = resource({
+const explanationFields = resource({
   verdict: answered(choice('What becomes of the packet.', 'accept', 'drop')),
   reason: answered(
     text('Why it is dropped; null: it is not. The names are those of metrics.'),
@@ -102,20 +101,40 @@ export const explanationFields = resource({
   gateway_id: recordId('The gateway that answers.'),
 });
 
-/** The route. */
-export function explainRoutes({ services, recall }: ApiContext): ServerRoute[] {
-  const options = takesBody({ wrapper: 'explain', judge: judgeQuestion, mode: 'create' });
-  return [
-    route('POST', '/v0/explain', options, async (request) => {
-      const { asked, faults } = await readQuestion(
-        services.database,
-        judgedBody<QuestionValues>(request),
-      );
-      if (asked === null) throw refusalFor(faults);
-      return { data: await askExplanation(services, recall, asked) };
-    }),
-  ];
+/** What explaining needs of the server. */
+export interface ExplainContext {
+  readonly services: Asked;
+  readonly recall: Recall;
 }
+
+interface HasExplain {
+  readonly explain: ExplainContext;
+}
+
+/** The operation that explains what becomes of a packet. */
+export const explainOperation: Operation<HasExplain> = read<HasExplain, QuestionValues>({
+  id: 'explain',
+  method: 'POST',
+  path: '/v0/explain',
+  tag: 'rules',
+  scopes: ['read'],
+  summary: 'Explain what becomes of a packet',
+  description:
+    'The packet path of the gateway that is asked judges the packet. Nothing is sent, and nothing changes.',
+  body: {
+    wrapper: 'explain',
+    title: 'Question',
+    fields: questionFields,
+    judge: judgeQuestion,
+    mode: 'create',
+  },
+  answer: { title: 'Explanation', fields: explanationFields, description: 'What becomes of it.' },
+  async run({ explain: { services, recall } }, _caller, { body }) {
+    const { asked, faults } = await readQuestion(services.database, body);
+    if (asked === null) throw refusalFor(faults);
+    return { ...(await askExplanation(services, recall, asked)) };
+  },
+});
 
 function answered<Schema extends Joi.Schema>(schema: Schema): Schema {
   return mark(schema, { readOnly: true });
