@@ -12,7 +12,7 @@ export interface HostWatchOptions {
   readonly addon: EventAddon | null;
   /** Null without a TUN. */
   readonly routes: Pick<HostRoutes, 'isSettled' | 'look' | 'lookBriefly'> | null;
-  /** Number of a process in the namespace of the host, which the kernel does not tell of; or null. */
+  /** Number of a process in another network, that of the host: of it there is no news. Or null. */
   readonly hostProcess: number | null;
   readonly read?: typeof readHostAddresses;
 }

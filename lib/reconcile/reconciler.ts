@@ -97,6 +97,8 @@ export class Reconciler {
   readonly #clock: OwnClock;
   /** What `#translation` knows, and what the data plane obeys; null before the first. */
   #readRevision: Revision | null = null;
+  /** The version of the database that was read; null where it may be another one. */
+  #readVersion: number | null = null;
   #appliedRevision: Revision | null = null;
   #problems: readonly Problem[] = [];
   #error: Error | null = null;
@@ -341,10 +343,14 @@ export class Reconciler {
       hear: (step) => this.#hearLater(step),
       takeEnds: (ends) => translation.takeEnds(ends, wallMs()),
     };
-    const revision =
-      since === null
-        ? await readAll(database, take)
-        : await readSince(database, since, take, later);
+    const version = database.version();
+    const isAsRead = version !== null && version === this.#readVersion && !wasNewer;
+    this.#readVersion = null;
+    let revision = since;
+    if (revision === null) revision = await readAll(database, take);
+    else if (isAsRead) translation.passTo(wallMs());
+    else revision = await readSince(database, revision, take, later);
+    this.#readVersion = version;
     this.#readRevision = revision;
     if (this.isSchemaNewer) {
       // The revision that is obeyed stays: of what came since, the ends alone are.
@@ -353,6 +359,7 @@ export class Reconciler {
     }
     if (wasNewer) {
       this.#readRevision = null;
+      this.#readVersion = null;
       await this.#turn();
       return;
     }

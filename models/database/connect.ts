@@ -93,9 +93,9 @@ function openSqlite(path: string, options: DatabaseOptions, keyring: Keyring): D
     transactionType: Transaction.TYPES.IMMEDIATE,
     ...shared,
   });
-  useSqliteConnections(sequelize, file.path, options.poolSize ?? POOL_SIZE);
+  const version = useSqliteConnections(sequelize, file.path, options.poolSize ?? POOL_SIZE);
   orderStatements(sequelize);
-  return assemble({ kind: 'sqlite', sequelize, options, keyring, discard: file.discard });
+  return assemble({ kind: 'sqlite', sequelize, options, keyring, discard: file.discard, version });
 }
 
 function openMysql(
@@ -139,6 +139,7 @@ function assemble(parts: {
   keyring: Keyring;
   collation?: () => string;
   discard?: () => void;
+  version?: () => number | null;
 }): Database {
   const { kind, sequelize, options, keyring } = parts;
   keepValuesOutOfErrors(sequelize);
@@ -153,6 +154,7 @@ function assemble(parts: {
     origin: options.origin ?? GATEWAY,
     collation: parts.collation ?? (() => ''),
     discard: parts.discard ?? (() => undefined),
+    version: parts.version ?? (() => null),
   });
 }
 

@@ -39,6 +39,7 @@ export class ShortReads {
   readonly #file: ReadFile;
   readonly #texts = new Map<string, Known>();
   #database: DatabaseSync | null = null;
+  #version: StatementSync | null = null;
   #isClosed = false;
 
   constructor(file: ReadFile) {
@@ -66,11 +67,24 @@ export class ShortReads {
     }
   }
 
+  /** A number that every commit to the file changes, whoever makes it; null: it is not known. */
+  version(): number | null {
+    if (this.#isClosed) return null;
+    try {
+      const database = (this.#database ??= open(this.#file));
+      this.#version ??= database.prepare('PRAGMA data_version');
+      return Number(this.#version.get()?.['data_version']);
+    } catch {
+      return null;
+    }
+  }
+
   /** Ends the connection; before those of the thread, of which the last one writes. */
   close(): void {
     this.#isClosed = true;
     this.#database?.close();
     this.#database = null;
+    this.#version = null;
     this.#texts.clear();
   }
 

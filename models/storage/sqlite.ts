@@ -66,13 +66,21 @@ export function prepareMemoryFile(image: Uint8Array | null): SqliteFile {
   return { ...file, discard: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Puts the one-writer manager in the place of Sequelize's own; before the first statement. */
-export function useSqliteConnections(sequelize: Sequelize, path: string, readers: number): void {
+/**
+ * Puts the one-writer manager in the place of Sequelize's own; before the first statement. Returns
+ * what reads the number that every commit changes.
+ */
+export function useSqliteConnections(
+  sequelize: Sequelize,
+  path: string,
+  readers: number,
+): () => number | null {
   const file = new OpenedFile(path);
   const shortReads = new ShortReads(file);
   const connectionManager = new SqliteConnections(file, readers, shortReads);
   Object.assign(sequelize, { connectionManager });
   useSqliteQueries(sequelize, shortReads);
+  return () => shortReads.version();
 }
 
 /** What Sequelize says when it asks for a connection: `uuid` names a transaction. */

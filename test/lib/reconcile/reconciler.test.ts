@@ -138,6 +138,36 @@ async function setDefault(database: Database, default_action: RuleAction): Promi
   return revision;
 }
 
+test('a poll asks SQLite for nothing while nothing was committed, by whomever', async (t) => {
+  const place = await makePlace(t, 'sqlite');
+  const own = await openAt(t, place);
+  const { migrate } = await import('../../../models/index.ts');
+  await migrate(own);
+  const other = await openAt(t, place);
+  const { reconciler } = await start(t, own);
+  const { sequelize } = own;
+  const query = sequelize.query.bind(sequelize);
+  const asked: string[] = [];
+  Object.assign(sequelize, {
+    query: (sql: string, ...others: []) => {
+      asked.push(sql);
+      return query(sql, ...others);
+    },
+  });
+  const readings = (): number => asked.filter((sql) => /FROM revisions/.test(sql)).length;
+  const turnsUntil = async (count: number): Promise<void> => {
+    const wanted = reconciler.work.turns + count;
+    await until(async () => reconciler.work.turns >= wanted);
+  };
+  // The first turns of the loop read what the start itself has written.
+  await turnsUntil(2);
+  const before = readings();
+  await turnsUntil(2);
+  t.is(readings(), before);
+  const revision = await setDefault(other, 'drop');
+  t.true(await reconciler.whenApplied(revision, 2_500), 'the poll has found it');
+});
+
 for (const kind of databaseKinds()) {
   test(`${kind}: a database that is read and not written is a fault, until it is repaired`, async (t) => {
     const database = await openDatabase(t, kind);

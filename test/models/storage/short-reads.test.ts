@@ -40,6 +40,32 @@ function again(reads: ShortReads, sql: string, parameters?: unknown) {
   return reads.read(sql, parameters, false);
 }
 
+test('the version moves with each commit of another, and with nothing else', (t) => {
+  const { reads, other } = makeReads(t);
+  const first = reads.version();
+  t.is(typeof first, 'number');
+  t.is(again(reads, "SELECT part FROM a WHERE id = 'x'")?.length, 1);
+  t.is(reads.version(), first);
+  other.exec('BEGIN; INSERT INTO b VALUES (2, NULL)');
+  t.is(reads.version(), first, 'nothing is committed');
+  other.exec('COMMIT');
+  const second = reads.version();
+  t.not(second, first);
+  t.is(reads.version(), second);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  other.exec('INSERT INTO b VALUES (3, NULL)');
+  t.not(reads.version(), second);
+  reads.close();
+  t.is(reads.version(), null);
+});
+
+test('a file that is not in its place has no version', (t) => {
+  const assertInPlace = (): void => {
+    throw new Error('it was moved');
+  };
+  t.is(new ShortReads({ path: '/nowhere/db.sqlite', assertInPlace }).version(), null);
+});
+
 test('a text is read here from its second time on, whatever is compared in it', (t) => {
   const { reads } = makeReads(t);
   t.is(reads.read("SELECT part FROM a WHERE id = 'none'", undefined, false), null);
