@@ -48,6 +48,11 @@ export interface GatewayOptions extends WorkersWanted {
   readonly allowsMetadata: boolean;
   /** Whether workers hand on what becomes of flows; no where left out. */
   readonly logsFlows?: boolean;
+  /**
+   * Calls back once a second until the function that it returns is called, together with whatever
+   * else the process does once a second; left out: a timer of its own.
+   */
+  readonly eachBeat?: (call: () => void) => () => void;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 

@@ -4,6 +4,7 @@
 // started again on the same interface and port. The life of a worker is in worker-link.ts.
 
 import type { Worker } from 'node:worker_threads';
+import { Rest } from './activity.ts';
 import type { Answer, QuestionCommand } from './answers.ts';
 import { MAX_RELEASED_PER_COMMAND } from './constants.ts';
 import {
@@ -28,7 +29,7 @@ import { type Capture, RunningCaptures } from './captures.ts';
 import { FlowLog } from './flow-log-ring.ts';
 import { Egress } from './egress.ts';
 import { HostRoutes } from './host-routes.ts';
-import { HostWatch } from './host-watch.ts';
+import { eachSecond, HostWatch } from './host-watch.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { withInterfaces } from './io/link-local.ts';
 import { openUapi, type Uapi, type UapiDevice } from './io/uapi.ts';
@@ -120,9 +121,6 @@ export async function createGateway(
   return gateway;
 }
 
-/** How often the gateway checks what nothing else reports. */
-const WATCH_MS = 1_000;
-
 class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly log: GatewayOptions['log'];
   readonly #options: GatewayOptions;
@@ -130,6 +128,8 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly #startedAt = { wallMs: Date.now(), now: performance.now() };
   #listenPort: number;
   readonly #links: readonly WorkerLink[];
+  /** Of each link: whether its worker has anything for a sample. */
+  readonly #rests: readonly Rest[];
   readonly flowLog: FlowLog | null;
   /** What the workers share; null where there is one. */
   readonly #memory: SharedMemory | null;
@@ -147,7 +147,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly #totals = new Totals();
   readonly #captures = new RunningCaptures();
   #uapi: Uapi | null = null;
-  #watch: NodeJS.Timeout | undefined;
+  #stopWatch: () => void = () => undefined;
   readonly #samples = new Samples(() => this.#takeSample());
   arrivals: () => void = () => undefined;
 
@@ -161,6 +161,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     this.#memory = length > 1 ? createSharedMemory(length) : null;
     this.flowLog = options.logsFlows === true ? new FlowLog(length) : null;
     this.#links = system.queues.map((_, number) => new WorkerLink(this, number));
+    this.#rests = this.#links.map(() => new Rest());
     this.#egress = new Egress(options);
     const { addon } = system;
     this.#hostRoutes =
@@ -230,16 +231,17 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   /** Looks for what nothing reports: a worker that hangs, another address, a route that is gone. */
   watch(): void {
-    this.#watch = setInterval(() => {
+    this.#stopWatch = (this.#options.eachBeat ?? eachSecond)(() => {
       for (const link of this.#links) link.endIfHung();
       if (this.#host.look()) this.#sendAddresses();
-    }, WATCH_MS).unref();
+      this.#kernelCounts.beat();
+    });
   }
 
   async close(): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    clearInterval(this.#watch);
+    this.#stopWatch();
     this.#host.close();
     await this.#uapi?.close();
     await Promise.all(this.#links.map((link) => link.close(closed())));
@@ -283,6 +285,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       tunTakesOwnSource,
       listenPort: this.#listenPort,
       flowLog: this.flowLog?.rings[number] ?? null,
+      activity: this.#rests[number]!.activity,
     };
   }
 
@@ -311,6 +314,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   lost(link: WorkerLink): void {
     this.#sums.restart(link.number);
+    this.#rests[link.number]!.forget();
   }
 
   /** From now on the kernel gives the packets of its queue to the other workers. */
@@ -441,9 +445,15 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     return { ...joinSamples(samples), ...sums, drops };
   }
 
-  /** Requests part after part. If the worker ends before the last, the sample is what came. */
+  /**
+   * Requests part after part. If the worker ends before the last, the sample is what came. One at
+   * rest is not asked: it has nothing new.
+   */
   async #takeSampleOf(link: WorkerLink): Promise<Sample> {
     const whole = new WholeSample();
+    const rest = this.#rests[link.number]!;
+    if (rest.isAtRest) return whole.sample;
+    const { work } = rest;
     while (link.isReady && !this.#isClosing && !whole.isWhole) {
       const report = await link.request((id) => ({ type: 'sample', id }));
       if (report?.type !== 'sample') break;
@@ -452,6 +462,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       // At once: they are kept if the worker ends before the others have answered.
       this.#sums.set(link.number, report.sample);
     }
+    if (whole.isWhole) rest.sampled(work);
     return whole.sample;
   }
 

@@ -7,6 +7,14 @@ import type { HostRoutes } from './host-routes.ts';
 import { readHostAddresses } from './io/host-addresses.ts';
 import { type EventAddon, KernelEvents } from './io/kernel-events.ts';
 
+const SECOND_MS = 1_000;
+
+/** Calls back once a second, by a timer of its own, until the function that it returns is called. */
+export function eachSecond(call: () => void): () => void {
+  const timer = setInterval(call, SECOND_MS).unref();
+  return () => clearInterval(timer);
+}
+
 /** What is watched. */
 export interface HostWatchOptions {
   readonly addon: EventAddon | null;

@@ -78,6 +78,12 @@ export class Turns {
     return this.#hasMoved;
   }
 
+  /** Whether the next `move` has something to do, which a sample may show. */
+  get hasWork(): boolean {
+    if ((this.#events & (EVENT_UDP | EVENT_TUN | EVENT_HANDED)) !== 0) return true;
+    return this.#pipeline.nextTimeout(this.#now) <= this.#now;
+  }
+
   /** Reads the clock after something else than a turn took time. */
   readClock(): void {
     this.#now = this.#clock.now();

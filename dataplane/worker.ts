@@ -9,6 +9,7 @@ import {
   receiveMessageOnPort,
   workerData,
 } from 'node:worker_threads';
+import { type Activity, noteWait, noteWork } from './activity.ts';
 import { type Answer, answer, type QuestionCommand } from './answers.ts';
 import {
   FAULT_TUN_READ,
@@ -58,6 +59,8 @@ export interface WorkerOptions {
   readonly listenPort: number;
   /** The ring to which it writes the flow log; null: nobody wants it. */
   readonly flowLog: SharedArrayBuffer | null;
+  /** Where it says that it works, and that it waits. */
+  readonly activity: Activity;
   readonly port: MessagePort;
 }
 
@@ -140,6 +143,7 @@ class Loop {
   readonly #engine: WorkerEngine;
   readonly #pipeline: Pipeline;
   readonly #turns: Turns;
+  readonly #activity: Activity;
   readonly #heap = new HeapKeeper();
   #hasBegun = false;
   #stopping = false;
@@ -150,6 +154,7 @@ class Loop {
   constructor(options: WorkerOptions, engine: WorkerEngine) {
     this.#port = options.port;
     this.#engine = engine;
+    this.#activity = options.activity;
     this.#pipeline = new Pipeline({
       engine,
       team: options.team,
@@ -212,7 +217,8 @@ class Loop {
       const longest = this.#mayHaveCommands ? 0 : isDue ? QUIET_MS : Number.POSITIVE_INFINITY;
       const timeout = Math.min(turns.freeMs, longest);
       const faults = this.#readFaults;
-      turns.wait(timeout);
+      const waitedFrom = turns.now;
+      this.#wait(timeout);
       turns.move(turns.events);
       const isWoken = (turns.events & EVENT_WAKE) !== 0;
       const isIdle = !turns.hasMoved && !isWoken;
@@ -226,8 +232,9 @@ class Loop {
       if (!turns.hasMoved) this.#heap.look(turns.now);
       if (!turns.hasMoved && this.#readFaults > faults) await pause(FAULT_PAUSE_MS);
       // An answer to a packet comes soon after it; the event loop waits until both have passed.
+      const isQuiet = isDue || turns.now - waitedFrom >= YIELD_MS;
       const mayRest = isIdle
-        ? isDue || !this.#engine.waitsInPoll
+        ? isQuiet || !this.#engine.waitsInPoll
         : turns.now - yieldedAt >= YIELD_MS_MAX;
       if (mayRest) {
         await this.#engine.rest(isIdle && !this.#mayHaveCommands ? timeout : 0);
@@ -235,6 +242,15 @@ class Loop {
         yieldedAt = turns.now;
       }
     }
+  }
+
+  /** Waits for something to do, and notes that it waits and what comes of it. */
+  #wait(timeout: number): void {
+    const mayWait = timeout > 0 && this.#engine.waitsInPoll;
+    if (mayWait) noteWait(this.#activity, true);
+    this.#turns.wait(timeout);
+    if (this.#turns.hasWork) noteWork(this.#activity);
+    if (mayWait) noteWait(this.#activity, false);
   }
 
   /** How often reading from the sockets or the TUN has failed. */
@@ -251,6 +267,7 @@ class Loop {
   }
 
   #obey(command: Command): void {
+    if (command.type !== 'sample') noteWork(this.#activity);
     switch (command.type) {
       case 'apply':
         this.#pipeline.apply(command.change, clock.now(), clock.wall());

@@ -17,6 +17,7 @@ import type { FixedSettings } from './records/effective-configuration.ts';
 import { fixedSettingsOf } from './configuration/fixed-settings.ts';
 import { gatewayIdentity, serverPrivateKey } from './installation/first-start.ts';
 import { startHistory } from './history/keeping.ts';
+import { eachBeat } from './process/beat.ts';
 import type { Log } from './process/log.ts';
 import { messageOf } from './process/message.ts';
 import { sourceFrames } from './process/source-frames.ts';
@@ -236,6 +237,7 @@ function gatewayOptions(
     defaultAction: 'drop',
     allowsMetadata: config.allowCloudMetadata,
     logsFlows: config.flowLog !== 'off',
+    eachBeat,
     log: (level, message) => log[level]({}, sourceFrames(message)),
   };
 }

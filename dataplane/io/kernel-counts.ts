@@ -1,12 +1,13 @@
 // Reads how many packets of the gateway the kernel refused or lost, and how full its connection
-// table is. The worker cannot see this, so the main thread reads it every few seconds.
+// table is. The worker cannot see this, so the main thread looks every few seconds.
 
 import { readFile } from 'node:fs/promises';
 import { reasonNames, reasons } from '../reasons.ts';
 import type { MasqueradeCounts } from './masquerade.ts';
 import { readSysctl } from './system.ts';
 
-const LOOK_MS = 5_000;
+/** In how many seconds it looks once. */
+const LOOK_BEATS = 5;
 
 /** How full the kernel's table of connections is. */
 export interface TableFill {
@@ -28,14 +29,13 @@ export interface KernelCountsOptions {
 /** The counts, as they were read last. */
 export class KernelCounts {
   readonly #options: KernelCountsOptions;
-  readonly #timer: NodeJS.Timeout;
+  #beats = 0;
   #looking: Promise<void> = Promise.resolve();
   #drops: Readonly<Record<string, number>> = {};
   #fill: TableFill | null = null;
 
   constructor(options: KernelCountsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }
 
   /** Totals by name of the reason; those of zero are left out. */
@@ -48,15 +48,20 @@ export class KernelCounts {
     return this.#fill;
   }
 
+  /** Looks now and then; called once a second. */
+  beat(): void {
+    this.#beats += 1;
+    if (this.#beats % LOOK_BEATS === 0) void this.look();
+  }
+
   /** Reads the counts once; reads never overlap. */
   look(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look()).catch(() => undefined);
     return this.#looking;
   }
 
-  /** Stops; resolves when the current read has ended. */
+  /** Resolves when the current read has ended. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
     await this.#looking;
   }
 

@@ -4,11 +4,14 @@
 // then anything may have been revoked elsewhere.
 
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
+import { BEAT_MS, eachBeat } from '../process/beat.ts';
 import type { Log } from '../process/log.ts';
 import type { Translation } from './translation.ts';
 
-/** How late an end or a start may be. */
-const TICK_MS = 250;
+/** How late it acts, so that a turn of the reconciler, which does the same, comes first. */
+const LATE_MS = 100;
+/** When it tries again what the data plane did not take. */
+const RETRY_MS = 250;
 
 /** What the clock is made of. */
 export interface OwnClockOptions {
@@ -26,6 +29,8 @@ export interface OwnClockOptions {
 /** The clock of one gateway. */
 export class OwnClock {
   readonly #options: OwnClockOptions;
+  #stopBeat: (() => void) | null = null;
+  /** Runs where something is due before the next beat. */
   #timer: NodeJS.Timeout | undefined;
   /** When the database was read last, monotonic ms. */
   #readAt = performance.now();
@@ -40,11 +45,15 @@ export class OwnClock {
 
   start(): void {
     this.#readAt = performance.now();
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    // A clock that is set is noticed by the beat.
+    this.#stopBeat = eachBeat(() => this.#tick());
+    this.#aim();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#stopBeat?.();
+    this.#stopBeat = null;
+    clearTimeout(this.#timer);
   }
 
   /** True while no packet passes. */
@@ -60,6 +69,7 @@ export class OwnClock {
   /** Notes that the data plane obeys what the database says, and lets packets pass again. */
   async noteRead(): Promise<void> {
     this.#readAt = performance.now();
+    this.#aim();
     if (!this.#isClosed) return;
     await this.#idle;
     await this.#setClosed(false);
@@ -71,11 +81,29 @@ export class OwnClock {
     if (this.#isBusy) return;
     this.#isBusy = true;
     this.#idle = this.#act()
-      // The next tick tries again.
-      .catch(() => undefined)
+      .then(
+        () => this.#aim(),
+        () => this.#aim(RETRY_MS),
+      )
       .finally(() => {
         this.#isBusy = false;
       });
+  }
+
+  /** Sets the timer for what is due before the next beat; `waitMs`: for what is due by then. */
+  #aim(waitMs = this.#untilDueMs()): void {
+    clearTimeout(this.#timer);
+    if (this.#stopBeat === null || waitMs >= BEAT_MS) return;
+    this.#timer = setTimeout(() => this.#tick(), Math.max(0, waitMs));
+  }
+
+  #untilDueMs(): number {
+    const { awayLimitMs, translation, wallMs } = this.#options;
+    const untilChange = translation.nextChangeAtMs - wallMs();
+    const untilClosed = this.#isClosed
+      ? Number.POSITIVE_INFINITY
+      : this.#readAt + awayLimitMs - performance.now();
+    return LATE_MS + Math.min(untilChange, untilClosed);
   }
 
   async #act(): Promise<void> {

@@ -16,6 +16,7 @@ import {
   recordHeartbeat,
   type Revision,
 } from '../../models/index.ts';
+import { BEAT_MS, eachBeat } from '../process/beat.ts';
 import type { Log } from '../process/log.ts';
 import { Neighbours } from './neighbours.ts';
 import { OwnClock } from './own-clock.ts';
@@ -24,7 +25,6 @@ import type { TranslateSettings } from './translate.ts';
 import type { KnownDevice, Problem } from './known.ts';
 import { Translation } from './translation.ts';
 
-const POLL_MS = 1_000;
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
 /** A disk that is full has room at some moment: readiness must not lag behind. */
@@ -33,14 +33,15 @@ const RETRY_FULL_MS_MAX = 1_000;
 const CLOCK_FLOOR_MS = 120_000;
 /** No turn takes so long unless something hangs. */
 const STUCK_MS = 3_000;
-const HEARTBEAT_MS = 5_000;
+/** Five beats of the process, which may come a little early. */
+const HEARTBEAT_MS = 4_900;
 /** The least time between two beats, however often something changes. */
 const EARLY_BEAT_MS = 500;
 /** The least time between two beats while this process writes. */
 const BUSY_BEAT_MS = 1_000;
 const PRUNE_MS = 60_000;
 /** How often it is read what users with a quota carried, at all gateways. */
-const USAGE_MS = 2_000;
+const USAGE_MS = 1_900;
 /** Revisions whose changes are kept for gateways that lag behind. */
 const CHANGES_KEPT = 10_000;
 
@@ -306,17 +307,21 @@ export class Reconciler {
   async #rest(): Promise<void> {
     if (this.#rung && this.#error === null) return;
     const untilChange = this.#translation.nextChangeAtMs - this.#options.wallMs();
-    const limit =
-      this.#error === null ? Math.min(POLL_MS, Math.max(0, untilChange)) : this.#retryMs;
+    const limit = this.#error === null ? Math.max(0, untilChange) : this.#retryMs;
+    const ends: (() => void)[] = [];
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limit);
+      // Without a fault it polls at the next beat, or earlier where something changes by then.
+      if (this.#error === null) ends.push(eachBeat(resolve));
+      if (limit < BEAT_MS || this.#error !== null) {
+        const timer = setTimeout(resolve, limit);
+        ends.push(() => clearTimeout(timer));
+      }
       this.#rouse = () => {
         // After a failure the bell must not turn waiting into a busy loop.
-        if (this.#error !== null && !this.#stopping) return;
-        clearTimeout(timer);
-        resolve();
+        if (this.#error === null || this.#stopping) resolve();
       };
     });
+    for (const end of ends) end();
     this.#rouse = null;
   }
 

@@ -5,12 +5,11 @@
 
 import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
 import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
+import { eachBeat } from '../process/beat.ts';
 import type { Log } from '../process/log.ts';
 import type { History } from './history.ts';
 import type { PendingUsage } from './pending-usage.ts';
 
-/** Each sample is a commit to the disk, and whatever packets arrive during it wait for a core. */
-const SAMPLE_MS = 1_000;
 /**
  * The time between two samples where devices come or move. A gateway that is killed calls at its
  * start those devices whose place was written; all others wait for their own timers, 15 seconds.
@@ -44,7 +43,8 @@ export class Sampler {
   #forgotten: Readonly<Record<string, number>> = {};
   #answers: Readonly<Record<string, number>> = {};
   readonly #rules = new Map<string, RuleSample>();
-  #timer: NodeJS.Timeout | null = null;
+  /** Ends the samples of each beat; each is a commit to the disk, so they are no more often. */
+  #stopBeat: (() => void) | null = null;
   #early: NodeJS.Timeout | null = null;
   /** When the last sample began, monotonic ms. */
   #sampledAt = Number.NEGATIVE_INFINITY;
@@ -56,13 +56,13 @@ export class Sampler {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.sample(), SAMPLE_MS);
+    this.#stopBeat = eachBeat(() => void this.sample());
     this.#options.gateway.whenArrived(() => this.#sampleSoon());
   }
 
   /** Takes a sample as soon as the last one is old enough. */
   #sampleSoon(): void {
-    if (this.#timer === null || this.#early !== null) return;
+    if (this.#stopBeat === null || this.#early !== null) return;
     const waitMs = Math.max(0, this.#sampledAt + ARRIVALS_MS - performance.now());
     this.#early = setTimeout(() => {
       this.#early = null;
@@ -73,8 +73,8 @@ export class Sampler {
 
   /** Takes and writes a last sample, and ends. */
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#stopBeat?.();
+    this.#stopBeat = null;
     if (this.#early !== null) clearTimeout(this.#early);
     await this.#running;
     await this.sample();

@@ -5,6 +5,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
+import { createActivity } from '../../dataplane/activity.ts';
 import { MAX_RELEASED_PER_COMMAND, MAX_REPORTED_PER_PART } from '../../dataplane/constants.ts';
 import { ALONE } from '../../dataplane/contract.ts';
 import { derivePublicKey, type PeerConfig } from '../../dataplane/index.ts';
@@ -250,6 +251,7 @@ class Owner implements LinkOwner {
       tunTakesUdp: false,
       listenPort: 0,
       flowLog: null,
+      activity: createActivity(),
     };
   }
 

@@ -7,6 +7,7 @@ import { closeSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
+import { createActivity } from '../../dataplane/activity.ts';
 import { ALONE } from '../../dataplane/contract.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import type { Command, Report, WorkerOptions } from '../../dataplane/worker.ts';
@@ -64,6 +65,7 @@ class Bench {
       listenPort:
         addon === null || links.udp4 !== undefined || udp4 < 0 ? 0 : addon.boundPort(udp4),
       flowLog: null,
+      activity: createActivity(),
       port: port2,
     };
     const program = new URL(links.program ?? '../../dataplane/worker.ts', import.meta.url);
