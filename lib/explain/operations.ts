@@ -1,5 +1,5 @@
-// What can be asked about packets: what becomes of one, and why. It is our own addition to the API. The
-// gateway that is asked answers for itself, and nothing changes.
+// What can be asked about packets: what becomes of one, and why. It is our own addition to the API.
+// The gateway that is asked answers for itself, and nothing changes.
 
 import type Joi from 'joi';
 import { type Operation, read } from '../operations/operation.ts';

@@ -1,5 +1,6 @@
-// How often a rule decided on a packet. It is our own addition to the API. The numbers are those of the gateway that answers, since its start, at most a second
-// old. Each of several gateways has its own numbers; metrics add them up.
+// How often a rule decided on a packet. It is our own addition to the API. The numbers are those of
+// the gateway that answers, since its start, at most a second old. Each of several gateways has its
+// own numbers; metrics add them up.
 
 import type Joi from 'joi';
 import { type Database, readRules } from '../../models/index.ts';

@@ -14,15 +14,18 @@ const FOLDER = join(import.meta.dirname, 'answers');
 /** The listener answers it on the connection, before there is an operation: listener.test.ts. */
 const WITHOUT_OPERATION = 408;
 /**
- * Described for every collection; only the last administrator is ever refused so. Of members it
+ * Described for every removal; only the last administrator is ever refused so. Of members it
  * takes 16 groups, or a provider that names members: test/lib/groups/members.test.ts.
  */
 const NEVER_ANSWERED = [
   'DELETE /v0/devices/{id} 422',
+  'DELETE /v0/users/{id}/enrolment 422',
   'DELETE /v0/rules/{id} 422',
   'DELETE /v0/policy_tests/{id} 422',
+  'DELETE /v0/groups/{id} 422',
   'PUT /v0/groups/{id}/members/{user} 422',
   'DELETE /v0/groups/{id}/members/{user} 422',
+  'DELETE /v0/api_tokens/{id} 422',
 ];
 
 const files = readdirSync(FOLDER).map((name) => {

@@ -33,8 +33,8 @@ export function schemasOf(operations: readonly Any[]): Json {
   const schemas: Json = {};
   for (const operation of operations) {
     const [body, { answer }] = [bodyOf(operation), operation];
-    if (body !== null) schemas[bodyTitle(body)] ??= requestSchema(body.fields, body.mode);
     if (answer !== null) schemas[answer.title] ??= answerSchema(answer.fields);
+    if (body !== null) schemas[bodyTitle(body)] ??= requestSchema(body.fields, body.mode);
   }
   return schemas;
 }
