@@ -9,7 +9,7 @@ import { type EventAddon, KernelEvents } from './io/kernel-events.ts';
 
 const SECOND_MS = 1_000;
 
-/** Calls back once a second, by a timer of its own, until the function that it returns is called. */
+/** Calls back once a second, by its own timer, until the function that it returns is called. */
 export function eachSecond(call: () => void): () => void {
   const timer = setInterval(call, SECOND_MS).unref();
   return () => clearInterval(timer);
