@@ -16,6 +16,8 @@ import {
 import { signOnService } from '../../../support/auth/identity-provider.ts';
 import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
+/** When the assertions are read, however long this file waits for its turn. */
+const now = new Date();
 const provider = samlEntry({ metadata: idpMetadata(signOnService()) });
 const setup = {
   provider,
@@ -33,8 +35,8 @@ test('whoever bears it for this request, by one of several confirmations', (t) =
   const other = '<a:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:holder-of-key"/>';
   const good = xml();
   const several = good.replace('<a:SubjectConfirmation ', `${other}<a:SubjectConfirmation `);
-  t.is(readAssertion(several, setup, new Date()).nameId, 'person@example.com');
-  t.is(readAssertion(good, setup, new Date()).sessionIndex, 's1');
+  t.is(readAssertion(several, setup, now).nameId, 'person@example.com');
+  t.is(readAssertion(good, setup, now).sessionIndex, 's1');
 });
 
 test('groups are the values of the attribute that the entry names', (t) => {
@@ -44,7 +46,7 @@ test('groups are the values of the attribute that the entry names', (t) => {
     const entry = { ...provider, ...(groups_attribute === undefined ? {} : { groups_attribute }) };
     const statement = `<a:AttributeStatement>${attributes.join('')}</a:AttributeStatement>`;
     const text = xml({ attributes: statement });
-    return readAssertion(text, { ...setup, provider: entry }, new Date()).groups;
+    return readAssertion(text, { ...setup, provider: entry }, now).groups;
   };
   const both = attribute('groups', 'vpn', ' ops ');
   t.is(said(undefined, both), undefined, 'nobody asks');
@@ -77,7 +79,7 @@ const bad: [says: string, xml: string, why: RegExp][] = [
 ];
 for (const [says, text, why] of bad)
   test(`refused: ${says}`, (t) => {
-    t.throws(() => readAssertion(text, setup, new Date()), {
+    t.throws(() => readAssertion(text, setup, now), {
       name: 'ProviderRefusal',
       message: why,
     });
