@@ -351,6 +351,9 @@ for (const kind of databaseKinds())
       t.is(end, '}]}');
       return bytes / MIB;
     };
+    // What the first list loads and compiles is no part of a list.
+    const page = `${uri}/v0/devices?limit=1000`;
+    await (await fetch(page, { headers: { authorization: `Bearer ${token}` } })).text();
     const before = held(pid, 'VmHWM');
     const size = await read(true);
     const afterOne = held(pid, 'VmHWM');
@@ -364,6 +367,6 @@ for (const kind of databaseKinds())
     );
     t.log(`a list of ${texts[0]}; held ${texts[1]} before, then at most ${texts.slice(2).join()}`);
     t.true(size > 20);
-    t.true(afterThree - before < size, 'a whole list was never there');
+    t.true(afterThree - before < size / 2, 'a whole list was never there');
     t.true(afterThree - afterTwo < size / 4, 'and nothing of it stays');
   });
