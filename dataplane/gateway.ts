@@ -380,10 +380,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     for (const link of this.#links) sendElsewhere(link, moved);
   }
 
-  /**
-   * Sends the addresses of this host: packets to the gateway's own socket, and to the host outside
-   * of the gateway's namespace, must not come through the tunnel.
-   */
+  /** Sends the addresses of this host, to which no packet may come through the tunnel. */
   #sendAddresses(): void {
     const { addresses } = this.#host;
     // A worker that is not ready gets them when it is.
