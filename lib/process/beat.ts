@@ -22,5 +22,7 @@ export function eachBeat(call: () => void): () => void {
 }
 
 function beat(): void {
-  for (const listener of listeners) listener();
+  // Who begins to listen during a beat hears the next one.
+  const present = new Set(listeners);
+  for (const listener of present) if (listeners.has(listener)) listener();
 }

@@ -46,6 +46,25 @@ test('who stops another before its turn is obeyed, and one may listen twice', as
   t.deepEqual(notes, ['twice', 'twice']);
 });
 
+test('who begins to listen during a beat hears the next one', async (t) => {
+  const notes = await noted((note, end) => {
+    let beats = 0;
+    const listen = (): void => {
+      const stop = eachBeat(() => {
+        stop();
+        beats += 1;
+        // Beats of one turn of the loop would be of one beat.
+        setImmediate(() => note('turn'));
+        note('beat');
+        if (beats < 3) listen();
+        else setImmediate(end);
+      });
+    };
+    listen();
+  });
+  t.deepEqual(notes, ['beat', 'turn', 'beat', 'turn', 'beat', 'turn']);
+});
+
 test('a process in which nobody listens any more ends', async (t) => {
   const program = `
     const { eachBeat } = await import('${BEAT}');
