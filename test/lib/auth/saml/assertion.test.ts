@@ -16,8 +16,6 @@ import {
 import { signOnService } from '../../../support/auth/identity-provider.ts';
 import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
-/** When the assertions are read, however long this file waits for its turn. */
-const now = new Date();
 const provider = samlEntry({ metadata: idpMetadata(signOnService()) });
 const setup = {
   provider,
@@ -35,8 +33,8 @@ test('whoever bears it for this request, by one of several confirmations', (t) =
   const other = '<a:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:holder-of-key"/>';
   const good = xml();
   const several = good.replace('<a:SubjectConfirmation ', `${other}<a:SubjectConfirmation `);
-  t.is(readAssertion(several, setup, now).nameId, 'person@example.com');
-  t.is(readAssertion(good, setup, now).sessionIndex, 's1');
+  t.is(readAssertion(several, setup, new Date()).nameId, 'person@example.com');
+  t.is(readAssertion(good, setup, new Date()).sessionIndex, 's1');
 });
 
 test('groups are the values of the attribute that the entry names', (t) => {
@@ -46,7 +44,7 @@ test('groups are the values of the attribute that the entry names', (t) => {
     const entry = { ...provider, ...(groups_attribute === undefined ? {} : { groups_attribute }) };
     const statement = `<a:AttributeStatement>${attributes.join('')}</a:AttributeStatement>`;
     const text = xml({ attributes: statement });
-    return readAssertion(text, { ...setup, provider: entry }, now).groups;
+    return readAssertion(text, { ...setup, provider: entry }, new Date()).groups;
   };
   const both = attribute('groups', 'vpn', ' ops ');
   t.is(said(undefined, both), undefined, 'nobody asks');
@@ -62,24 +60,37 @@ test('groups are the values of the attribute that the entry names', (t) => {
   t.deepEqual(said('groups', link, both), { names: ['vpn', 'ops'] });
 });
 
-const bad: [says: string, xml: string, why: RegExp][] = [
-  ['something else', '<a/>', /not an assertion/],
-  ['another namespace', xml().replace('SAML:2.0:assertion', 'SAML:1.0:assertion'), /not an assert/],
-  ['no id', xml({ assertionId: '' }), /ID/],
-  ['two issuers', xml().replace('<a:Subject>', '<a:Issuer>x</a:Issuer><a:Subject>'), /Issuer/],
-  ['two subjects', xml().replace('<a:Subject>', '<a:Subject/><a:Subject>'), /Subject/],
-  ['two names', xml().replace('<a:NameID', '<a:NameID>admin</a:NameID><a:NameID'), /NameID/],
+/** Made when each is read: this file may wait for its turn longer than an assertion is valid. */
+const bad: [says: string, xml: () => string, why: RegExp][] = [
+  ['something else', () => '<a/>', /not an assertion/],
+  [
+    'another namespace',
+    () => xml().replace('SAML:2.0:assertion', 'SAML:1.0:assertion'),
+    /not an assert/,
+  ],
+  ['no id', () => xml({ assertionId: '' }), /ID/],
+  [
+    'two issuers',
+    () => xml().replace('<a:Subject>', '<a:Issuer>x</a:Issuer><a:Subject>'),
+    /Issuer/,
+  ],
+  ['two subjects', () => xml().replace('<a:Subject>', '<a:Subject/><a:Subject>'), /Subject/],
+  ['two names', () => xml().replace('<a:NameID', '<a:NameID>admin</a:NameID><a:NameID'), /NameID/],
   [
     'a local time',
-    xml().replace(/NotBefore="[^"]+"/, 'NotBefore="2026-11-21T12:00:00"'),
+    () => xml().replace(/NotBefore="[^"]+"/, 'NotBefore="2026-11-21T12:00:00"'),
     /not a time/,
   ],
-  ['no time', xml().replace(/NotOnOrAfter="[^"]+"/g, 'NotOnOrAfter="soon"'), /not a time/],
-  ['two conditions', xml().replace('<a:Conditions', '<a:Conditions/><a:Conditions'), /Conditions/],
+  ['no time', () => xml().replace(/NotOnOrAfter="[^"]+"/g, 'NotOnOrAfter="soon"'), /not a time/],
+  [
+    'two conditions',
+    () => xml().replace('<a:Conditions', '<a:Conditions/><a:Conditions'),
+    /Conditions/,
+  ],
 ];
-for (const [says, text, why] of bad)
+for (const [says, makeXml, why] of bad)
   test(`refused: ${says}`, (t) => {
-    t.throws(() => readAssertion(text, setup, now), {
+    t.throws(() => readAssertion(makeXml(), setup, new Date()), {
       name: 'ProviderRefusal',
       message: why,
     });
