@@ -1,8 +1,8 @@
 // The HTTP server. A request passes these steps in their order, most of them hapi's own: the gate
 // for strangers (judge-strangers.ts) → id and path (conventions) → route → who asks (bearer) → body
-// (body.ts, judge.ts) → handler (v0) → wait until a write is in force → errors (errors.ts) →
-// headers of the answer (conventions). A page takes the same way: its session (auth/sessions.ts) in
-// place of the token, its form (web/kit/form-token.ts) in place of the body.
+// (body.ts) → operation (operations/perform.ts), or handler (v0) → wait until a write is in force →
+// errors (errors.ts) → headers of the answer (conventions). A page takes the same way: its session
+// (auth/sessions.ts) in place of the token, its form (web/kit/form-token.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
 import { prefixOf } from '../config/index.ts';
