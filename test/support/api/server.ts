@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import type { Server } from '@hapi/hapi';
 import type { Config } from '../../../config/index.ts';
+import { DOCUMENT_LIMITS } from '../../../lib/auth/documents.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { Counters } from '../../../lib/process/counters.ts';
 import { createApiServer } from '../../../lib/server.ts';
@@ -108,6 +109,8 @@ export async function serverOn(
     serverPublicKey: newKey(),
     whenApplied: async () => true,
     readiness: () => ({ status: 'ready', tun: null, masquerade: false }),
+    // A provider of a test answers at once, but its process may be busy with other tests for seconds.
+    discoveryLimits: { ...DOCUMENT_LIMITS, timeoutMs: 60_000 },
     passwordCost: 4,
     ...overrides,
   };

@@ -16,6 +16,8 @@ import { openMetadataAddress, status } from '../../../support/auth/metadata-addr
 import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const EXTERNAL_URL = 'http://127.0.0.1:13000/';
+// One test waits for the time limit; in a busy process the others need a few of its seconds.
+const limits = { timeoutMs: 10_000, bytesMax: 50_000 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 function lines(findings: Finding[]): string[] {
@@ -24,7 +26,7 @@ function lines(findings: Finding[]): string[] {
 
 function tryIt({ discoveryUri }: BadProvider): Promise<Finding[]> {
   const entry = oidcEntry({ discovery_document_uri: discoveryUri });
-  return tryOidcProvider(entry, EXTERNAL_URL, { timeoutMs: 4_000, bytesMax: 50_000 });
+  return tryOidcProvider(entry, EXTERNAL_URL, limits);
 }
 
 function answerWith(idp: BadProvider, status: number, error: string): void {
@@ -141,7 +143,7 @@ test('a test finds the method that the provider takes, and blames what is wrong 
   idp.bent.tokens = () => ({});
   const found = async (changes: object = {}) => {
     const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri, ...changes });
-    return lines(await tryOidcProvider(entry, EXTERNAL_URL)).join('\n');
+    return lines(await tryOidcProvider(entry, EXTERNAL_URL, limits)).join('\n');
   };
   const wrong = await found({ client_secret: 'wrong' });
   t.regex(
@@ -177,7 +179,7 @@ test('a claim that dots lead to is mentioned by the object that holds it', async
   idp.bent.document = { claims_supported: ['sub', 'email', 'realm_access'] };
   const required_claim = { name: 'realm_access.roles', value: 'vpn' };
   const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri, required_claim });
-  const found = lines(await tryOidcProvider(entry, EXTERNAL_URL));
+  const found = lines(await tryOidcProvider(entry, EXTERNAL_URL, limits));
   t.true(found.includes('good: The provider mentions the claim realm_access.roles.'));
 });
 

@@ -21,6 +21,7 @@ import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 import type { ExecutionContext } from 'ava';
 
 const EXTERNAL_URL = 'http://127.0.0.1:13000/';
+const limits = { timeoutMs: 30_000, bytesMax: 1_048_576 };
 const beginner = { browserSha256: 'b'.repeat(64), userId: null };
 
 async function open(
@@ -32,7 +33,7 @@ async function open(
   idp.people.set('alice', { email: 'alice@example.com', email_verified: true });
   const provider = oidcEntry({ discovery_document_uri: idp.discoveryUri });
   const database = await openDatabase(t, 'sqlite');
-  return { idp, context: { database, clients: new OidcClients(), provider, redirectUri } };
+  return { idp, context: { database, clients: new OidcClients(limits), provider, redirectUri } };
 }
 
 async function signIn(context: OidcContext, login = 'alice') {

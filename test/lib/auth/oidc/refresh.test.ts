@@ -39,7 +39,7 @@ import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 import { untilHolds } from '../../../support/api/running-capture.ts';
 import { type LogLine, logInto } from '../../../support/api/server.ts';
 
-const limits = { timeoutMs: 4_000, bytesMax: 50_000 };
+const limits = { timeoutMs: 8_000, bytesMax: 50_000 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 interface World {
