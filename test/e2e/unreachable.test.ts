@@ -3,7 +3,7 @@
 // behind such a device. docs/packets.md#icmp-errors.
 
 import test, { type ExecutionContext } from 'ava';
-import { Postern } from '../support/gateway/postern.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import type { Host } from '../support/network/namespaces.ts';
 import {
   API_ADDRESS,
@@ -58,6 +58,6 @@ test.serial('who pings a device that cannot be reached hears so at once', async 
     for (const address of [device6, NOBODY6])
       t.is(await refusedBy(t, host, address), TUNNEL6, `${host.namespace}, ${address}`);
   }
-  const metrics = await postern.metrics();
-  t.regex(metrics, /^wg_gateway_unreachable_answers_total\{[^}]*result="sent"[^}]*\} [1-9]/m);
+  const counted = /^wg_gateway_unreachable_answers_total\{[^}]*result="sent"[^}]*\} [1-9]/m;
+  await until('the answers are counted', async () => counted.test(await postern.metrics()));
 });
