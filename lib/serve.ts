@@ -13,7 +13,6 @@ import {
 } from '../models/index.ts';
 import { type FlowLogExport, startFlowLog } from './flow-log/export.ts';
 import { followersOf } from './followers.ts';
-import type { FixedSettings } from './records/effective-configuration.ts';
 import { fixedSettingsOf } from './configuration/fixed-settings.ts';
 import { gatewayIdentity, serverPrivateKey } from './installation/first-start.ts';
 import { startHistory } from './history/keeping.ts';
@@ -22,7 +21,6 @@ import type { Log } from './process/log.ts';
 import { messageOf } from './process/message.ts';
 import { sourceFrames } from './process/source-frames.ts';
 import { workersWarmUp } from './process/warm-up.ts';
-import type { TranslateSettings } from './reconcile/translate.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
 
 /** A gateway that was started. */
@@ -127,7 +125,8 @@ async function climb(
   });
   reporting.catch(ignore);
   undo.push(() => closeGateway(opening, reporting));
-  const settings = { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id };
+  const requireSignIn = config.vpnSessionRequireSignIn;
+  const settings = { ...networks, fixed, requireSignIn, gatewayId: identity.id };
   const followed = { database, gateway: opening, settings, clockFloorMs, log };
   const followers = followersOf({ ...followed, awayLimitMs: awayLimitMs(config) }, history);
   const { reconciler } = followers;
@@ -183,29 +182,6 @@ async function enterGateway(
 
 function awayLimitMs({ databaseAwayLimit }: Config): number {
   return (databaseAwayLimit ?? Number.POSITIVE_INFINITY) * 1_000;
-}
-
-/** The settings that decide, beside the networks, what rows mean. */
-function rowSettings(
-  config: Config,
-  {
-    vpn_session_duration: duration,
-    default_client_mtu: mtu,
-    default_limit_down: limitDown,
-    default_limit_up: limitUp,
-    default_quota: quota,
-    default_action: action,
-  }: FixedSettings,
-): Omit<TranslateSettings, keyof Networks | 'gatewayId'> {
-  return {
-    requireSignIn: config.vpnSessionRequireSignIn,
-    ...(duration === undefined ? {} : { vpnSessionDuration: duration }),
-    ...(mtu === undefined ? {} : { defaultClientMtu: mtu }),
-    ...(limitDown === undefined ? {} : { defaultLimitDown: limitDown }),
-    ...(limitUp === undefined ? {} : { defaultLimitUp: limitUp }),
-    ...(quota === undefined ? {} : { defaultQuota: quota }),
-    ...(action === undefined ? {} : { defaultAction: action }),
-  };
 }
 
 // ---- settings in the data plane's words ------------------------------------------------------

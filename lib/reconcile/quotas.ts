@@ -10,7 +10,6 @@ export function isUsedUp(quota: number | null, used: number): boolean {
 
 /** The quotas of all users, and who is over theirs. */
 export class Quotas {
-  readonly #fixed: number | null | undefined;
   #default: number | null = null;
   /** By user: the quota of their own; null: the default counts. */
   readonly #own = new Map<string, number | null>();
@@ -19,11 +18,6 @@ export class Quotas {
   readonly #unread = new Set<string>();
   readonly #over = new Set<string>();
   #month: Month = 0;
-
-  /** `fixed`: the default where the environment says it. */
-  constructor(fixed: number | null | undefined) {
-    this.#fixed = fixed;
-  }
 
   /** How many users are over their quota. */
   get overCount(): number {
@@ -64,9 +58,8 @@ export class Quotas {
     return this.#judge([userId]);
   }
 
-  /** Takes the default of the rows. */
-  setDefault(inRows: number | null): string[] {
-    const quota = this.#fixed === undefined ? inRows : this.#fixed;
+  /** Takes the quota of users without one of their own. */
+  setDefault(quota: number | null): string[] {
     if (quota === this.#default) return [];
     this.#default = quota;
     return this.#judge(this.#own.keys());

@@ -4,6 +4,7 @@
 
 import {
   type Change,
+  type Configuration,
   currentRevision,
   type Database,
   type DeviceEnd,
@@ -19,13 +20,13 @@ import {
   readUserEnds,
   readUsers,
   type Revision,
-  type RuleAction,
   type ObeyedRule,
   type Selection,
   type Transaction,
   type ObeyedUser,
   type UserEnd,
 } from '../../models/index.ts';
+import { effectiveFields } from '../records/effective-configuration.ts';
 
 /**
  * Rows that the data plane obeys, by id; null for a row that is gone. They have the fields that
@@ -70,20 +71,28 @@ export interface HearLater {
   readonly takeEnds: (ends: RowEnds) => void;
 }
 
+/** The fields of the configuration that packets obey. */
+export const OBEYED_SETTINGS = [
+  'vpn_session_duration',
+  'default_client_mtu',
+  'default_limit_down',
+  'default_limit_up',
+  'default_quota',
+  'default_action',
+] as const;
+
 /** What the configuration says to the data plane. */
-export interface RowSettings {
-  /** Seconds; 0 means that sessions do not end. */
-  readonly vpnSessionDuration: number;
-  /** The MTU of devices that have none of their own; null: the tunnel's. */
-  readonly defaultClientMtu: number | null;
-  /** Limits of devices without one of their own or of their owner, in bits per second. */
-  readonly defaultLimitDown: number | null;
-  readonly defaultLimitUp: number | null;
-  /** The quota of users without one of their own, in bytes. */
-  readonly defaultQuota: number | null;
-  /** What happens to packets that no rule matches. */
-  readonly defaultAction: RuleAction;
-}
+export type RowSettings = Readonly<Pick<Configuration, (typeof OBEYED_SETTINGS)[number]>>;
+
+/** What a configuration says that is not there yet. */
+export const NO_SETTINGS: RowSettings = {
+  vpn_session_duration: 0,
+  default_client_mtu: null,
+  default_limit_down: null,
+  default_limit_up: null,
+  default_quota: null,
+  default_action: 'accept',
+};
 
 const NOTHING: RowChanges = {
   all: null,
@@ -273,13 +282,6 @@ async function groupsOf(
 }
 
 async function readSettings(database: Database, transaction: Transaction): Promise<RowSettings> {
-  const configuration = await readConfiguration(database, transaction);
-  return {
-    vpnSessionDuration: configuration?.vpn_session_duration ?? 0,
-    defaultClientMtu: configuration?.default_client_mtu ?? null,
-    defaultLimitDown: configuration?.default_limit_down ?? null,
-    defaultLimitUp: configuration?.default_limit_up ?? null,
-    defaultQuota: configuration?.default_quota ?? null,
-    defaultAction: configuration?.default_action ?? 'accept',
-  };
+  const configuration = (await readConfiguration(database, transaction)) ?? NO_SETTINGS;
+  return effectiveFields(OBEYED_SETTINGS, configuration, {});
 }

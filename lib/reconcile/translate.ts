@@ -17,9 +17,9 @@ import {
   type ObeyedDevice,
   type ObeyedRule,
   type ObeyedUser,
-  type RuleAction,
 } from '../../models/index.ts';
 import { isKey, KEY_BYTES } from '../judge/keys.ts';
+import type { FixedSettings } from '../records/effective-configuration.ts';
 import type { RowSettings } from './read.ts';
 
 /** Settings that decide what rows mean. */
@@ -30,13 +30,8 @@ export interface TranslateSettings {
   readonly requireSignIn: boolean;
   /** This gateway. After a restart it initiates handshakes only with devices that it heard last. */
   readonly gatewayId: string;
-  /** What the environment fixes, instead of what the rows say. */
-  readonly vpnSessionDuration?: number;
-  readonly defaultClientMtu?: number | null;
-  readonly defaultLimitDown?: number | null;
-  readonly defaultLimitUp?: number | null;
-  readonly defaultQuota?: number | null;
-  readonly defaultAction?: RuleAction;
+  /** What the environment fixes of the configuration, instead of what its row says. */
+  readonly fixed: FixedSettings;
 }
 
 /** A session duration that never ends, as 0 does. */
@@ -176,9 +171,8 @@ export function isInside(
 }
 
 /** The MTU of devices without one of their own; the tunnel may take less. */
-export function defaultMtu(inRows: number | null, settings: TranslateSettings): number {
-  const { defaultClientMtu = inRows } = settings;
-  return checkedMtu(defaultClientMtu) ?? MTU_MAX;
+export function defaultMtu({ default_client_mtu }: RowSettings): number {
+  return checkedMtu(default_client_mtu) ?? MTU_MAX;
 }
 
 /** Limits of a device or of a user; null: somebody else says it. */
@@ -188,13 +182,10 @@ export type RowLimits = Pick<ObeyedDevice & ObeyedUser, 'limit_down' | 'limit_up
 export function peerLimits(
   device: RowLimits,
   owner: RowLimits | null,
-  inRows: Pick<RowSettings, 'defaultLimitDown' | 'defaultLimitUp'>,
-  settings: TranslateSettings,
+  ofAll: Pick<RowSettings, 'default_limit_down' | 'default_limit_up'>,
 ): Pick<PeerConfig, 'limitDown' | 'limitUp'> {
-  const { defaultLimitDown = inRows.defaultLimitDown, defaultLimitUp = inRows.defaultLimitUp } =
-    settings;
-  const down = device.limit_down ?? owner?.limit_down ?? defaultLimitDown;
-  const up = device.limit_up ?? owner?.limit_up ?? defaultLimitUp;
+  const down = device.limit_down ?? owner?.limit_down ?? ofAll.default_limit_down;
+  const up = device.limit_up ?? owner?.limit_up ?? ofAll.default_limit_up;
   return {
     ...(down === null ? {} : { limitDown: boundedLimit(down) }),
     ...(up === null ? {} : { limitUp: boundedLimit(up) }),

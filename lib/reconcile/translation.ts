@@ -4,19 +4,22 @@
 // again, so that a failure loses nothing (../../dataplane/decisions/2026-11-23-one-ledger.md).
 
 import { type Amendment, MAX_PEERS, type PeerConfig } from '../../dataplane/index.ts';
-import {
-  monthOf,
-  type ObeyedDevice,
-  type ObeyedUser,
-  type RuleAction,
-} from '../../models/index.ts';
+import { monthOf, type ObeyedDevice, type ObeyedUser } from '../../models/index.ts';
+import { effectiveFields } from '../records/effective-configuration.ts';
 import { endedDevice, endedUser, idsOf, shorter } from './ends.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
 import type { Device, KnownDevice, Owner, Problem } from './known.ts';
 import { Places } from './places.ts';
 import { Quotas } from './quotas.ts';
 import { TranslatedRules } from './translated-rules.ts';
-import type { AllIds, RowChanges, RowEnds, RowSettings } from './read.ts';
+import {
+  type AllIds,
+  NO_SETTINGS,
+  OBEYED_SETTINGS,
+  type RowChanges,
+  type RowEnds,
+  type RowSettings,
+} from './read.ts';
 import {
   defaultMtu,
   deviceEnd,
@@ -50,22 +53,16 @@ export class Translation {
   /** By public key: devices that were deleted, and whose they were. */
   readonly #deleted = new Map<string, { readonly id: string; readonly ownerId: string }>();
   readonly #rules: TranslatedRules;
-  readonly #quotas: Quotas;
+  readonly #quotas = new Quotas();
   readonly #refusedDevices = new Map<string, string>();
   /** Public keys of devices that are pending. */
   readonly #pendingKeys = new Set<string>();
   /** Public keys of devices that are served again; they may have connected since their row came. */
   readonly #returning = new Set<string>();
-  #rowSettings: Omit<RowSettings, 'defaultAction'> = {
-    vpnSessionDuration: 0,
-    defaultClientMtu: null,
-    defaultLimitDown: null,
-    defaultLimitUp: null,
-    defaultQuota: null,
-  };
-  /** What happens to packets that no rule matches; null until it is read. */
-  #defaultAction: RuleAction | null = null;
-  #handedOverDefault: RuleAction | null = null;
+  /** The configuration as it serves; its default action counts once it is read. */
+  #configuration: RowSettings;
+  #defaultAction: RowSettings['default_action'] | null = null;
+  #handedOverDefault: RowSettings['default_action'] | null = null;
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
 
@@ -79,7 +76,7 @@ export class Translation {
     this.#numbers = numbers;
     this.#rules = new TranslatedRules(numbers);
     this.#places = new Places(maxPeers);
-    this.#quotas = new Quotas(settings.defaultQuota);
+    this.#configuration = this.#effective(NO_SETTINGS);
   }
 
   /** How many devices there are, served or not. */
@@ -105,8 +102,9 @@ export class Translation {
   /** Takes what ends of rows on a later schema, at `nowMs` (Unix time); nothing else changes. */
   takeEnds({ isAll, users, devices, vpnSessionDuration }: RowEnds, nowMs: number): void {
     this.#rules.opensNothing = true;
-    const duration = shorter(this.#rowSettings.vpnSessionDuration, vpnSessionDuration);
-    this.#rowSettings = { ...this.#rowSettings, vpnSessionDuration: duration };
+    const duration = shorter(this.#configuration.vpn_session_duration, vpnSessionDuration);
+    const shortened = { ...this.#configuration, vpn_session_duration: duration };
+    this.#configuration = this.#effective(shortened);
     for (const id of idsOf(this.#owners.keys(), users, isAll)) {
       const owner = this.#owners.get(id);
       if (owner?.row == null) continue;
@@ -215,9 +213,8 @@ export class Translation {
    */
   tried(changes: RowChanges, used: ReadonlyMap<string, number>, nowMs: number): Amendment {
     const { settings } = changes;
-    const before = { ...this.#rowSettings, defaultAction: this.#defaultAction ?? 'accept' };
     const after = new Translation(this.#settings, this.#maxPeers, this.#numbers.copy());
-    after.take({ ...changes, settings: settings ?? before }, nowMs);
+    after.take({ ...changes, settings: settings ?? this.#configuration }, nowMs);
     after.hearUsage(monthOf(nowMs), [...changes.users.keys()], used);
     const { peers: tried, rules: triedRules } = after.pending() ?? NO_CHANGE;
     const peers = new Map(tried);
@@ -335,20 +332,23 @@ export class Translation {
   }
 
   #takeSettings(settings: RowSettings): void {
-    const before = this.#rowSettings;
-    this.#rowSettings = settings;
-    this.#defaultAction = this.#settings.defaultAction ?? settings.defaultAction;
-    this.#renew(this.#quotas.setDefault(settings.defaultQuota));
+    const before = this.#configuration;
+    const after = this.#effective(settings);
+    this.#configuration = after;
+    this.#defaultAction = after.default_action;
+    this.#renew(this.#quotas.setDefault(after.default_quota));
+    const isSame = (name: keyof RowSettings): boolean => after[name] === before[name];
     // All sessions must be judged again.
-    if (settings.vpnSessionDuration !== before.vpnSessionDuration)
-      this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
-    const isSameMtu = settings.defaultClientMtu === before.defaultClientMtu;
-    const areSameLimits =
-      settings.defaultLimitDown === before.defaultLimitDown &&
-      settings.defaultLimitUp === before.defaultLimitUp;
-    if (isSameMtu && areSameLimits) return;
+    if (!isSame('vpn_session_duration')) this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
+    const areSameLimits = isSame('default_limit_down') && isSame('default_limit_up');
+    if (isSame('default_client_mtu') && areSameLimits) return;
     for (const { publicKey, usesDefaultMtu } of this.#devices.values())
       if (usesDefaultMtu || !areSameLimits) this.#pendingKeys.add(publicKey);
+  }
+
+  /** Settings as they serve beside what the environment fixes. */
+  #effective(settings: RowSettings): RowSettings {
+    return effectiveFields(OBEYED_SETTINGS, settings, this.#settings.fixed);
   }
 
   #takeUser(id: string, row: ObeyedUser | null, nowMs: number): void {
@@ -455,9 +455,9 @@ export class Translation {
 
   /** When a user's devices are served; null: there is no such user. */
   #timeOf(user: ObeyedUser | null): VpnSessionTime {
-    const { requireSignIn, vpnSessionDuration = this.#rowSettings.vpnSessionDuration } =
-      this.#settings;
-    return user === null ? NEVER : vpnSessionTime(user, vpnSessionDuration, requireSignIn);
+    const { vpn_session_duration } = this.#configuration;
+    const { requireSignIn } = this.#settings;
+    return user === null ? NEVER : vpnSessionTime(user, vpn_session_duration, requireSignIn);
   }
 
   /** Decides whether a device itself is on, and when to decide it again. */
@@ -478,11 +478,10 @@ export class Translation {
     if (device === undefined || !this.#isServed(device)) return null;
     if ('message' in device.peer) return null;
     const { row: owner, groups } = this.#owner(device.ownerId);
-    const limits = peerLimits(device.limits, owner, this.#rowSettings, this.#settings);
-    const { defaultClientMtu } = this.#rowSettings;
+    const limits = peerLimits(device.limits, owner, this.#configuration);
     return {
       ...device.peer,
-      ...(device.usesDefaultMtu ? { mtu: defaultMtu(defaultClientMtu, this.#settings) } : {}),
+      ...(device.usesDefaultMtu ? { mtu: defaultMtu(this.#configuration) } : {}),
       ...(groups === '' ? {} : { groups }),
       ...limits,
       ...(this.#quotas.isOver(device.ownerId) ? { isOverQuota: true } : {}),

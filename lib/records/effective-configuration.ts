@@ -1,5 +1,5 @@
-// The configuration as it serves: what the environment fixes, else what the database holds. Every
-// reader of a setting reads it here, so that none serves what another one does not show. What is
+// The configuration as it serves: what the environment fixes, else what the database holds. Pages,
+// API and packets all take it from here, so that what people see is what packets obey. What is
 // derived from other settings (endpoint, MTU) stays null here.
 // docs/api.md#settings-fixed-by-the-environment.
 
@@ -22,20 +22,26 @@ export type EffectiveConfiguration = Readonly<
   Pick<Configuration, ChangeableField | 'id' | 'inserted_at' | 'updated_at'>
 >;
 
-/** What a row comes to beside what the environment fixes. */
+/** The row as it serves beside what the environment fixes. */
 export function effectiveConfiguration(
   row: Configuration,
   fixed: FixedSettings,
 ): EffectiveConfiguration {
-  const stored = Object.fromEntries(changeable.map((name) => [name, row[name]]));
   const { id, inserted_at, updated_at } = row;
-  return {
-    ...(stored as Pick<Configuration, ChangeableField>),
-    ...fixed,
-    id,
-    inserted_at,
-    updated_at,
-  };
+  return { ...effectiveFields(changeable, row, fixed), id, inserted_at, updated_at };
+}
+
+/** Some fields of the configuration as they serve beside what the environment fixes. */
+export function effectiveFields<Field extends ChangeableField>(
+  fields: readonly Field[],
+  stored: Pick<Configuration, Field>,
+  fixed: FixedSettings,
+): Pick<Configuration, Field> {
+  const values = fields.map((name) => [
+    name,
+    Object.hasOwn(fixed, name) ? fixed[name] : stored[name],
+  ]);
+  return Object.fromEntries(values) as Pick<Configuration, Field>;
 }
 
 /** Complains of fields that were sent and are fixed, even at the same value. */

@@ -63,7 +63,7 @@ async function begin(
     gateway,
     log,
     clockFloorMs: 0,
-    settings: { ipv4: network, ipv6: null, requireSignIn: false, gatewayId: 'test' },
+    settings: { ipv4: network, ipv6: null, requireSignIn: false, fixed: {}, gatewayId: 'test' },
     ...(awayLimitMs === undefined ? {} : { awayLimitMs }),
     wallMs: () => Date.now() + world.aheadMs,
   });
@@ -161,7 +161,7 @@ test('a reconciler that is stopped while it starts leaves nothing that runs', as
     gateway,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     clockFloorMs: 0,
-    settings: { ipv4: null, ipv6: null, requireSignIn: false, gatewayId: 'test' },
+    settings: { ipv4: null, ipv6: null, requireSignIn: false, fixed: {}, gatewayId: 'test' },
     wallMs: () => {
       ticks += 1;
       return Date.now();

@@ -8,8 +8,8 @@ const IN_NOVEMBER = Date.UTC(2026, 10, 26);
 const END_OF_NOVEMBER = Date.UTC(2026, 11, 1) - 1;
 const IN_DECEMBER = Date.UTC(2026, 11, 1);
 
-function quotasOf(fixed?: number | null): Quotas {
-  const quotas = new Quotas(fixed);
+function quotasOf(): Quotas {
+  const quotas = new Quotas();
   quotas.passTo(IN_NOVEMBER);
   return quotas;
 }
@@ -77,17 +77,4 @@ test('it ends with the month, to the millisecond, and the new month counts for i
   t.deepEqual(hear(quotas, { ann: 500 }, NOVEMBER + 1), ['ann']);
   // A clock that is set back.
   t.deepEqual(quotas.passTo(IN_NOVEMBER), ['ann']);
-});
-
-test('the environment says the default, also that there is none', (t) => {
-  for (const [fixed, isOver] of [
-    [100, true],
-    [null, false],
-  ] as const) {
-    const quotas = quotasOf(fixed);
-    quotas.setDefault(fixed === null ? 100 : null);
-    quotas.take('ann', { quota: null });
-    hear(quotas, { ann: 100 });
-    t.is(quotas.isOver('ann'), isOver, String(fixed));
-  }
 });

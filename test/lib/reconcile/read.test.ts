@@ -128,12 +128,12 @@ for (const kind of databaseKinds()) {
       readSince(database, before.revision, take, noneLater(t)),
     );
     t.deepEqual(settings, {
-      vpnSessionDuration: 60,
-      defaultClientMtu: 1_280,
-      defaultLimitDown: 100_000_000_000,
-      defaultLimitUp: 64_000,
-      defaultQuota: 1_000_000_000_000_000,
-      defaultAction: 'drop',
+      vpn_session_duration: 60,
+      default_client_mtu: 1_280,
+      default_limit_down: 100_000_000_000,
+      default_limit_up: 64_000,
+      default_quota: 1_000_000_000_000_000,
+      default_action: 'drop',
     });
   });
 }

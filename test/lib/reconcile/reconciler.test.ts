@@ -42,6 +42,7 @@ const settings: TranslateSettings = {
   ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
   ipv6: { network: address('fd00::'), prefixBits: 106, address: address('fd00::1') },
   requireSignIn: false,
+  fixed: {},
   gatewayId: 'test',
 };
 

@@ -63,15 +63,15 @@ test('a device that has none is known by the default that its file shows', (t) =
   const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
   const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY, mtu: 1_400 });
   const devices = [own, shared];
-  const mtus = (defaultClientMtu: number | null, fixed: Partial<TranslateSettings> = {}) => {
+  const mtus = (defaultClientMtu: number | null, fixed: TranslateSettings['fixed'] = {}) => {
     const state = everything({ devices, defaultClientMtu });
-    const { peers } = translateAll(state, { ...settings, ...fixed }, NOW).config;
+    const { peers } = translateAll(state, { ...settings, fixed }, NOW).config;
     return [KEY, OTHER_KEY].map((key) => peers.get(key)?.mtu);
   };
   t.deepEqual(mtus(1_280), [1_400, 1_280]);
   t.deepEqual(mtus(null), [1_400, 1_500]);
-  t.deepEqual(mtus(1_300, { defaultClientMtu: 1_350 }), [1_400, 1_350]);
-  t.deepEqual(mtus(1_300, { defaultClientMtu: null }), [1_400, 1_500]);
+  t.deepEqual(mtus(1_300, { default_client_mtu: 1_350 }), [1_400, 1_350]);
+  t.deepEqual(mtus(1_300, { default_client_mtu: null }), [1_400, 1_500]);
 });
 
 test('a limit that no request could have sent is the nearest that one could', (t) => {
@@ -150,12 +150,16 @@ for (const [title, owner, vpnSessionDuration, requireSignIn, isServed, nextChang
 
 test('a duration that the environment fixes is in force, whatever the rows say', (t) => {
   const state = everything({ users: [userRow(signedIn(10))], vpnSessionDuration: 0 });
-  const at = (vpnSessionDuration: number) =>
-    translateAll(state, { ...settings, vpnSessionDuration }, NOW);
+  const at = (vpn_session_duration: number) =>
+    translateAll(state, { ...settings, fixed: { vpn_session_duration } }, NOW);
   t.is(at(5).config.peers.size, 0);
   t.is(at(HOUR).nextChangeAtMs, NOW + (HOUR - 10) * 1_000);
   const shorter = everything({ users: [userRow(signedIn(10))], vpnSessionDuration: 5 });
-  t.is(translateAll(shorter, { ...settings, vpnSessionDuration: 0 }, NOW).config.peers.size, 1);
+  t.is(
+    translateAll(shorter, { ...settings, fixed: { vpn_session_duration: 0 } }, NOW).config.peers
+      .size,
+    1,
+  );
 });
 
 test('a device without its owner is not served', (t) => {

@@ -121,20 +121,22 @@ function keyOf(name: string): string {
   return Buffer.alloc(32, name).toString('base64');
 }
 
-const choices: fc.Arbitrary<TranslateSettings> = fc
-  .record({
-    ipv4: fc.constant(settings.ipv4),
-    ipv6: fc.constantFrom(settings.ipv6, null),
-    requireSignIn: fc.boolean(),
-    gatewayId: fc.constant('g1'),
-    defaultAction: fc.constantFrom('accept' as const, 'drop' as const, undefined),
-    defaultLimitDown: fc.constantFrom(null, 5_000_000, undefined),
-  })
-  .map(({ defaultAction, defaultLimitDown, ...chosen }) => ({
-    ...chosen,
-    ...(defaultLimitDown === undefined ? {} : { defaultLimitDown }),
-    ...(defaultAction === undefined ? {} : { defaultAction }),
-  }));
+const choices: fc.Arbitrary<TranslateSettings> = fc.record({
+  ipv4: fc.constant(settings.ipv4),
+  ipv6: fc.constantFrom(settings.ipv6, null),
+  requireSignIn: fc.boolean(),
+  gatewayId: fc.constant('g1'),
+  fixed: fc.record(
+    {
+      vpn_session_duration: fc.constantFrom(0, 60),
+      default_client_mtu: fc.constantFrom(null, 1_350),
+      default_limit_down: fc.constantFrom(null, 5_000_000),
+      default_limit_up: fc.constantFrom(null, 1_000_000),
+      default_action: fc.constantFrom('accept' as const, 'drop' as const),
+    },
+    { requiredKeys: [] },
+  ),
+});
 
 /** A database, and a translation with a data plane that follow it. */
 class Follower {
@@ -162,11 +164,11 @@ class Follower {
     else if ('due' in step) this.#putDueInForce(step.due);
     else if ('readAll' in step) this.#readAll();
     else if ('passMs' in step) this.translation.passTo((this.nowMs += step.passMs));
-    else if ('duration' in step) this.#set({ vpnSessionDuration: step.duration });
-    else if ('mtu' in step) this.#set({ defaultClientMtu: step.mtu });
+    else if ('duration' in step) this.#set({ vpn_session_duration: step.duration });
+    else if ('mtu' in step) this.#set({ default_client_mtu: step.mtu });
     else if ('limit' in step)
-      this.#set({ defaultLimitDown: step.limit, defaultLimitUp: step.limit });
-    else if ('action' in step) this.#set({ defaultAction: step.action });
+      this.#set({ default_limit_down: step.limit, default_limit_up: step.limit });
+    else if ('action' in step) this.#set({ default_action: step.action });
     else {
       if (step.table === 'users' && step.row === null) this.#join(step.id, []);
       const table = this.rows[step.table] as Map<string, unknown>;

@@ -146,15 +146,15 @@ test('rows that are tried say what they would change of what is in force', (t) =
     ],
   });
   t.deepEqual(tried({ rules: one(ruleRow({ id: 'new' })) }).rules, [[GLOBAL_SCOPE, ['new'], 1]]);
-  const inRows = rowSettings({ defaultAction: 'drop' });
+  const inRows = rowSettings({ default_action: 'drop' });
   t.deepEqual(tried({ settings: inRows }), { ...nothing, defaultAction: 'drop' });
   t.is(translation.pending(), null, 'nothing has changed');
   const seen = new Date(NOW - DAY);
   translation.take(changesOf({ users: one(userRow({ last_signed_in_at: seen })) }), NOW);
   translation.handOver();
-  const short = { ...inRows, defaultAction: 'accept' as const, vpnSessionDuration: 3_600 };
+  const short = { ...inRows, default_action: 'accept' as const, vpn_session_duration: 3_600 };
   t.deepEqual(tried({ settings: short }), { ...nothing, peers: [[KEY, null]] });
-  t.deepEqual(tried({ settings: { ...short, vpnSessionDuration: 2 * 86_400 } }), nothing);
+  t.deepEqual(tried({ settings: { ...short, vpn_session_duration: 2 * 86_400 } }), nothing);
 });
 
 test('a quota that is tried is held against what was carried', (t) => {
@@ -168,8 +168,8 @@ test('a quota that is tried is held against what was carried', (t) => {
   t.true(tried(1e6, 1e6));
   t.false(tried(1e6, 1e6 - 1));
   t.false(tried(null, 1e6));
-  const byDefault = (defaultQuota: number | null, used: number) => {
-    const changes = changesOf({ settings: rowSettings({ defaultQuota }) });
+  const byDefault = (default_quota: number | null, used: number) => {
+    const changes = changesOf({ settings: rowSettings({ default_quota }) });
     const { peers } = translation.tried(changes, new Map([['u1', used]]), NOW);
     return [...peers].map(([key, config]) => [key, config?.isOverQuota]);
   };
@@ -350,7 +350,7 @@ test('another default MTU makes the devices pending that use it, and no others',
   const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
   const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY });
   const translation = knowing({ devices: [own, shared] });
-  translation.take(changesOf({ settings: rowSettings({ defaultClientMtu: 1_300 }) }), NOW);
+  translation.take(changesOf({ settings: rowSettings({ default_client_mtu: 1_300 }) }), NOW);
   t.deepEqual([...translation.pending()!.peers.keys()], [OTHER_KEY]);
   t.is(translation.pending()!.peers.get(OTHER_KEY)?.mtu, 1_300);
 });
@@ -371,7 +371,7 @@ test('another limit makes the devices pending that it may concern, and no others
   };
   t.deepEqual(take({ users: one(userRow({ limit_down: 64_000 })) }), [[1, 64_000, null]]);
   t.deepEqual(take({ users: one(userRow({ limit_down: 64_000, email: 'b@c.test' })) }), []);
-  t.deepEqual(take({ settings: rowSettings({ defaultLimitDown: 1e6, defaultLimitUp: 2e6 }) }), [
+  t.deepEqual(take({ settings: rowSettings({ default_limit_down: 1e6, default_limit_up: 2e6 }) }), [
     [1, 64_000, 2e6],
     [2, 1e6, 2e6],
   ]);
@@ -397,7 +397,7 @@ test('the devices of a user are over the quota by what was read, until the month
   t.deepEqual(taken(), []);
   translation.hearUsage(month, ['u1'], new Map([['u1', 1e6]]));
   t.deepEqual(taken(), [[true, 'u1']]);
-  translation.take(changesOf({ settings: rowSettings({ defaultQuota: 2e6 }) }), NOW);
+  translation.take(changesOf({ settings: rowSettings({ default_quota: 2e6 }) }), NOW);
   translation.hearUsage(month, ['u2'], new Map([['u2', 2e6]]));
   t.deepEqual(taken(), [[true, 'u2']]);
   translation.take(changesOf({ users: one(userRow({ quota: 2e6 })) }), NOW);
@@ -409,7 +409,7 @@ test('the devices of a user are over the quota by what was read, until the month
 
 test('another default action is pending alone, once, and again where it did not arrive', (t) => {
   const translation = knowing({});
-  const row = rowSettings({ defaultAction: 'drop' });
+  const row = rowSettings({ default_action: 'drop' });
   translation.take(changesOf({ settings: row }), NOW);
   const pending = { peers: new Map(), rules: new Map(), defaultAction: 'drop' } as const;
   t.deepEqual(translation.pending(), pending);
@@ -422,9 +422,23 @@ test('another default action is pending alone, once, and again where it did not 
 });
 
 test('what the environment says of the default action takes the place of the row', (t) => {
-  const translation = new Translation({ ...settings, defaultAction: 'drop' });
+  const translation = new Translation({ ...settings, fixed: { default_action: 'drop' } });
   translation.take(everything({ defaultAction: 'accept' }), NOW);
   t.is(translation.pending()?.defaultAction, 'drop');
+});
+
+test('the environment says the default quota, also that there is none', (t) => {
+  for (const [fixed, overCount] of [
+    [100, 1],
+    [null, 0],
+  ] as const) {
+    const translation = new Translation({ ...settings, fixed: { default_quota: fixed } });
+    translation.take(everything({}), NOW);
+    const inRow = rowSettings({ default_quota: fixed === null ? 100 : null });
+    translation.take(changesOf({ settings: inRow }), NOW);
+    translation.hearUsage(monthOf(NOW), ['u1'], new Map([['u1', 100]]));
+    t.is(translation.quotas.overCount, overCount, String(fixed));
+  }
 });
 
 test('a problem goes when its row is repaired', (t) => {

@@ -2,7 +2,12 @@
 
 import { type Amendment, type GatewayConfig, parseAddress } from '../../../dataplane/index.ts';
 import { columnDefaults } from '../../../lib/judge/resource.ts';
-import type { RowChanges, RowSettings, TakeRows } from '../../../lib/reconcile/read.ts';
+import {
+  NO_SETTINGS,
+  type RowChanges,
+  type RowSettings,
+  type TakeRows,
+} from '../../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { Problem } from '../../../lib/reconcile/known.ts';
 import { Translation } from '../../../lib/reconcile/translation.ts';
@@ -27,6 +32,7 @@ export const settings: TranslateSettings = {
   ipv4: network('100.64.0.0', 10, '100.64.0.1'),
   ipv6: network('fd00::', 106, 'fd00::1'),
   requireSignIn: false,
+  fixed: {},
   gatewayId: 'g1',
 };
 
@@ -98,15 +104,7 @@ export function ruleRow(fields: Partial<RuleRow> = {}): RuleRow {
 
 /** What a fresh configuration says, unless something else is said. */
 export function rowSettings(fields: Partial<RowSettings> = {}): RowSettings {
-  return {
-    vpnSessionDuration: 0,
-    defaultClientMtu: null,
-    defaultLimitDown: null,
-    defaultLimitUp: null,
-    defaultQuota: null,
-    defaultAction: 'accept',
-    ...fields,
-  };
+  return { ...NO_SETTINGS, ...fields };
 }
 
 /** Rows that changed, and no others. */
@@ -142,9 +140,9 @@ export function everything(parts: {
     devices: byId(parts.devices ?? [deviceRow()]),
     rules: byId(parts.rules ?? []),
     settings: rowSettings({
-      vpnSessionDuration: parts.vpnSessionDuration ?? 0,
-      defaultClientMtu: parts.defaultClientMtu ?? null,
-      defaultAction: parts.defaultAction ?? 'accept',
+      vpn_session_duration: parts.vpnSessionDuration ?? 0,
+      default_client_mtu: parts.defaultClientMtu ?? null,
+      default_action: parts.defaultAction ?? 'accept',
     }),
   });
 }

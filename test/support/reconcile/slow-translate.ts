@@ -46,7 +46,8 @@ export function slowTranslate(
   nowMs: number,
 ): { config: GatewayConfig; defaultAction: RuleAction; problems: Problem[] } {
   const problems: Problem[] = [];
-  const duration = settings.vpnSessionDuration ?? rows.settings.vpnSessionDuration;
+  const said = { ...rows.settings, ...settings.fixed };
+  const duration = said.vpn_session_duration;
   const peers = new Map<string, PeerConfig>();
   const groupIds: string[] = [];
   const numberOf = (id: string): number =>
@@ -63,24 +64,10 @@ export function slowTranslate(
       problems.push({ table: 'devices', id: device.id, message: peer.message });
     else {
       const limits = {
-        ...slowLimit('limitDown', [
-          device.limit_down,
-          owner.limit_down,
-          settings.defaultLimitDown === undefined
-            ? rows.settings.defaultLimitDown
-            : settings.defaultLimitDown,
-        ]),
-        ...slowLimit('limitUp', [
-          device.limit_up,
-          owner.limit_up,
-          settings.defaultLimitUp === undefined
-            ? rows.settings.defaultLimitUp
-            : settings.defaultLimitUp,
-        ]),
+        ...slowLimit('limitDown', [device.limit_down, owner.limit_down, said.default_limit_down]),
+        ...slowLimit('limitUp', [device.limit_up, owner.limit_up, said.default_limit_up]),
       };
-      const mtu = device.use_default_mtu
-        ? { mtu: defaultMtu(rows.settings.defaultClientMtu, settings) }
-        : {};
+      const mtu = device.use_default_mtu ? { mtu: defaultMtu(said) } : {};
       peers.set(peer.publicKey, { ...peer, ...mtu, ...limits, groups });
     }
   }
@@ -97,8 +84,7 @@ export function slowTranslate(
     const scope = row.enforced ? place : stagedScope(place);
     rules.set(scope, [...(rules.get(scope) ?? []), ...translated.rules]);
   }
-  const defaultAction = settings.defaultAction ?? rows.settings.defaultAction;
-  return { config: { peers, rules }, defaultAction, problems };
+  return { config: { peers, rules }, defaultAction: said.default_action, problems };
 }
 
 /** The first limit that is said, if any is. */
