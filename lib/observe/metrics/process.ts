@@ -2,24 +2,19 @@
 // kernel tells of it is read from /proc; where that cannot be read, those families are absent.
 
 import { readdir, readFile } from 'node:fs/promises';
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import { readFilesMax } from '../../../dataplane/index.ts';
 import { family, labelText, sample, single } from './exposition.ts';
-
-/** How often the loop is looked at: what holds it for longer is seen, and looking costs nothing. */
-const RESOLUTION_MS = 20;
+import { LoopDelay } from './loop-delay.ts';
 
 /** The process; its loop is watched from the first scrape until the end. */
 export class ProcessMetrics {
-  /** Made by the first scrape: one that is never asked for would stay with the process. */
-  #delays: ReturnType<typeof monitorEventLoopDelay> | null = null;
-  #isStopped = false;
+  readonly #delay = new LoopDelay();
 
   stop(): void {
-    this.#isStopped = true;
-    this.#delays?.disable();
+    this.#delay.stop();
   }
 
   /** The families as one text. */
@@ -32,27 +27,23 @@ export class ProcessMetrics {
     await setImmediate();
     const lagSeconds = (performance.now() - began) / 1_000;
     const { active, idle } = performance.eventLoopUtilization();
-    this.#delays ??= monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-    const delays = this.#delays;
-    // What is measured holds the interval itself; nothing was measured yet where max is 0.
-    const seconds = (nanoseconds: number): number =>
-      Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1_000) : 0;
-    const text = [
+    const { mean, p99, max } = this.#delay.take();
+    return [
       gauge('nodejs_eventloop_lag_seconds', 'How late one turn of the loop was.', lagSeconds),
       gauge(
         'nodejs_eventloop_lag_mean_seconds',
         'Mean lateness since the last scrape.',
-        seconds(delays.mean),
+        mean / 1_000,
       ),
       gauge(
         'nodejs_eventloop_lag_p99_seconds',
         '99th percentile of lateness since the last scrape.',
-        seconds(delays.percentile(99)),
+        p99 / 1_000,
       ),
       gauge(
         'nodejs_eventloop_lag_max_seconds',
         'Greatest lateness since the last scrape.',
-        seconds(delays.max),
+        max / 1_000,
       ),
       counter(
         'nodejs_eventloop_active_seconds_total',
@@ -65,9 +56,6 @@ export class ProcessMetrics {
         idle / 1_000,
       ),
     ].join('');
-    delays.reset();
-    if (!this.#isStopped) delays.enable();
-    return text;
   }
 }
 
