@@ -24,15 +24,25 @@ export function noteWait(activity: Activity, waits: boolean): void {
   Atomics.store(activity, WAITS, waits ? 1 : 0);
 }
 
+/** How much work all of them have begun; null while one of them works. */
+export function workOf(rests: readonly Rest[]): number | null {
+  return rests.every((rest) => rest.waits) ? rests.reduce((sum, { work }) => sum + work, 0) : null;
+}
+
 /** The notes of one place, as the main thread reads them. */
 export class Rest {
   readonly activity: Activity = createActivity();
   /** The work that the last whole sample has; null: there is none of this worker. */
   #sampled: number | null = null;
 
+  /** Whether the worker waits. */
+  get waits(): boolean {
+    return Atomics.load(this.activity, WAITS) === 1;
+  }
+
   /** Whether the worker waits and has done nothing since its last whole sample. */
   get isAtRest(): boolean {
-    return Atomics.load(this.activity, WAITS) === 1 && this.work === this.#sampled;
+    return this.waits && this.work === this.#sampled;
   }
 
   /** How much work was begun; read it before a sample is asked for. */

@@ -4,7 +4,7 @@
 // started again on the same interface and port. The life of a worker is in worker-link.ts.
 
 import type { Worker } from 'node:worker_threads';
-import { Rest } from './activity.ts';
+import { Rest, workOf } from './activity.ts';
 import type { Answer, QuestionCommand } from './answers.ts';
 import { MAX_RELEASED_PER_COMMAND } from './constants.ts';
 import {
@@ -30,7 +30,7 @@ import { FlowLog } from './flow-log-ring.ts';
 import { Egress } from './egress.ts';
 import { HostRoutes } from './host-routes.ts';
 import { eachSecond, HostWatch } from './host-watch.ts';
-import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
+import { KernelCounts, readTableFill, type TableFill } from './io/kernel-counts.ts';
 import { withInterfaces } from './io/link-local.ts';
 import { openUapi, type Uapi, type UapiDevice } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
@@ -174,6 +174,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       listenPort: () => this.#listenPort,
       losses: () => (this.#isClosing ? 0 : socketLosses(this.#system)),
       unrelayed: () => this.#egress.unrelayed,
+      work: () => workOf(this.#rests),
       masquerade: () => this.#egress.masqueradeCounts,
     });
   }
@@ -187,7 +188,9 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       tunFault: this.#hostRoutes?.addressFault ?? null,
       masquerade: this.#egress.isMasqueraded,
       relayFiles: this.#egress.relayFiles,
-      connections: this.#kernelCounts.fill,
+      get connections() {
+        return readTableFill();
+      },
       alive: this.#links.every((link) => link.isWell) && !this.#isTunGone,
     };
   }

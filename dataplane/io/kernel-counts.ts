@@ -1,12 +1,13 @@
 // Reads how many packets of the gateway the kernel refused or lost, and how full its connection
-// table is. The worker cannot see this, so the main thread looks every few seconds.
+// table is. The worker cannot see this, so the main thread looks every few seconds while packets
+// pass.
 
 import { readFile } from 'node:fs/promises';
 import { reasonNames, reasons } from '../reasons.ts';
 import type { MasqueradeCounts } from './masquerade.ts';
 import { readSysctl } from './system.ts';
 
-/** In how many seconds it looks once. */
+/** In how many seconds it looks once, while packets pass. */
 const LOOK_BEATS = 5;
 
 /** How full the kernel's table of connections is. */
@@ -22,17 +23,20 @@ export interface KernelCountsOptions {
   readonly losses: () => number | null;
   /** How many TCP connections the relay had no room for. */
   readonly unrelayed: () => number;
+  /** How much work the workers have begun; null while one of them works. */
+  readonly work: () => number | null;
   /** What the nft table has counted; null where none is loaded, or it cannot be read. */
   readonly masquerade: () => MasqueradeCounts | null;
 }
 
-/** The counts, as they were read last. */
+/** The counts, as they were read last: what passes no packet counts none. */
 export class KernelCounts {
   readonly #options: KernelCountsOptions;
   #beats = 0;
   #looking: Promise<void> = Promise.resolve();
   #drops: Readonly<Record<string, number>> = {};
-  #fill: TableFill | null = null;
+  /** The work before the last look of a beat. */
+  #work: number | null = null;
 
   constructor(options: KernelCountsOptions) {
     this.#options = options;
@@ -43,15 +47,14 @@ export class KernelCounts {
     return this.#drops;
   }
 
-  /** How full the connection table is; null where the kernel has none. */
-  get fill(): TableFill | null {
-    return this.#fill;
-  }
-
-  /** Looks now and then; called once a second. */
+  /** Looks now and then where there was work since; called once a second. */
   beat(): void {
     this.#beats += 1;
-    if (this.#beats % LOOK_BEATS === 0) void this.look();
+    if (this.#beats % LOOK_BEATS !== 0) return;
+    const work = this.#options.work();
+    if (work !== null && work === this.#work) return;
+    this.#work = work;
+    void this.look();
   }
 
   /** Reads the counts once; reads never overlap. */
@@ -80,7 +83,6 @@ export class KernelCounts {
         .filter(([, count]) => count > 0)
         .map(([reason, count]) => [reasonNames[reason] ?? '', count]),
     );
-    this.#fill = readTableFill();
   }
 }
 

@@ -1,7 +1,7 @@
 // Whether a worker is at rest: it waits, and the last whole sample has all of its work.
 
 import test from 'ava';
-import { noteWait, noteWork, Rest } from '../../dataplane/activity.ts';
+import { noteWait, noteWork, Rest, workOf } from '../../dataplane/activity.ts';
 
 test('a worker that waits and has done nothing since its last sample is at rest', (t) => {
   const rest = new Rest();
@@ -33,4 +33,15 @@ test('a worker that ended while it waited is not at rest', (t) => {
   t.false(rest.isAtRest);
   noteWait(rest.activity, true);
   t.false(rest.isAtRest, 'nobody has sampled the next one');
+});
+
+test('the work of all is known while all wait', (t) => {
+  const rests = [new Rest(), new Rest()];
+  t.is(workOf(rests), null);
+  for (const { activity } of rests) noteWait(activity, true);
+  t.is(workOf(rests), 0);
+  for (const { activity } of rests) noteWork(activity);
+  t.is(workOf(rests), 2);
+  noteWait(rests[1]!.activity, false);
+  t.is(workOf(rests), null);
 });

@@ -37,6 +37,7 @@ test('a loss of a socket is seen at the next look, and kept until the one after'
     listenPort: () => port,
     losses: () => null,
     unrelayed: () => 0,
+    work: () => null,
     masquerade: () => null,
   });
   await counts.look();
@@ -66,6 +67,7 @@ test('what the sockets say of their losses counts where they are known', async (
     listenPort: () => 0,
     losses: () => lost,
     unrelayed: () => 0,
+    work: () => null,
     masquerade: () => null,
   });
   await counts.look();
@@ -74,6 +76,36 @@ test('what the sockets say of their losses counts where they are known', async (
   await counts.look();
   t.deepEqual(counts.drops, { udp_socket_full: 5 });
   await counts.stop();
+});
+
+test('counts are read where workers have worked since, and while one works', async (t) => {
+  let work: number | null = 7;
+  let looks = 0;
+  const counts = new KernelCounts({
+    listenPort: () => 0,
+    losses: () => 0,
+    unrelayed: () => 0,
+    work: () => work,
+    masquerade: () => {
+      looks += 1;
+      return { untranslatable: looks, tooManyFlows: 0 };
+    },
+  });
+  const looksIn = async (seconds: number): Promise<number> => {
+    const before = looks;
+    for (let i = 0; i < seconds; i += 1) counts.beat();
+    await counts.stop();
+    return looks - before;
+  };
+  t.is(await looksIn(30), 1, 'what came before the first beat');
+  work = 8;
+  t.is(await looksIn(30), 1);
+  t.deepEqual(counts.drops, { kernel_untranslatable: 2 });
+  work = null;
+  t.is(await looksIn(30), 6, 'a worker works');
+  work = 9;
+  t.is(await looksIn(4), 0, 'not each second');
+  t.is(await looksIn(30), 1, 'what it did last');
 });
 
 test('the fill level of the connection table is a fraction, or unknown', (t) => {
