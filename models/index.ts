@@ -164,7 +164,12 @@ export {
   type RivalDevice,
   type Rivals,
 } from './queries/rivals.ts';
-export { currentRevision, pruneChanges, readChanges } from './database/revision.ts';
+export {
+  currentRevision,
+  isUnchangedSince,
+  pruneChanges,
+  readChanges,
+} from './database/revision.ts';
 export {
   type DeviceEnd,
   readConfiguration,

@@ -9,6 +9,7 @@ import {
   type Database,
   isDatabaseFull,
   isDatabaseReadOnly,
+  isUnchangedSince,
   monthOf,
   pruneChanges,
   readDevices,
@@ -190,9 +191,8 @@ export class Reconciler {
   /** What it has done, for those who watch. */
   get work(): ReconcilerWork {
     const isFailing = this.#error !== null || this.isStuck;
-    const { appliedRevision, isClosed } = this;
+    const { appliedRevision, isClosed, isSchemaNewer } = this;
     const usersOverQuota = this.#translation.quotas.overCount;
-    const { isSchemaNewer } = this;
     return { ...this.#work, appliedRevision, isFailing, usersOverQuota, isClosed, isSchemaNewer };
   }
 
@@ -349,7 +349,9 @@ export class Reconciler {
       takeEnds: (ends) => translation.takeEnds(ends, wallMs()),
     };
     const version = database.version();
-    const isAsRead = version !== null && version === this.#readVersion && !wasNewer;
+    const isKnown = version !== null && !wasNewer;
+    const isAsRead =
+      isKnown && (version === this.#readVersion || (await isUnchangedSince(database, since)));
     this.#readVersion = null;
     let revision = since;
     if (revision === null) revision = await readAll(database, take);
@@ -364,9 +366,7 @@ export class Reconciler {
     }
     if (wasNewer) {
       this.#readRevision = null;
-      this.#readVersion = null;
-      await this.#turn();
-      return;
+      return this.#turn();
     }
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));

@@ -53,6 +53,19 @@ export async function currentRevision(
 }
 
 /**
+ * Whether no write has changed anything since a revision, and no later version has migrated the
+ * database; false where there was none. The version of the database moves also because a gateway
+ * says that it lives. On SQLite the main thread reads it.
+ */
+export async function isUnchangedSince(
+  database: Database,
+  revision: Revision | null,
+): Promise<boolean> {
+  if (revision === null) return false;
+  return (await currentRevision(database)) === revision && database.later === null;
+}
+
+/**
  * Reads the revision at the end of a write that changed nothing; fails where a later version
  * migrated the database.
  */

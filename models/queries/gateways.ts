@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
+import { shortSelect } from '../storage/select.ts';
 import { within } from '../storage/stored-time.ts';
+import { sqlTime } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
 import type { Gateway } from '../tables/gateway.ts';
 
@@ -85,11 +87,11 @@ export async function readOtherGateways(
   gatewayId: string,
   seenSince: Date,
 ): Promise<string[]> {
-  const rows = await database.models.Gateway.findAll({
-    attributes: ['id'],
-    where: { id: { [Op.ne]: gatewayId }, seen_at: { [Op.gte]: seenSince } },
-    raw: true,
-  });
+  // There are few gateways, so the main thread reads it on SQLite, as each beat does.
+  const rows = await database.sequelize.query<{ id: string }>(
+    'SELECT id FROM gateways WHERE id <> $gatewayId AND seen_at >= $since',
+    { ...shortSelect(), bind: { gatewayId, since: sqlTime(database.kind, seenSince) } },
+  );
   return rows.map(({ id }) => id);
 }
 

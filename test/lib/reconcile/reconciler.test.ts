@@ -18,6 +18,7 @@ import type { Log } from '../../../lib/process/log.ts';
 import {
   currentRevision,
   type Database,
+  migrate,
   recordStatus,
   readOrCreateConfiguration,
   registerGateway,
@@ -139,10 +140,14 @@ async function setDefault(database: Database, default_action: RuleAction): Promi
   return revision;
 }
 
+async function turnsOf(reconciler: Reconciler, count: number): Promise<void> {
+  const wanted = reconciler.work.turns + count;
+  await until(async () => reconciler.work.turns >= wanted);
+}
+
 test('a poll asks SQLite for nothing while nothing was committed, by whomever', async (t) => {
   const place = await makePlace(t, 'sqlite');
   const own = await openAt(t, place);
-  const { migrate } = await import('../../../models/index.ts');
   await migrate(own);
   const other = await openAt(t, place);
   const { reconciler } = await start(t, own);
@@ -155,18 +160,20 @@ test('a poll asks SQLite for nothing while nothing was committed, by whomever', 
       return query(sql, ...others);
     },
   });
-  const readings = (): number => asked.filter((sql) => /FROM revisions/.test(sql)).length;
-  const turnsUntil = async (count: number): Promise<void> => {
-    const wanted = reconciler.work.turns + count;
-    await until(async () => reconciler.work.turns >= wanted);
-  };
+  const count = (what: RegExp): number => asked.filter((sql) => what.test(sql)).length;
   // The first turns of the loop read what the start itself has written.
-  await turnsUntil(2);
-  const before = readings();
-  await turnsUntil(2);
-  t.is(readings(), before);
+  await turnsOf(reconciler, 2);
+  const before = count(/FROM revisions/);
+  await turnsOf(reconciler, 2);
+  t.is(count(/FROM revisions/), before);
+  // That a gateway lives is a commit, and changes no row that a gateway obeys.
+  await registerGateway(other, { id: 'other', name: 'other', startedAt: new Date() });
+  await turnsOf(reconciler, 2);
+  t.true(count(/FROM revisions/) > before, 'it was noticed');
+  t.is(count(/^BEGIN/), 0, 'no transaction, no trip to the thread');
   const revision = await setDefault(other, 'drop');
   t.true(await reconciler.whenApplied(revision, 2_500), 'the poll has found it');
+  t.true(count(/^BEGIN/) > 0);
 });
 
 for (const kind of databaseKinds()) {
