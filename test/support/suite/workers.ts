@@ -64,6 +64,7 @@ export const withOneWorker: Readonly<Record<string, string>> = {
     'one worker has a device and its limits; dataplane/path/limits.test.ts',
   'test/e2e/mariadb.test.ts': 'is about the database',
   'test/e2e/portal.test.ts': 'is about the portal, and what its file says to a client',
+  'test/e2e/rest.test.ts': 'each worker waits as one alone does',
   'test/e2e/simplesamlphp.test.ts': 'carries no packets',
   'test/e2e/slept.test.ts': 'each worker reads the same clock; dataplane/restarts.test.ts',
   'test/e2e/switches.test.ts': 'revocation.test.ts and dataplane/revocation.test.ts have two',
