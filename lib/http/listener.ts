@@ -11,6 +11,7 @@ import type { Counters } from '../process/counters.ts';
 import type { Log } from '../process/log.ts';
 import { SparseLines } from '../process/sparse-lines.ts';
 import { BODY_PACE, type BodyPace, paceBodies } from './body-pace.ts';
+import { checkWhileConnected } from './checking.ts';
 import { addressScope } from './client-address.ts';
 import { createServer, ServerResponse, STATUS_CODES } from './node-http.ts';
 import { type Certificate, CIPHERS } from './tls.ts';
@@ -34,7 +35,7 @@ export interface HttpLimits {
   readonly connectionsPerAddressMax: number;
   /** How many files this process may have open, where there are fewer connections for that. */
   readonly filesMax: number | null;
-  /** How often the times are looked at. */
+  /** How often the times are looked at while there are connections. */
   readonly checkEveryMs: number;
 }
 
@@ -112,7 +113,6 @@ export function createListener(made: ListenerOptions): Server {
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
-    connectionsCheckingInterval: limits.checkEveryMs,
   };
   const listener =
     tls === null
@@ -124,6 +124,7 @@ export function createListener(made: ListenerOptions): Server {
           ciphers: CIPHERS,
           handshakeTimeout: limits.headersMs,
         });
+  checkWhileConnected(listener, limits.checkEveryMs);
   listener.maxConnections = limits.connectionsMax;
   listener.setTimeout(limits.silenceMs);
   listener.on('drop', whenFull(made));
