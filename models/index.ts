@@ -41,6 +41,7 @@ export {
   type ColumnsOf,
   type Field,
   type Fields,
+  type Holds,
   type NamesWith,
   rowColumns,
   type RowOf,
