@@ -24,6 +24,9 @@ import { PolicyTests } from './policy-tests/policy-tests.ts';
 import type { RecordContext } from './records/collection.ts';
 import type { ServesHere } from './records/gateways.ts';
 import { auditOperation, gatewayOperation } from './records/operations.ts';
+import { captureOperation } from './capture/operations.ts';
+import { historyOperations } from './history/operations.ts';
+import { type LiveContext, liveOperations } from './live/operations.ts';
 import { type CountersContext, RuleCounters } from './rules/counters.ts';
 import { ruleCountersOperation, ruleOperations } from './rules/operations.ts';
 import { Rules } from './rules/rules.ts';
@@ -42,6 +45,7 @@ export interface Rooms {
   readonly explain: ExplainContext;
   readonly diagnosis: DiagnosisContext;
   readonly dryRuns: TriesOperations;
+  readonly live: LiveContext;
   readonly configuration: SamlMetadataContext;
   readonly enrolments: Enrolments;
   readonly apiTokens: ApiTokens;
@@ -75,6 +79,9 @@ export const operations: readonly Operation<Rooms>[] = [
   ...apiTokenOperations,
   auditOperation,
   gatewayOperation,
+  captureOperation,
+  ...liveOperations,
+  ...historyOperations,
 ];
 
 /** Makes the rooms. */
@@ -90,6 +97,7 @@ export function makeRooms(context: RoomContext): Rooms {
     apiTokens: new ApiTokens(context),
     records: context.services,
     ruleCounters: new RuleCounters(context),
+    live: context.services,
     explain: context,
     diagnosis: context,
     configuration: context,

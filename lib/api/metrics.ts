@@ -64,7 +64,7 @@ export const metricsRoute: Plugin<MetricsOptions> = {
     server.route({
       method: 'GET',
       path: '/metrics',
-      options: { auth: 'metrics' },
+      options: { auth: 'metrics', app: { scopes: ['metrics', 'read'] } },
       handler: (request, h) => {
         if (scrapes >= SCRAPES_MAX)
           throw new ApiError('too_many_requests', { reason: 'too_many_scrapes' });

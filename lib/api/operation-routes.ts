@@ -1,11 +1,16 @@
 // The routes of operations. Each is made of the operation alone: its method and path, the scopes
 // that open it, its body, and the status and the headers of its answer. docs/api.md#operations.
 
-import type { Request, ResponseToolkit, RouteOptions, ServerRoute } from '@hapi/hapi';
+import type {
+  Request,
+  ResponseObject,
+  ResponseToolkit,
+  RouteOptions,
+  ServerRoute,
+} from '@hapi/hapi';
 import { callerOf } from '../http/request-caller.ts';
 import { parametersOf } from '../judge/query.ts';
-import { LIMIT_DEFAULT } from '../operations/id-pages.ts';
-import type { Operation, Pages, Performed } from '../operations/operation.ts';
+import type { Described, Operation, Pages, Performed } from '../operations/operation.ts';
 import { perform } from '../operations/perform.ts';
 import type { Scope } from '../operations/scopes.ts';
 import { withoutSecrets } from '../records/secrets.ts';
@@ -22,18 +27,32 @@ declare module '@hapi/hapi' {
   }
 }
 
-/** The routes of operations, which run in these rooms. */
+type Handler = NonNullable<ServerRoute['handler']>;
+
+/** The routes of operations, which run in these rooms. What is only described has none here. */
 export function operationRoutes<Rooms>(
   context: ApiContext,
   rooms: Rooms,
   operations: readonly Operation<Rooms>[],
 ): ServerRoute[] {
-  return operations.map((operation) => ({
-    method: operation.method === 'PATCH' ? ['PATCH', 'PUT'] : operation.method,
-    path: operation.path,
-    options: { ...bodyOptions(operation), app: { scopes: operation.scopes } },
-    handler: handlerOf(context, rooms, operation),
-  }));
+  return operations
+    .filter((operation) => operation.kind !== 'described')
+    .map((operation) => routeOf(operation, handlerOf(context, rooms, operation)));
+}
+
+/** The route of an operation that is only described. */
+export function describedRoute<Asked>(operation: Described<Asked>, handler: Handler): ServerRoute {
+  return routeOf(operation, handler);
+}
+
+function routeOf<Rooms>(operation: Operation<Rooms>, handler: Handler): ServerRoute {
+  const { method, path, scopes } = operation;
+  return {
+    method: method === 'PATCH' ? ['PATCH', 'PUT'] : method,
+    path,
+    options: { ...bodyOptions(operation), app: { scopes } },
+    handler,
+  };
 }
 
 function bodyOptions<Rooms>(operation: Operation<Rooms>): RouteOptions {
@@ -45,8 +64,8 @@ function bodyOptions<Rooms>(operation: Operation<Rooms>): RouteOptions {
 function handlerOf<Rooms>(
   context: ApiContext,
   rooms: Rooms,
-  operation: Operation<Rooms>,
-): NonNullable<ServerRoute['handler']> {
+  operation: Exclude<Operation<Rooms>, { kind: 'described' }>,
+): Handler {
   const outside = outsidePath(context.services);
   if (operation.kind === 'list') {
     const { recall, turns, services } = context;
@@ -59,6 +78,8 @@ function handlerOf<Rooms>(
   return async (request, h) => {
     const answer = await perform(operation, rooms, callerOf(request), sentBy(request, operation));
     if (answer === null) return h.response().code(204);
+    const csv = operation.kind === 'read' ? operation.csv : undefined;
+    if (csv !== undefined && wantsCsv(request)) return asCsv(h, csv.fileName, csv.write(answer));
     const response = h.response({ data: answer });
     const place = operation.kind === 'write' ? operation.placeOf?.(answer as Shown) : undefined;
     return place === undefined ? response : response.created(outside + place);
@@ -79,21 +100,33 @@ function sentBy<Rooms>(
 async function answerPage<Rooms>(
   { services }: ApiContext,
   rooms: Rooms,
-  operation: Pages<Rooms, { limit?: number; cursor?: string }>,
+  operation: Pages<Rooms, unknown>,
   request: Request,
   h: ResponseToolkit,
-): ReturnType<typeof answerList> {
+): Promise<ResponseObject> {
   const sent = parametersOf(request.url.search);
-  const query = operation.query.read(sent);
-  const { limit = LIMIT_DEFAULT, cursor: afterId = null } = query;
   const params = paramsOf(request);
-  // One more record is read than was asked for: if it exists, there is a next page.
-  const found = await operation.page(rooms, { params, query, afterId, limit: limit + 1 });
-  const rows = found.slice(0, limit);
-  const data = callerOf(request).seesSecrets ? rows : withoutSecrets(rows);
-  const cursor = found.length > limit ? String(rows.at(-1)?.['id']) : null;
+  const query = operation.query.read(sent);
+  const { records, next: cursor } = await operation.page(rooms, { params, query });
+  const data = callerOf(request).seesSecrets ? records : withoutSecrets(records);
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
   return withNextPage(h.response({ data: data as object }), services, { path, sent, cursor });
+}
+
+/** Whoever takes both gets JSON, unless the address says otherwise. */
+function wantsCsv({ headers, url }: Request): boolean {
+  const format = url.searchParams.get('format');
+  if (format !== null) return format === 'csv';
+  const accept: unknown = headers['accept'];
+  if (typeof accept !== 'string') return false;
+  return /text\/csv/i.test(accept) && !/application\/json/i.test(accept);
+}
+
+function asCsv(h: ResponseToolkit, fileName: string, text: string): ResponseObject {
+  return h
+    .response(text)
+    .type('text/csv; charset=utf-8')
+    .header('content-disposition', `attachment; filename="${fileName}.csv"`);
 }
 
 function paramsOf({ params }: Request): Readonly<Record<string, string>> {

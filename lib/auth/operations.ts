@@ -2,15 +2,8 @@
 
 import { isUuid, resource, text } from '../judge/fields.ts';
 import { judgeOf } from '../judge/judge.ts';
-import { type AskedPage, idPageFields } from '../operations/id-pages.ts';
-import {
-  type Operation,
-  pages,
-  queryOf,
-  read,
-  UUID_PARAM,
-  write,
-} from '../operations/operation.ts';
+import { type AskedPage, idPageFields, idPages } from '../operations/id-pages.ts';
+import { type Operation, queryOf, read, UUID_PARAM, write } from '../operations/operation.ts';
 import {
   apiTokenFields,
   type ApiTokens,
@@ -38,7 +31,7 @@ const one = { path: '/v0/api_tokens/{id}', tag: 'api_tokens', params: UUID_PARAM
 
 /** The operations on API tokens. */
 export const apiTokenOperations: readonly Operation<HasApiTokens>[] = [
-  pages<HasApiTokens, AskedTokens>({
+  idPages<HasApiTokens, AskedTokens>({
     ...all,
     id: 'listApiTokens',
     method: 'GET',

@@ -5,7 +5,6 @@ import { type CaptureOrder, parseAddress } from '../../dataplane/index.ts';
 import { choice, cidr, flag, integer, mark, resource } from '../judge/fields.ts';
 import { addFault, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages, oneOf } from '../judge/messages.ts';
-import { sentOnce } from '../judge/query.ts';
 
 /** Bytes of a packet that are kept where nothing else is asked for: its headers. */
 export const SNAPLEN_DEFAULT = 128;
@@ -53,15 +52,8 @@ export interface Wishes {
 }
 
 const judgeWishes = judgeOf<Wishes>(wishFields);
-const NAMES = Object.keys((wishFields.describe() as { keys: object }).keys);
-
-/** Reads the parameters of a capture; `search` is the query with its question mark. */
-export function readWishes(search: string): Judged<Wishes> {
-  return judgeWish(sentOnce(new URLSearchParams(search), NAMES));
-}
-
 /** Judges what was sent by name; what is empty is left out. */
-export function judgeWish(sent: Readonly<Record<string, unknown>>): Judged<Wishes> {
+export function judgeWish(sent: object): Judged<Wishes> {
   const judged = judgeWishes(sent, 'create');
   const { values, faults } = judged;
   if (values.payload && values.snaplen !== undefined)

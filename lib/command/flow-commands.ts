@@ -1,9 +1,7 @@
 // `postern flows` and `postern refusals`: what is alive at the gateway that runs here, what has
 // ended there, and what it refused lately, once or again and again.
 
-import type { ShownEndedFlow } from '../live/ended-flows.ts';
-import type { ShownFlow } from '../live/flows.ts';
-import type { ShownRefusal } from '../live/refusals.ts';
+import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../live/fields.ts';
 import { endpointText, isUuid } from '../judge/texts.ts';
 import { noDevice, noRule } from '../process/absent.ts';
 import { type LocalGateway, rulePath, type ShownDevice } from './ask-gateway.ts';

@@ -15,9 +15,10 @@ import {
   type WrittenSoFar,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import { type ShownFlow, showFlow } from '../live/flows.ts';
+import type { ShownFlow, ShownRefusal } from '../live/fields.ts';
+import { showFlow } from '../live/flows.ts';
 import { type LiveGateway, liveGateway } from '../live/gateway.ts';
-import { showRefusal, type ShownRefusal } from '../live/refusals.ts';
+import { showRefusal } from '../live/refusals.ts';
 import { readChanged, type RowChanges } from '../reconcile/read.ts';
 import type { RecordContext } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';

@@ -4,6 +4,7 @@
 
 import type Joi from 'joi';
 import { joi, mark, recordId, resource, text } from '../judge/fields.ts';
+import { schemaOfAnswer } from '../judge/answers.ts';
 import { flowFields, refusalFields } from '../live/fields.ts';
 import { type Operation, read } from '../operations/operation.ts';
 import { insistence } from '../policy/guard.ts';
@@ -30,11 +31,11 @@ const dryRunFields = resource({
   ),
   ended_flow_count: count('How many flows would end.'),
   ended_flow_user_count: count('How many people they belong to.'),
-  ended_flows: list('Those flows.', flowFields),
+  ended_flows: list('Those flows.', schemaOfAnswer(flowFields)),
   passed_refusal_count: count(
     'How many kinds of packets, that rules refused lately, would pass as packets that open a flow.',
   ),
-  passed_refusals: list('Those packets, the latest ones first.', refusalFields),
+  passed_refusals: list('Those packets, the latest ones first.', schemaOfAnswer(refusalFields)),
   shadowed_rule_count: count(
     'How many rules would never decide any more, because a rule that is written decides first.',
   ),

@@ -1,8 +1,7 @@
 // What can be done with the one-time link of a user. The link itself is shown once, when it is
 // made. docs/api.md#enrolment.
 
-import { type Operation, read, write } from '../operations/operation.ts';
-import { USER_PARAM } from '../users/operations.ts';
+import { type Operation, read, USER_PARAM, write } from '../operations/operation.ts';
 import {
   enrolmentFields,
   type Enrolments,

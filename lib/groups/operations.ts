@@ -3,11 +3,10 @@
 import { groupNameOf } from '../../models/index.ts';
 import { isUuid, joi, mark, recordId, resource, text } from '../judge/fields.ts';
 import { judgeOf } from '../judge/judge.ts';
-import { type AskedPage, idPageFields } from '../operations/id-pages.ts';
+import { type AskedPage, idPageFields, idPages } from '../operations/id-pages.ts';
 import {
   type Body,
   type Operation,
-  pages,
   type Param,
   queryOf,
   read,
@@ -76,7 +75,7 @@ const ofMember = { ...one, path: '/v0/groups/{id}/members/{user}', params: membe
 
 /** The operations on groups. */
 export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
-  pages<HasGroups, AskedGroups>({
+  idPages<HasGroups, AskedGroups>({
     ...all,
     id: 'listGroups',
     method: 'GET',
@@ -143,7 +142,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
       return null;
     },
   }),
-  pages<HasMembers>({
+  idPages<HasMembers>({
     ...ofGroup,
     id: 'listGroupMembers',
     method: 'GET',

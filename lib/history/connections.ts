@@ -1,6 +1,7 @@
 // The log of connections as it is answered. docs/api.md#connections.
 
 import type { Connection } from '../../models/index.ts';
+import { type AnswerOf, answerTable } from '../judge/answers.ts';
 import { integer, resource } from '../judge/fields.ts';
 import { csvLine } from '../records/csv.ts';
 import { showTime } from '../records/shown.ts';
@@ -9,7 +10,7 @@ import { formatField } from './span.ts';
 /** The most connections of an answer; no more of a device are kept for long. */
 export const CONNECTIONS_SHOWN_MAX = 1_000;
 /** How many are answered if nothing is said. */
-const CONNECTIONS_SHOWN = 100;
+export const CONNECTIONS_SHOWN = 100;
 
 /** The parameters of the log. */
 export const connectionParameters = resource({
@@ -21,15 +22,30 @@ export const connectionParameters = resource({
   format: formatField,
 });
 
+/** A connection. */
+export const connectionFields = answerTable({
+  connected_at: {
+    kind: 'time',
+    description: 'When the device connected: its first handshake after a silence.',
+  },
+  disconnected_at: {
+    kind: 'time',
+    description: 'When it was connected no more; null: it still is.',
+    nullable: true,
+  },
+  reason: {
+    kind: 'choice',
+    description: 'Why it ended; null: it lasts.',
+    words: ['silent', 'elsewhere', 'removed', 'gateway_stopped', 'gateway_lost'],
+    nullable: true,
+  },
+  gateway_id: { kind: 'id', description: 'The gateway.' },
+  remote_ip: { kind: 'text', description: 'Where it came from; null: not known.', nullable: true },
+  remote_port: { kind: 'count', description: 'The UDP port there.', nullable: true },
+});
+
 /** A connection as it is answered. */
-export interface ShownConnection {
-  readonly connected_at: string;
-  readonly disconnected_at: string | null;
-  readonly reason: string | null;
-  readonly gateway_id: string;
-  readonly remote_ip: string | null;
-  readonly remote_port: number | null;
-}
+export type ShownConnection = AnswerOf<typeof connectionFields>;
 
 /** A connection as it is answered. */
 export function showConnection(connection: Connection): ShownConnection {

@@ -2,6 +2,7 @@
 // the sums of all. docs/api.md#history.
 
 import { type Database, type HistoryKind, readHistory, readRefusals } from '../../models/index.ts';
+import { type AnswerTable, answerTable } from '../judge/answers.ts';
 import { csvLine } from '../records/csv.ts';
 import { showTime } from '../records/shown.ts';
 import { type Span, startsOf } from './span.ts';
@@ -22,7 +23,7 @@ export type TrafficOf = keyof typeof COUNTS;
 export type Point = Readonly<Record<string, number | string>> & { readonly at: string };
 
 /** A history as it is answered. */
-export interface Traffic {
+export type Traffic = {
   readonly from: string;
   readonly to: string;
   readonly step: number;
@@ -31,7 +32,37 @@ export interface Traffic {
   readonly points: readonly Point[];
   /** Of the gateways as a whole: how many packets each reason refused. */
   readonly refusals?: readonly { readonly reason: string; readonly packets: number }[];
+};
+
+/** The fields of a history that counts these. */
+export function trafficFields(names: readonly string[]) {
+  const counts: AnswerTable = Object.fromEntries(
+    names.map((name) => [name, { kind: 'count', description: `Sum of \`${name}\`.` } as const]),
+  );
+  return answerTable({
+    from: { kind: 'time', description: 'The beginning of the first step.' },
+    to: { kind: 'time', description: 'The end of the last step.' },
+    step: { kind: 'count', description: 'Seconds of one point.' },
+    totals: { kind: 'record', description: 'The sums of all points.', of: counts },
+    points: {
+      kind: 'list',
+      description: 'All steps in their order, also those in which nothing was counted.',
+      of: { at: { kind: 'time', description: 'The beginning of the step.' }, ...counts },
+    },
+  });
 }
+
+/** What the history of all gateways has beside that. */
+export const refusalFields = answerTable({
+  refusals: {
+    kind: 'list',
+    description: 'Packets that were refused, by reason, the most first.',
+    of: {
+      reason: { kind: 'text', description: 'The name of the reason, as in metrics.' },
+      packets: { kind: 'count', description: 'Packets.' },
+    },
+  },
+});
 
 /** Reads the history of a device, of the devices of a user or a group, or of a rule. */
 export async function readTraffic(

@@ -1,20 +1,11 @@
 // The flows that have ended at the gateway of this process, for API, console and command line.
 // docs/api.md#ended-flows.
 
-import { type EndedFlow, type EndedPlace, endReasons } from '../../dataplane/index.ts';
+import type { EndedFlow, EndedPlace } from '../../dataplane/index.ts';
 import { showTime } from '../records/shown.ts';
-import { type FlowFilter, flowQueryOf, showFlow, type ShownFlow } from './flows.ts';
+import type { ShownEndedFlow } from './fields.ts';
+import { type FlowFilter, flowQueryOf, showFlow } from './flows.ts';
 import type { LiveGateway } from './gateway.ts';
-
-/** A flow that has ended, as answers show it. */
-export interface ShownEndedFlow extends ShownFlow {
-  /** Whose the two devices were when it ended; null: a host behind the gateway. */
-  readonly source_user_id: string | null;
-  readonly destination_user_id: string | null;
-  /** When its end was noticed. */
-  readonly ended_at: string;
-  readonly ended_because: EndedFlow['because'];
-}
 
 /** A page of ended flows. */
 export interface ShownEndedFlows {
@@ -22,9 +13,6 @@ export interface ShownEndedFlows {
   /** Where the next page begins; null: this is the last one. */
   readonly next: EndedPlace | null;
 }
-
-/** Why flows end, as answers say it. */
-export const endedBecause = endReasons;
 
 /** Lists flows that have ended; the one that ended last is first. */
 export async function listEndedFlows(

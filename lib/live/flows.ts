@@ -8,6 +8,7 @@ import {
   parseAddress,
 } from '../../dataplane/index.ts';
 import { showTime } from '../records/shown.ts';
+import type { ShownFlow } from './fields.ts';
 import { type LiveGateway, protocolName, queryOf, type Whose } from './gateway.ts';
 
 /** Which flows are asked for; null does not matter. */
@@ -15,32 +16,6 @@ export interface FlowFilter extends Whose {
   /** An address or a CIDR: where they were opened to. */
   readonly destination: string | null;
   readonly ruleId: string | null;
-}
-
-/** A flow, as answers show it. */
-export interface ShownFlow {
-  /** The side that opened it. */
-  readonly source: string;
-  readonly source_port: number | null;
-  /** The device that has this address; null: a host behind the gateway. */
-  readonly source_device_id: string | null;
-  readonly destination: string;
-  readonly port: number | null;
-  readonly destination_device_id: string | null;
-  /** `tcp`, `udp`, `icmp`, or the number of another protocol. */
-  readonly protocol: string;
-  readonly answered: boolean;
-  readonly decided_by: LiveFlow['by'];
-  readonly rule_id: string | null;
-  /** Inner packets and bytes from the side that opened it. */
-  readonly sent_packets: number;
-  readonly sent_bytes: number;
-  /** Packets and bytes of the other side. */
-  readonly reply_packets: number;
-  readonly reply_bytes: number;
-  readonly opened_at: string;
-  readonly last_seen_at: string;
-  readonly gateway_id: string;
 }
 
 /** A page of flows. */

@@ -1,38 +1,15 @@
 // The packets of devices that the gateway of this process refused lately, for API, console and
 // command line: one entry for all that are alike. docs/api.md#refused-packets.
 
-import { type ReasonName, reasonNames, type SeenRefusal } from '../../dataplane/index.ts';
+import type { ReasonName, SeenRefusal } from '../../dataplane/index.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
 import { showTime } from '../records/shown.ts';
+import type { ShownRefusal } from './fields.ts';
 import { type LiveGateway, protocolName, queryOf, type Whose } from './gateway.ts';
-
-/** Why packets of devices may be refused. */
-export const refusalReasons: readonly ReasonName[] = reasonNames.filter((name) => name !== 'none');
 
 /** Which refusals are asked for; null does not matter. */
 export interface RefusalFilter extends Whose {
   readonly reason: ReasonName | null;
-}
-
-/** Refused packets that are alike, as answers show them. */
-export interface ShownRefusal {
-  readonly device_id: string | null;
-  readonly direction: 'from_device' | 'to_device';
-  /** Null where the packets could not be read, as the next three are. */
-  readonly source: string | null;
-  readonly destination: string | null;
-  /** `tcp`, `udp`, `icmp`, or the number of another protocol. */
-  readonly protocol: string | null;
-  readonly port: number | null;
-  readonly reason: ReasonName;
-  /** The reason in words. */
-  readonly text: string;
-  /** The rule that refused the latest one; null: none did, or it is not known. */
-  readonly rule_id: string | null;
-  readonly count: number;
-  readonly first_at: string;
-  readonly last_at: string;
-  readonly gateway_id: string;
 }
 
 /** Lists refusals, the latest one first. */

@@ -3,6 +3,9 @@
 
 import { type ReasonName, reasonNames } from '../../dataplane/index.ts';
 
+/** Why packets and messages may be refused. */
+export const refusalReasons: readonly ReasonName[] = reasonNames.filter((name) => name !== 'none');
+
 /** Why packets and messages were refused, by the name of the reason. */
 const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   malformed_message: 'It was no WireGuard message: it had an unknown type or a wrong size.',

@@ -2,6 +2,8 @@
 // the id of the last record that was shown. docs/api.md#lists.
 
 import { integer, isUuid, text } from '../judge/fields.ts';
+import type { Shown } from '../records/shown.ts';
+import { type Input, type Operation, type Pages, pages } from './operation.ts';
 
 /** The most records of one page. */
 export const LIMIT_MAX = 1_000;
@@ -25,4 +27,34 @@ export const idPageFields = {
 export interface AskedPage {
   readonly limit?: number;
   readonly cursor?: string;
+}
+
+/** The part of a list that is wanted. */
+export interface WantedPage<Asked> extends Omit<Input<object, Asked>, 'body'> {
+  readonly limit: number;
+  /** The id of the last record of the page before; null: the first page. */
+  readonly afterId: string | null;
+}
+
+/** A list in the order of ids. */
+interface IdPages<in Rooms, Asked> extends Omit<Pages<Rooms, Asked>, 'kind' | 'page'> {
+  /** Reads at most so many records. */
+  readonly page: (rooms: Rooms, wanted: WantedPage<Asked>) => Promise<readonly Shown[]>;
+}
+
+/** Makes a list that is always answered in pages, in the order of the ids of its records. */
+export function idPages<Rooms, Asked extends AskedPage = AskedPage>({
+  page,
+  ...operation
+}: IdPages<Rooms, Asked>): Operation<Rooms> {
+  return pages<Rooms, Asked>({
+    ...operation,
+    async page(rooms, { params, query }) {
+      const { limit = LIMIT_DEFAULT, cursor: afterId = null } = query;
+      // One more record is read than was asked for: if it exists, there is a next page.
+      const found = await page(rooms, { params, query, afterId, limit: limit + 1 });
+      const records = found.slice(0, limit);
+      return { records, next: found.length > limit ? String(records.at(-1)?.['id']) : null };
+    },
+  });
 }

@@ -9,7 +9,6 @@ import { sentOnce } from '../judge/query.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Filters, Listed, Selected } from '../records/collection.ts';
 import type { Shown } from '../records/shown.ts';
-import type { AskedPage } from './id-pages.ts';
 import type { Scope } from './scopes.ts';
 
 /** The method of an operation. Whoever can send PATCH can send PUT: both are one operation. */
@@ -90,18 +89,23 @@ export interface Write<in Rooms, Values, Asked> extends Base<Asked> {
   ) => Promise<Shown | null>;
 }
 
+/** An answer as a file for spreadsheets. */
+export interface Csv<Answered> {
+  /** Without its ending. */
+  readonly fileName: string;
+  readonly write: (answered: Answered) => string;
+}
+
 /** An operation that reads one record, or asks something. */
-export interface Read<in Rooms, Values, Asked> extends Base<Asked> {
+export interface Read<in Rooms, Values, Asked, Answered> extends Base<Asked> {
   readonly kind: 'read';
   readonly body?: Body<Values>;
   readonly answer: Answer;
   /** Whether several records are answered. */
   readonly isSeveral?: boolean;
-  readonly run: (
-    rooms: Rooms,
-    caller: Caller,
-    input: Input<Values, Asked>,
-  ) => Promise<Shown | readonly Shown[]>;
+  /** Answered in its place where `Accept` or the parameter `format` asks for it. */
+  readonly csv?: Csv<Answered>;
+  readonly run: (rooms: Rooms, caller: Caller, input: Input<Values, Asked>) => Promise<Answered>;
 }
 
 /** A list that is answered as a whole, or in pages where that is asked for. */
@@ -112,28 +116,39 @@ export interface List<in Rooms> extends Base<object> {
   readonly listed: (rooms: Rooms) => Listed;
 }
 
-/** The part of a list that is wanted. */
-export interface PageWanted<Asked> extends Omit<Input<object, Asked>, 'body'> {
-  readonly limit: number;
-  /** The id of the last record of the page before; null: the first page. */
-  readonly afterId: string | null;
+/** A part of a list. */
+export interface Page {
+  readonly records: readonly Shown[];
+  /** Where the next page begins, as the parameter `cursor` says it; null: this is the last one. */
+  readonly next: string | null;
 }
 
-/** A list that is always answered in pages, in the order of the ids of its records. */
+/** A list that is always answered in pages. */
 export interface Pages<in Rooms, Asked> extends Base<Asked> {
   readonly kind: 'pages';
   readonly query: Query<Asked>;
   readonly answer: Answer;
-  /** Reads a page of at most so many records. */
-  readonly page: (rooms: Rooms, wanted: PageWanted<Asked>) => Promise<readonly Shown[]>;
+  readonly page: (rooms: Rooms, input: Omit<Input<object, Asked>, 'body'>) => Promise<Page>;
+}
+
+/** An operation of which all is said here but how it is answered: a stream has a route by hand. */
+export interface Described<Asked> extends Base<Asked> {
+  readonly kind: 'described';
+  readonly query: Query<Asked>;
+  readonly content: {
+    readonly description: string;
+    /** Of the media. */
+    readonly type: string;
+  };
 }
 
 /** What can be done; `Rooms` are the rooms of the domain that it needs. */
 export type Operation<Rooms> =
   | Write<Rooms, unknown, unknown>
-  | Read<Rooms, unknown, unknown>
+  | Read<Rooms, unknown, unknown, Shown | readonly Shown[]>
   | List<Rooms>
-  | Pages<Rooms, AskedPage>;
+  | Pages<Rooms, unknown>
+  | Described<unknown>;
 
 /** An operation that `perform` can run. */
 export type Performed<Rooms> = Extract<Operation<Rooms>, { kind: 'write' | 'read' }>;
@@ -149,17 +164,25 @@ export function write<Rooms, Values = object, Asked = object>(
 }
 
 /** Makes an operation that reads. */
-export function read<Rooms, Values = object, Asked = object>(
-  operation: Omit<Read<Rooms, Values, Asked>, 'kind'>,
-): Operation<Rooms> {
+export function read<
+  Rooms,
+  Values = object,
+  Asked = object,
+  Answered extends Shown | readonly Shown[] = Shown | readonly Shown[],
+>(operation: Omit<Read<Rooms, Values, Asked, Answered>, 'kind'>): Operation<Rooms> {
   return { kind: 'read', ...operation } as unknown as Operation<Rooms>;
 }
 
-/** Makes a list that is always answered in pages. */
-export function pages<Rooms, Asked extends AskedPage = AskedPage>(
+/** Makes a list that is always answered in pages; `idPages` makes one in the order of ids. */
+export function pages<Rooms, Asked>(
   operation: Omit<Pages<Rooms, Asked>, 'kind'>,
 ): Operation<Rooms> {
   return { kind: 'pages', ...operation } as unknown as Operation<Rooms>;
+}
+
+/** Makes an operation whose route is made by hand. */
+export function described<Asked>(operation: Omit<Described<Asked>, 'kind'>): Described<Asked> {
+  return { kind: 'described', ...operation };
 }
 
 /** The parameters of a query that are validated together; each of them may be sent once. */
@@ -178,4 +201,12 @@ export function queryOf<Asked>(fields: Joi.ObjectSchema, judge: Judge<Asked>): Q
 /** The part of a path that is the UUID of a record. */
 export const UUID_PARAM: Readonly<Record<'id', Param>> = {
   id: { description: 'In any case.', schema: { type: 'string', format: 'uuid' } },
+};
+
+/** The part of a path that names a user. */
+export const USER_PARAM: Readonly<Record<'id', Param>> = {
+  id: {
+    description: 'The UUID in any case, or the e-mail, percent-encoded or not, in any case.',
+    schema: { type: 'string', minLength: 1 },
+  },
 };

@@ -1,5 +1,5 @@
-// What an API token can be used for. A token has scopes, and one table says which of them open an
-// operation. What the table does not name, only the scope `admin` opens. docs/api.md#scopes.
+// What an API token can be used for. A token has scopes, and each operation says which of them open
+// it; one that says none is open to the scope `admin` alone. docs/api.md#scopes.
 
 import { ApiError } from '../http/errors.ts';
 import { oneOfWords } from '../judge/messages.ts';
@@ -13,21 +13,6 @@ export type Scope = (typeof SCOPES)[number];
 /** The scopes of a token for which none were named. */
 export const DEFAULT_SCOPES: readonly Scope[] = ['admin'];
 
-/** Operations, by method and path, and the scopes that open them beside `admin`. */
-export const OPENED_BY: Readonly<Record<string, readonly Scope[]>> = {
-  'GET /metrics': ['metrics', 'read'],
-  'GET /v0/devices/{id}/capture': ['capture'],
-  'GET /v0/devices/{id}/connections': ['read'],
-  'GET /v0/devices/{id}/traffic': ['read'],
-  'GET /v0/users/{id}/traffic': ['read'],
-  'GET /v0/groups/{id}/traffic': ['read'],
-  'GET /v0/rules/{id}/traffic': ['read'],
-  'GET /v0/flows': ['read'],
-  'GET /v0/ended_flows': ['read'],
-  'GET /v0/refusals': ['read'],
-  'GET /v0/traffic': ['read'],
-};
-
 /** True for the name of a scope. */
 export function isScope(word: unknown): word is Scope {
   return SCOPES.some((scope) => scope === word);
@@ -35,14 +20,12 @@ export function isScope(word: unknown): word is Scope {
 
 /** What a route says of its operation. */
 interface Route {
-  readonly method: string;
-  readonly path: string;
   readonly settings: { readonly app?: { readonly scopes?: readonly Scope[] } | undefined };
 }
 
 /** The scopes that open an operation beside `admin`; there are none for one that writes. */
-export function scopesFor({ method, path, settings }: Route): readonly Scope[] {
-  return settings.app?.scopes ?? OPENED_BY[`${method.toUpperCase()} ${path}`] ?? [];
+export function scopesFor({ settings }: Route): readonly Scope[] {
+  return settings.app?.scopes ?? [];
 }
 
 /** Throws `insufficient_scope` if a token with these scopes does not open an operation. */

@@ -10,8 +10,8 @@ import {
 } from '../../models/index.ts';
 import { choice, joi, mark, moment, recordId, resource, text, timestamp } from '../judge/fields.ts';
 import { judgeOf } from '../judge/judge.ts';
-import { type AskedPage, idPageFields } from '../operations/id-pages.ts';
-import { type Operation, pages, queryOf } from '../operations/operation.ts';
+import { type AskedPage, idPageFields, idPages } from '../operations/id-pages.ts';
+import { type Operation, queryOf } from '../operations/operation.ts';
 import { idInTrail, showEntry } from './audit.ts';
 import { kindWords, storedWords } from './audit-names.ts';
 import { gatewayHere, type ServesHere, showGateway } from './gateways.ts';
@@ -93,7 +93,7 @@ interface HasRecords {
 }
 
 /** The list of the audit trail. */
-export const auditOperation: Operation<HasRecords> = pages<HasRecords, AskedEntries>({
+export const auditOperation: Operation<HasRecords> = idPages<HasRecords, AskedEntries>({
   id: 'listAuditEntries',
   method: 'GET',
   path: '/v0/audit',
@@ -119,7 +119,7 @@ export const auditOperation: Operation<HasRecords> = pages<HasRecords, AskedEntr
 });
 
 /** The list of gateways. */
-export const gatewayOperation: Operation<HasRecords> = pages<HasRecords>({
+export const gatewayOperation: Operation<HasRecords> = idPages<HasRecords>({
   id: 'listGateways',
   method: 'GET',
   path: '/v0/gateways',

@@ -16,9 +16,7 @@ import { newId, openMemoryDatabase } from '../../models/index.ts';
 import { type Running, serve } from '../serve.ts';
 import { networksOf } from '../reconcile/tunnel-networks.ts';
 import { Api } from './api.ts';
-import type { ShownEndedFlow } from '../live/ended-flows.ts';
-import type { ShownFlow } from '../live/flows.ts';
-import type { ShownRefusal } from '../live/refusals.ts';
+import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../live/fields.ts';
 import {
   DEVICE_FIELDS,
   type DeviceWish,

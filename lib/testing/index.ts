@@ -10,9 +10,7 @@ export {
 } from '../../dataplane/memory/index.ts';
 export type { Diagnosis } from '../diagnosis/diagnose.ts';
 export type { Answer as Explained } from '../explain/explain.ts';
-export type { ShownEndedFlow } from '../live/ended-flows.ts';
-export type { ShownFlow } from '../live/flows.ts';
-export type { ShownRefusal } from '../live/refusals.ts';
+export type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../live/fields.ts';
 export { type Api, ApiRefusal, type Fields } from './api.ts';
 export type { CaptureWish, TestCapture, TestPacket } from './capture.ts';
 export type { DeviceWish, TestDevice } from './device.ts';

@@ -1,28 +1,11 @@
 // The OpenAPI document of the API, made of what the API itself uses: the schemas that judge
 // requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
-import { wishFields } from '../../capture/wishes.ts';
-import { endedFlowFields, flowFields, refusalFields } from '../../live/fields.ts';
-import { UUID_PARAM } from '../../operations/operation.ts';
 import { version } from '../../process/version.ts';
 import { operations } from '../../rooms.ts';
-import { USER_PARAM } from '../../users/operations.ts';
-import {
-  allTrafficFields,
-  connectionFields,
-  ruleTrafficFields,
-  trafficFields,
-} from '../v0/history.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
-import { historyPaths } from './history-operations.ts';
-import { capturePaths, type Described, livePaths } from './operations.ts';
 import { pathsOf, schemasOf, tagsOf } from './paths.ts';
-import { answerSchema, type Json } from './schemas.ts';
-
-const devices: Described = { name: 'devices', id: UUID_PARAM.id };
-const users: Described = { name: 'users', id: USER_PARAM.id };
-const groups: Described = { name: 'groups', id: UUID_PARAM.id };
-const rules: Described = { name: 'rules', id: UUID_PARAM.id };
+import type { Json } from './schemas.ts';
 
 const description = [
   'Administers a gateway: users, their devices, the rules that packets obey, one configuration.',
@@ -47,25 +30,9 @@ export function openApiDocument(outside: string): Json {
     servers: [{ url: outside === '' ? '/' : outside }],
     security: [{ token: [] }],
     tags: tagsOf(operations),
-    paths: {
-      ...pathsOf(operations),
-      ...capturePaths(devices, wishFields),
-      ...livePaths(rules),
-      ...historyPaths(devices, users, groups, rules),
-      ...documentPath,
-    },
+    paths: { ...pathsOf(operations), ...documentPath },
     components: {
-      schemas: {
-        ...schemasOf(operations),
-        Flow: answerSchema(flowFields),
-        EndedFlow: answerSchema(endedFlowFields),
-        Refusal: answerSchema(refusalFields),
-        Traffic: answerSchema(trafficFields),
-        RuleTraffic: answerSchema(ruleTrafficFields),
-        AllTraffic: answerSchema(allTrafficFields),
-        Connection: answerSchema(connectionFields),
-        ...errorSchemas,
-      },
+      schemas: { ...schemasOf(operations), ...errorSchemas },
       headers,
       responses: errorAnswers,
       securitySchemes: {

@@ -32,7 +32,7 @@ export function pathsOf(operations: readonly Any[]): Json {
 export function schemasOf(operations: readonly Any[]): Json {
   const schemas: Json = {};
   for (const operation of operations) {
-    const [body, { answer }] = [bodyOf(operation), operation];
+    const [body, answer] = [bodyOf(operation), 'answer' in operation ? operation.answer : null];
     if (answer !== null) schemas[answer.title] ??= answerSchema(answer.fields);
     if (body !== null) schemas[bodyTitle(body)] ??= requestSchema(body.fields, body.mode);
   }
@@ -90,7 +90,7 @@ function parametersOf(operation: Any): Json[] {
 }
 
 /** Parameters of a query, by name. */
-export function parametersIn(schemas: readonly (readonly [string, Joi.Schema])[]): Json[] {
+function parametersIn(schemas: readonly (readonly [string, Joi.Schema])[]): Json[] {
   return schemas.map(([name, schema]) => ({
     name,
     in: 'query',
@@ -146,15 +146,25 @@ function inputErrors(operation: Any): number[] {
 }
 
 function success(operation: Any): Json {
+  if (operation.kind === 'described') {
+    const { description, type } = operation.content;
+    return { 200: { description, headers: headerRefs(), content: { [type]: {} } } };
+  }
   const { kind, answer } = operation;
   if (kind !== 'write') {
     const isSeveral = kind !== 'read' || operation.isSeveral === true;
-    const headers = kind === 'read' ? {} : { Link: 'Link' };
-    return { 200: answered(answer, isSeveral, headers) };
+    const json = answered(answer, isSeveral, kind === 'read' ? {} : { Link: 'Link' });
+    return { 200: kind === 'read' && operation.csv !== undefined ? orCsv(json) : json };
   }
   if (answer === null) return { 204: { description: 'It is gone.', headers: headerRefs(WRITTEN) } };
   if (operation.placeOf === undefined) return { 200: answered(answer, false, WRITTEN) };
   return { 201: answered(answer, false, { Location: 'Location', ...WRITTEN }) };
+}
+
+/** An answer that may also come as a file for spreadsheets. */
+function orCsv(json: Json): Json {
+  const content = { ...(json['content'] as Json), 'text/csv': { schema: { type: 'string' } } };
+  return { ...json, content };
 }
 
 function answered(

@@ -4,28 +4,26 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import { asCapture } from '../../capture/answer.ts';
-import { readWishes } from '../../capture/wishes.ts';
+import { captureOperation } from '../../capture/operations.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
-import { refuseFaults } from '../../records/writes.ts';
-import { type ApiContext, route } from '../routes.ts';
+import { parametersOf } from '../../judge/query.ts';
+import { describedRoute } from '../operation-routes.ts';
+import type { ApiContext } from '../routes.ts';
 
 /** The route. */
-export function captureRoutes({ services, captures }: ApiContext): ServerRoute[] {
-  return [
-    route('GET', '/v0/devices/{id}/capture', {}, async (request, h) => {
-      const { values, faults } = readWishes(request.url.search);
-      refuseFaults(faults);
-      const id = String(request.params['id']);
-      const device = isUuid(id)
-        ? await services.database.models.Device.findByPk(id.toLowerCase())
-        : null;
-      if (device === null) throw new ApiError('not_found');
-      // Whoever asks for the headers alone captures nothing.
-      const body =
-        request.method === 'head' ? '' : await captures.begin(callerOf(request), device, values);
-      return asCapture(h.response(body).code(200));
-    }),
-  ];
+export function captureRoute({ services, captures }: ApiContext): ServerRoute {
+  return describedRoute(captureOperation, async (request, h) => {
+    const wishes = captureOperation.query.read(parametersOf(request.url.search));
+    const id = String(request.params['id']);
+    const device = isUuid(id)
+      ? await services.database.models.Device.findByPk(id.toLowerCase())
+      : null;
+    if (device === null) throw new ApiError('not_found');
+    // Whoever asks for the headers alone captures nothing.
+    const body =
+      request.method === 'head' ? '' : await captures.begin(callerOf(request), device, wishes);
+    return asCapture(h.response(body).code(200));
+  });
 }

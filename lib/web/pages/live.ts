@@ -7,17 +7,12 @@ import type { ReasonName } from '../../../dataplane/index.ts';
 import { type Database, readRules, readUsers } from '../../../models/index.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { readCidr } from '../../judge/network.ts';
+import type { ShownFlow } from '../../live/fields.ts';
 import { listEndedFlows, readEndedCursor, writeEndedCursor } from '../../live/ended-flows.ts';
-import {
-  type FlowFilter,
-  listFlows,
-  readFlowCursor,
-  type ShownFlow,
-  writeFlowCursor,
-} from '../../live/flows.ts';
+import { type FlowFilter, listFlows, readFlowCursor, writeFlowCursor } from '../../live/flows.ts';
 import { liveGateway } from '../../live/gateway.ts';
-import { listRefusals, refusalReasons } from '../../live/refusals.ts';
-import { isOfPackets } from '../../observe/reason-words.ts';
+import { listRefusals } from '../../live/refusals.ts';
+import { isOfPackets, refusalReasons } from '../../observe/reason-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';

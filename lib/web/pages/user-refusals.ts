@@ -3,8 +3,9 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { actorId } from '../../http/request-caller.ts';
+import type { ShownRefusal } from '../../live/fields.ts';
 import { liveGateway } from '../../live/gateway.ts';
-import { listRefusals, type ShownRefusal } from '../../live/refusals.ts';
+import { listRefusals } from '../../live/refusals.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
 import { ownDevices } from '../parts/own-devices.ts';
 import { addressCell, serviceInWords } from '../parts/packet-words.ts';

@@ -1,9 +1,7 @@
 // Live flows and refused packets as rows of a table, with names in place of ids.
 
 import { type Database, readRules } from '../../../models/index.ts';
-import type { ShownEndedFlow } from '../../live/ended-flows.ts';
-import type { ShownFlow } from '../../live/flows.ts';
-import type { ShownRefusal } from '../../live/refusals.ts';
+import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../../live/fields.ts';
 import { bytesInWords } from '../kit/words.ts';
 import {
   addressCell,

@@ -2,10 +2,13 @@
 // data plane.
 
 import test from 'ava';
-import { orderOf, readWishes } from '../../../lib/capture/wishes.ts';
+import { judgeWish, orderOf } from '../../../lib/capture/wishes.ts';
 import { inSentences } from '../../../lib/judge/judge.ts';
+import { parametersOf, sentOnce } from '../../../lib/judge/query.ts';
 
 const KEY = 'key';
+
+const readWishes = (search: string) => judgeWish(sentOnce(parametersOf(search)));
 
 test('without parameters: headers of all packets, for a minute', (t) => {
   const { values, faults } = readWishes('');

@@ -2,11 +2,8 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import {
-  readEndedCursor,
-  type ShownEndedFlow,
-  writeEndedCursor,
-} from '../../../lib/live/ended-flows.ts';
+import type { ShownEndedFlow } from '../../../lib/live/fields.ts';
+import { readEndedCursor, writeEndedCursor } from '../../../lib/live/ended-flows.ts';
 import { createGateway, type TestGateway } from '../../../lib/testing/index.ts';
 
 /** Asks until so many flows have ended: that is noticed within seconds. */

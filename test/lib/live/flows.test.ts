@@ -1,7 +1,8 @@
 // Live flows as API, console and command line show them, at a whole gateway in memory.
 
 import test from 'ava';
-import { readFlowCursor, type ShownFlow, writeFlowCursor } from '../../../lib/live/flows.ts';
+import type { ShownFlow } from '../../../lib/live/fields.ts';
+import { readFlowCursor, writeFlowCursor } from '../../../lib/live/flows.ts';
 import { createGateway } from '../../../lib/testing/index.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;

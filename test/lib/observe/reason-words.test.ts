@@ -2,7 +2,12 @@
 
 import test from 'ava';
 import { reasonNames } from '../../../dataplane/index.ts';
-import { isOfDevices, isOfPackets, reasonInWords } from '../../../lib/observe/reason-words.ts';
+import {
+  isOfDevices,
+  isOfPackets,
+  reasonInWords,
+  refusalReasons,
+} from '../../../lib/observe/reason-words.ts';
 
 /** A sentence begins with a capital, ends with a full stop, and holds no name of a counter. */
 const SENTENCE = /^[A-Z“](?!.*[a-z]_[a-z]).*[^.]\.$/s;
@@ -36,4 +41,9 @@ test('packets inside the tunnel are refused for reasons of both directions', (t)
     t.true(isOfPackets(name), name);
   for (const name of ['mac1_invalid', 'initiation_unknown_peer', 'tun_read_failed'])
     t.false(isOfPackets(name), name);
+});
+
+test('no packet is refused for no reason', (t) => {
+  t.true(refusalReasons.length > 50);
+  t.false(refusalReasons.includes('none'));
 });

@@ -4,7 +4,13 @@ import test from 'ava';
 import { pathsOf, schemasOf, tagsOf } from '../../../../lib/api/openapi/paths.ts';
 import { resource, text } from '../../../../lib/judge/fields.ts';
 import { judgeOf } from '../../../../lib/judge/judge.ts';
-import { read, UUID_PARAM, write } from '../../../../lib/operations/operation.ts';
+import {
+  described,
+  queryOf,
+  read,
+  UUID_PARAM,
+  write,
+} from '../../../../lib/operations/operation.ts';
 import type { Part } from '../../../support/api/openapi.ts';
 
 const fields = resource({ name: text('A name.').required() });
@@ -62,4 +68,36 @@ test('one path holds its operations; PUT is beside PATCH', (t) => {
 test('each schema is there once, and so is each tag', (t) => {
   t.deepEqual(Object.keys(schemasOf(things)), ['Thing', 'ThingUpdate']);
   t.deepEqual(tagsOf(things), [{ name: 'things' }]);
+});
+
+test('CSV is beside JSON where an operation has it; a stream has its own type', (t) => {
+  const query = queryOf(fields, judgeOf<object>(fields));
+  const common = { method: 'GET', tag: 'things', scopes: ['read'], summary: 'Show it' } as const;
+  const [table, stream] = [
+    read({
+      ...common,
+      id: 'showTable',
+      path: '/v0/table',
+      answer,
+      csv: { fileName: 'table', write: () => '' },
+      run: async () => ({}),
+    }),
+    described({
+      ...common,
+      id: 'showStream',
+      path: '/v0/stream',
+      query,
+      content: { description: 'Bytes.', type: 'application/octet-stream' },
+    }),
+  ];
+  const paths = pathsOf([table, stream]) as Part;
+  t.deepEqual(Object.keys(paths['/v0/table'].get.responses['200'].content), [
+    'application/json',
+    'text/csv',
+  ]);
+  const { get } = paths['/v0/stream'];
+  t.deepEqual(get.parameters[0].name, 'name');
+  t.deepEqual(get.responses['200'].content, { 'application/octet-stream': {} });
+  t.deepEqual(Object.keys(get.responses), ['200', '401', '403', '422', '429', '500', '503']);
+  t.deepEqual(schemasOf([stream]), {});
 });

@@ -8,7 +8,7 @@ import {
   protocolInWords,
   serviceInWords,
 } from '../../../../lib/web/parts/packet-words.ts';
-import type { ShownRefusal } from '../../../../lib/live/refusals.ts';
+import type { ShownRefusal } from '../../../../lib/live/fields.ts';
 
 test('places and protocols', (t) => {
   const services = [
