@@ -42,6 +42,7 @@ export {
   type Field,
   type Fields,
   type Holds,
+  holds,
   type NamesWith,
   rowColumns,
   type RowOf,

@@ -1,7 +1,7 @@
 // `postern diagnose`: why a device cannot connect, and who is unknown, asked of the gateway that
 // runs.
 
-import type { Diagnosis, ShownAttempt, ShownSender } from '../diagnosis/diagnose.ts';
+import type { Diagnosis, ShownAttempt, ShownSender } from '../diagnosis/fields.ts';
 import { placeOf } from '../diagnosis/place.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Command, Outcome } from './run.ts';

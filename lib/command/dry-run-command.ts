@@ -1,7 +1,7 @@
 // `--dry-run` of commands that make, change or remove something: what it would do, asked of the
 // gateway that runs.
 
-import type { DryRunAnswer } from '../dry-run/dry-run.ts';
+import type { DryRunAnswer } from '../dry-run/fields.ts';
 import { othersInWords } from '../dry-run/other-gateways-in-words.ts';
 import { noDevice } from '../process/absent.ts';
 import type { LocalGateway } from './ask-gateway.ts';

@@ -1,6 +1,6 @@
 // `postern explain`: what becomes of a packet, asked of the gateway that runs.
 
-import type { Answer } from '../explain/explain.ts';
+import type { Answer } from '../explain/fields.ts';
 import { isAddress, isUuid } from '../judge/texts.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';

@@ -8,12 +8,11 @@ import type { Recall } from '../records/recall.ts';
 import {
   diagnose,
   type Diagnosed,
-  type Diagnosis,
   type DiagnosingGateway,
   devicesOfKeys,
-  type ShownSender,
   showSender,
 } from './diagnose.ts';
+import type { Diagnosis, ShownSenders } from './fields.ts';
 
 /** Who is asked. */
 export interface Asked {
@@ -21,13 +20,6 @@ export interface Asked {
   readonly database: Database;
   /** Left out where there is no data plane. */
   readonly diagnosing?: DiagnosingGateway;
-}
-
-/** Unknown senders, as they are shown. */
-export interface ShownSenders {
-  readonly keys: readonly ShownSender[];
-  readonly other_gateway: readonly ShownSender[];
-  readonly gateway_id: string;
 }
 
 /** Says why a device cannot connect; `service_unavailable` where there is no data plane. */

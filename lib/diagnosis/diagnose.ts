@@ -21,6 +21,7 @@ import { readLastSeen, readOthersRunning } from '../observe/whereabouts.ts';
 import { readQuotaState } from '../reconcile/quota-state.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { showTime, showTimeOrNull } from '../records/shown.ts';
+import type { Diagnosis, ShownAttempt, ShownInside, ShownSender } from './fields.ts';
 import { findingOf, type Found, latelyUnknown, type Stranger } from './finding.ts';
 import { advice, type FindingCode, textOf, timeOf } from './words.ts';
 
@@ -42,71 +43,11 @@ export interface DiagnosedFrom extends SessionRules {
     Pick<EffectiveConfiguration, 'default_quota'>;
 }
 
-/** A handshake, as it is shown. */
-export interface ShownAttempt {
-  readonly outcome: 'confirmed' | 'unconfirmed' | 'no_answer' | 'refused';
-  readonly begun_by: 'device' | 'gateway';
-  readonly reason: string | null;
-  readonly remote_ip: string | null;
-  readonly remote_port: number | null;
-  readonly count: number;
-  readonly first_at: string;
-  readonly last_at: string;
-  readonly confirmed_at: string | null;
-  readonly dated_at: string | null;
-  readonly latest_dated_at: string | null;
-}
-
-/** What came through the tunnel, as it is shown. */
-export interface ShownInside {
-  readonly since: string;
-  readonly passed_at: string | null;
-  readonly largest: number;
-  readonly refused_reason: string | null;
-  readonly refused_at: string | null;
-  readonly wrong_source: string | null;
-  readonly wrong_source_count: number;
-  readonly wrong_source_at: string | null;
-  readonly too_big_bytes: number | null;
-  readonly too_big_count: number;
-  readonly too_big_at: string | null;
-}
-
-/** An unknown sender, as it is shown. */
-export interface ShownSender {
-  /** Null: it sends for the key of another gateway. */
-  readonly public_key: string | null;
-  /** The device that has the key and is not served; null: no device has it. */
-  readonly device_id: string | null;
-  readonly remote_ip: string;
-  readonly remote_port: number;
-  readonly count: number;
-  readonly first_at: string;
-  readonly last_at: string;
-}
-
 /** What is asked of the row of a device. */
 export type Diagnosed = Pick<
   Device,
   'id' | 'public_key' | 'user_id' | 'disabled_at' | 'expires_at'
 >;
-
-/** What is wrong with a device, and why that is thought. */
-export interface Diagnosis {
-  readonly code: FindingCode;
-  readonly text: string;
-  readonly advice: string;
-  readonly connected_since: string | null;
-  /** The last handshakes, the latest first. */
-  readonly attempts: readonly ShownAttempt[];
-  /** Null: the gateway does not serve the device. */
-  readonly inside: ShownInside | null;
-  /** Unknown senders of the last minutes, while the device is not connected. */
-  readonly unknown_senders: readonly ShownSender[];
-  /** The other gateway to which it is connected; null: none, or it is not known. */
-  readonly connected_gateway_id: string | null;
-  readonly gateway_id: string;
-}
 
 /** Unknown senders are shown beside a device that does not connect for so long. */
 const STRANGERS_MS = 10 * 60_000;

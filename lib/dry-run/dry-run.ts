@@ -15,50 +15,19 @@ import {
   type WrittenSoFar,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import type { ShownFlow, ShownRefusal } from '../live/fields.ts';
 import { showFlow } from '../live/flows.ts';
 import { type LiveGateway, liveGateway } from '../live/gateway.ts';
 import { showRefusal } from '../live/refusals.ts';
 import { readChanged, type RowChanges } from '../reconcile/read.ts';
 import type { RecordContext } from '../records/collection.ts';
-import type { Shown } from '../records/shown.ts';
 import { UndoneWrites } from '../records/undone-writes.ts';
 import { showRule } from '../rules/rules.ts';
+import { type Effect, LISTED_MAX } from './fields.ts';
 import { readOthers } from './other-gateways.ts';
-import type { OtherGateway } from './other-gateways-in-words.ts';
-
-/** How many of each list are answered; all are counted. */
-export const LISTED_MAX = 100;
 
 /** What dry runs need of the server. */
 export interface DryRunContext extends RecordContext {
   readonly services: RecordContext['services'] & { readonly live?: LiveGateway };
-}
-
-/** What a write would do. Of each list the first LISTED_MAX entries are here, and its length. */
-export interface Effect {
-  /** Flows that would end, and how many people they belong to. */
-  readonly ended_flow_count: number;
-  readonly ended_flow_user_count: number;
-  readonly ended_flows: readonly ShownFlow[];
-  /** Packets that rules refused lately and would let pass. */
-  readonly passed_refusal_count: number;
-  readonly passed_refusals: readonly ShownRefusal[];
-  /** Rules that would never decide any more. */
-  readonly shadowed_rule_count: number;
-  readonly shadowed_rules: readonly Shown[];
-  /** Policy tests that pass and would fail. */
-  readonly failing_policy_test_count: number;
-  readonly failing_policy_tests: readonly { readonly id: string; readonly name: string }[];
-  /** The other gateways that run: nothing is known here of flows that would end there. */
-  readonly other_gateways: readonly OtherGateway[];
-  readonly gateway_id: string;
-}
-
-/** What the API answers. */
-export interface DryRunAnswer extends Effect {
-  /** The record as it would be; null: it would be deleted. */
-  readonly record: Shown | null;
 }
 
 /** A write that was tried. */

@@ -8,7 +8,8 @@ import { perform } from '../operations/perform.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Shown } from '../records/shown.ts';
 import { type AskedValues, findAsked } from './asked.ts';
-import { type DryRunAnswer, type DryRunContext, tryWrite } from './dry-run.ts';
+import { type DryRunContext, tryWrite } from './dry-run.ts';
+import type { DryRunAnswer } from './fields.ts';
 
 /** Who tries operations. */
 export interface TriesOperations {

@@ -1,16 +1,10 @@
 // The other gateways that run beside the one that answers a dry run, in words: for the command line
 // too, which loads no database.
 
+import type { OtherGateway } from './fields.ts';
+
 /** So many gateways are named in a sentence. */
 const NAMED_MAX = 5;
-
-/** Another gateway that runs. */
-export interface OtherGateway {
-  readonly id: string;
-  readonly name: string;
-  /** How many devices are connected to it that would not be served any more. */
-  readonly cut_off_device_count: number;
-}
 
 /** What people read of other gateways; null: none runs. */
 export function othersInWords(others: readonly OtherGateway[]): string | null {

@@ -5,7 +5,7 @@ import type { Amendment } from '../../dataplane/index.ts';
 import type { Database } from '../../models/index.ts';
 import type { LiveGateway } from '../live/gateway.ts';
 import { readConnectedTo, readOthersRunning } from '../observe/whereabouts.ts';
-import type { OtherGateway } from './other-gateways-in-words.ts';
+import type { OtherGateway } from './fields.ts';
 
 /** Reads which other gateways run, with what a change would cut off there. */
 export async function readOthers(

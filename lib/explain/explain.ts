@@ -29,7 +29,6 @@ import { receiverElsewhere, senderElsewhere, type TracingGateway } from './elsew
 import {
   asked as whenAsked,
   type ExplainedReason,
-  type GateName,
   gateNames,
   gateOf,
   gates,
@@ -37,6 +36,7 @@ import {
   ownReasons,
   waits,
 } from './gates.ts';
+import type { Answer, ShownFinding, ShownGate } from './fields.ts';
 import type { AskedPacket } from './question.ts';
 
 /** Asks the gateway of this process; null: it does not serve the device. */
@@ -57,45 +57,6 @@ export interface HostSeen {
   readonly findings: () => readonly Finding[];
   /** What is wrong with the route to an address now; null: nothing. */
   readonly routeTo: (address: string) => Promise<Finding | null>;
-}
-
-/** One gate, and what became of the packet there. */
-export interface ShownGate {
-  readonly code: GateName;
-  readonly outcome: 'passed' | 'waits' | 'refused' | 'not_reached';
-  readonly text: string;
-}
-
-/** What becomes of a packet. */
-export interface Answer {
-  readonly verdict: 'accept' | 'drop';
-  readonly reason: ExplainedReason | null;
-  /** The devices without a session, for which it has to wait; none where it is dropped. */
-  readonly waits_for: Explanation['waitsFor'];
-  /** The rule that decided; null: none did. */
-  readonly rule_id: string | null;
-  /** The staged rule that would decide if all were enforced, and how; null: none would. */
-  readonly staged_rule_id: string | null;
-  readonly staged_verdict: 'accept' | 'drop' | null;
-  /** One or two sentences for people. */
-  readonly text: string;
-  /** What to look at first where it is dropped or has to wait. */
-  readonly advice: string | null;
-  /** What it does to a flow; null: it was dropped before flows were asked. */
-  readonly flow: 'none' | 'opens' | 'continues' | null;
-  /** The device that opened the flow; null: a host behind the gateway did, or there is no flow. */
-  readonly opener_id: string | null;
-  /** When the device of the question made its latest handshake; null: never. */
-  readonly latest_handshake: string | null;
-  readonly gates: readonly ShownGate[];
-  /** What is wrong with the host that carries the packet on; it is no part of the verdict. */
-  readonly host: readonly Finding[];
-  /** Rules that match the packet and did not decide. */
-  readonly shadowed: readonly string[];
-  /** The other gateway to which a device is connected, where that is why it is dropped. */
-  readonly connected_gateway_id: string | null;
-  /** The gateway that answers. */
-  readonly gateway_id: string;
 }
 
 /** Explains what becomes of a packet at the gateway of this process. */
@@ -159,11 +120,15 @@ async function hostFindings(
   { host }: ExplainedFrom,
   { isSent, destination }: AskedPacket,
   found: Explanation | null,
-): Promise<Finding[]> {
+): Promise<ShownFinding[]> {
   if (isSent && found?.place !== 'tun') return [];
   const route = isSent ? await host.routeTo(destination) : null;
-  const known = host.findings().filter(({ check, level }) => level !== 'ok' && OF_HOST.test(check));
-  return [...(route === null ? [] : [route]), ...known];
+  const known = host.findings().filter(({ check }) => OF_HOST.test(check));
+  return [...(route === null ? [] : [route]), ...known].filter(isWrong);
+}
+
+function isWrong(finding: Finding): finding is ShownFinding {
+  return finding.level !== 'ok';
 }
 
 function refusalIn({ reason }: Explanation): ExplainedReason | null {

@@ -15,8 +15,8 @@ import {
 } from '../../dataplane/memory/index.ts';
 import { deviceFields } from '../../models/index.ts';
 import { sentNames } from '../judge/resource.ts';
-import type { Diagnosis } from '../diagnosis/diagnose.ts';
-import type { Answer } from '../explain/explain.ts';
+import type { Diagnosis } from '../diagnosis/fields.ts';
+import type { Answer } from '../explain/fields.ts';
 import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../live/fields.ts';
 import type { Api, Fields } from './api.ts';
 import { beginCapture, type CaptureWish, type TestCapture } from './capture.ts';

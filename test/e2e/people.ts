@@ -3,7 +3,7 @@
 
 import { resolve } from 'node:path';
 import process from 'node:process';
-import type { Answer as Explained } from '../../lib/explain/explain.ts';
+import type { Answer as Explained } from '../../lib/explain/fields.ts';
 import type { Host } from '../support/network/namespaces.ts';
 import type { Data, Postern } from '../support/gateway/postern.ts';
 import { ROUTES } from '../support/network/topology.ts';

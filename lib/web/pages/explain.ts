@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type Database, readRules, type RuleRow } from '../../../models/index.ts';
 import { askExplanation } from '../../explain/ask.ts';
-import type { Answer } from '../../explain/explain.ts';
+import type { Answer } from '../../explain/fields.ts';
 import { type AskedPacket, judgeQuestion, readQuestion } from '../../explain/question.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';

@@ -3,7 +3,8 @@
 // without.
 
 import { askDiagnosis, askUnknownSenders } from '../../diagnosis/ask.ts';
-import type { Diagnosed, Diagnosis, ShownAttempt, ShownSender } from '../../diagnosis/diagnose.ts';
+import type { Diagnosed } from '../../diagnosis/diagnose.ts';
+import type { Diagnosis, ShownAttempt, ShownSender } from '../../diagnosis/fields.ts';
 import { placeOf } from '../../diagnosis/place.ts';
 import { ownerWords } from '../../diagnosis/words.ts';
 import { ApiError } from '../../http/errors.ts';

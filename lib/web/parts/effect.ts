@@ -2,7 +2,8 @@
 // again. docs/api.md#what-a-write-would-do.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { type Effect, tryTogether } from '../../dry-run/dry-run.ts';
+import { tryTogether } from '../../dry-run/dry-run.ts';
+import type { Effect } from '../../dry-run/fields.ts';
 import { cutsOffElsewhere, othersInWords } from '../../dry-run/other-gateways-in-words.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inTime } from '../../http/in-time.ts';

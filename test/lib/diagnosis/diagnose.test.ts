@@ -3,7 +3,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { MemoryDevice } from '../../../dataplane/memory/index.ts';
-import type { Diagnosis } from '../../../lib/diagnosis/diagnose.ts';
+import type { Diagnosis } from '../../../lib/diagnosis/fields.ts';
 import { createGateway, type TestDevice, type TestGateway } from '../../../lib/testing/index.ts';
 import { judgeAnswer } from '../../support/api/openapi.ts';
 

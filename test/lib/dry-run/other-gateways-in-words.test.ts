@@ -1,11 +1,8 @@
 // The words for other gateways that run, and for what a write would cut off there.
 
 import test from 'ava';
-import {
-  cutsOffElsewhere,
-  type OtherGateway,
-  othersInWords,
-} from '../../../lib/dry-run/other-gateways-in-words.ts';
+import { cutsOffElsewhere, othersInWords } from '../../../lib/dry-run/other-gateways-in-words.ts';
+import type { OtherGateway } from '../../../lib/dry-run/fields.ts';
 
 test('one gateway, several, and many, in words', (t) => {
   const other = (name: string, cut = 0): OtherGateway => ({

@@ -2,7 +2,7 @@
 // says then happens. The gates of the rows: ../api/v0/explain.test.ts.
 
 import test, { type ExecutionContext } from 'ava';
-import type { Answer } from '../../../lib/explain/explain.ts';
+import type { Answer } from '../../../lib/explain/fields.ts';
 import { gateNames, waits } from '../../../lib/explain/gates.ts';
 import {
   type Asker,
