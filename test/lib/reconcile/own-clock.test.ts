@@ -76,15 +76,15 @@ async function begin(
 function takeAway({ database }: World, how: 'refuses' | 'hangs'): () => void {
   const { sequelize } = database;
   const hanging: (() => void)[] = [];
-  const transaction = (): Promise<never> =>
+  const away = (): Promise<never> =>
     new Promise((_resolve, reject) => {
       const refuse = (): void => reject(new Error('the database is away'));
       if (how === 'refuses') refuse();
       else hanging.push(refuse);
     });
-  Object.assign(sequelize, { transaction });
+  Object.assign(sequelize, { transaction: away, query: away });
   return () => {
-    Reflect.deleteProperty(sequelize, 'transaction');
+    for (const name of ['transaction', 'query']) Reflect.deleteProperty(sequelize, name);
     for (const refuse of hanging) refuse();
   };
 }
