@@ -5,7 +5,7 @@
 
 import type { Worker } from 'node:worker_threads';
 import { Rest, workOf } from './activity.ts';
-import type { Answer, QuestionCommand } from './answers.ts';
+import type { AnswerTo, AskedOf, WorkerQuestion } from './answers.ts';
 import { MAX_RELEASED_PER_COMMAND } from './constants.ts';
 import {
   type Amendment,
@@ -24,7 +24,7 @@ import {
   reopenTun,
   socketLosses,
 } from './descriptors.ts';
-import { type Change, isEmpty, ConfigInForce, type TriedChange } from './diff.ts';
+import { type Change, isEmpty, ConfigInForce } from './diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
 import { FlowLog } from './flow-log-ring.ts';
 import { Egress } from './egress.ts';
@@ -35,7 +35,7 @@ import { withInterfaces } from './io/link-local.ts';
 import { openUapi, type Uapi, type UapiDevice } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
 import type { CaptureOrder } from './path/capture.ts';
-import { AskedWorkers, type Questions } from './questions.ts';
+import { type Ask, askerOf, waitsForWorker } from './questions.ts';
 import { joinSamples, Samples, SampleTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
@@ -65,8 +65,10 @@ export interface GatewayFacts {
 }
 
 /** A running data plane. */
-export interface Gateway extends Questions {
+export interface Gateway {
   readonly facts: GatewayFacts;
+  /** Asks what its workers know; nothing changes. */
+  readonly ask: Ask;
   /** What becomes of flows, from all workers; null where it is not wanted. */
   readonly flowLog: Pick<FlowLog, 'lost' | 'take'> | null;
   /** Puts a configuration in force; resolves when every further packet obeys it. */
@@ -121,7 +123,7 @@ export async function createGateway(
   return gateway;
 }
 
-class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
+class WorkerGateway implements Gateway, LinkOwner {
   readonly log: GatewayOptions['log'];
   readonly #options: GatewayOptions;
   #system: Descriptors;
@@ -152,7 +154,6 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   arrivals: () => void = () => undefined;
 
   constructor(options: GatewayOptions, system: Descriptors) {
-    super();
     this.#options = options;
     this.log = options.log;
     this.#system = system;
@@ -393,22 +394,22 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   // ---- questions -----------------------------------------------------------------------------
 
-  protected workers(): number {
-    return this.#links.length;
-  }
+  readonly ask = askerOf({
+    count: () => this.#links.length,
+    ask: (...asked) => this.#askWorker(...asked),
+    trial: (amendment) => this.#inForce.trial(amendment),
+  });
 
-  protected async request(
+  async #askWorker<Name extends WorkerQuestion>(
     worker: number,
-    command: (id: number) => QuestionCommand,
-    waits: boolean,
-  ): Promise<Answer | null> {
+    name: Name,
+    ...asked: AskedOf<Name>
+  ): Promise<AnswerTo<Name> | null> {
     if (this.#isClosing) throw closed();
     const link = this.#links[worker]!;
-    return waits || link.isReady ? ((await link.request(command)) as Answer | null) : null;
-  }
-
-  protected tried(amendment: Amendment): () => TriedChange {
-    return this.#inForce.trial(amendment);
+    if (!link.isReady && !waitsForWorker(name)) return null;
+    const report = await link.request((id) => ({ type: 'ask', id, name, asked }));
+    return report?.type === 'answer' ? (report.answer as AnswerTo<Name>) : null;
   }
 
   async capture(order: CaptureOrder): Promise<Capture | null> {

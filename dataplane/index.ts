@@ -54,6 +54,7 @@ export type { RefusalQuery, SeenRefusal } from './path/refusal-list.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
 export { type ReasonName, reasonNames } from './reasons.ts';
 export { RuleTrial, type TrialOptions, type TrialVerdict } from './rule-trial.ts';
+export type { Ask, Questions } from './questions.ts';
 export type { PeerTotals } from './totals.ts';
 export type { Attempt } from './wireguard/handshake-log.ts';
 export type { InsideSeen } from './wireguard/inside.ts';

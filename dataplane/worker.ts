@@ -294,15 +294,14 @@ class Loop {
       case 'stop':
         this.#stopping = true;
         return;
-      case 'explain':
-      case 'diagnose':
-      case 'unknownSenders':
-      case 'flows':
-      case 'refusals':
-      case 'pastFlows':
-      case 'endedFlows':
-      case 'passedRefusals':
-        return this.#report(answer(this.#pipeline, command, clock.now(), clock.wall()));
+      case 'ask': {
+        const { id, name, asked } = command;
+        return this.#report({
+          type: 'answer',
+          id,
+          answer: answer(this.#pipeline, name, asked as never, clock.now(), clock.wall()),
+        });
+      }
     }
   }
 

@@ -1,17 +1,15 @@
 // The gateway of this process, as requests ask it: what becomes of packets, why devices cannot
-// connect, what is alive and what was refused, captures. Answers have a limited time: a page must
-// not wait for a worker that hangs.
+// connect, what is alive and what was refused, captures. Every answer has a limited time: a page
+// must not wait for a worker that hangs.
 
-import type { Gateway } from '../dataplane/index.ts';
+import type { Ask, Gateway } from '../dataplane/index.ts';
 import { inTime } from './http/in-time.ts';
 import type { Presence } from './observe/presence.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import type { Services } from './services.ts';
 
-/** How long an answer about one packet or device may take. */
-const ANSWER_MS = 2_000;
-/** How long lists may take: they are read in parts, one list after the other. */
-const LIST_MS = 5_000;
+/** How long an answer may take. Lists take longest: they are read in parts, one after the other. */
+const ANSWER_MS = 5_000;
 
 /** What requests ask. */
 type Asked = Required<Pick<Services, 'capturing' | 'diagnosing' | 'explaining' | 'live'>>;
@@ -28,40 +26,22 @@ interface Known {
 /** Makes what requests ask of a gateway; `id` is its id in the database. */
 export function askedGateway(
   id: string,
-  gateway: Pick<
-    Gateway,
-    | 'capture'
-    | 'diagnose'
-    | 'effectOf'
-    | 'endedFlows'
-    | 'explain'
-    | 'flows'
-    | 'refusals'
-    | 'unknownSenders'
-  >,
+  gateway: Pick<Gateway, 'ask' | 'capture'>,
   { reconciler, presence }: Known,
 ): Asked {
+  const ask: Ask = (name, ...asked) => inTime(gateway.ask(name, ...asked), ANSWER_MS);
   return {
     capturing: { id, capture: (order) => gateway.capture(order) },
     explaining: {
       id,
-      explain: (question) => inTime(gateway.explain(question), ANSWER_MS),
-      trace: (publicKey) => inTime(gateway.diagnose(publicKey), ANSWER_MS),
+      ask,
       deviceIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.id ?? null,
     },
-    diagnosing: {
-      id,
-      diagnose: (publicKey) => inTime(gateway.diagnose(publicKey), ANSWER_MS),
-      unknownSenders: () => inTime(gateway.unknownSenders(), ANSWER_MS),
-      connectedForMs: (publicKey) => presence.connectedForMs(publicKey),
-    },
+    diagnosing: { id, ask, connectedForMs: (publicKey) => presence.connectedForMs(publicKey) },
     live: {
       id,
-      flows: (...asked) => inTime(gateway.flows(...asked), LIST_MS),
-      endedFlows: (...asked) => inTime(gateway.endedFlows(...asked), LIST_MS),
-      refusals: (...asked) => inTime(gateway.refusals(...asked), LIST_MS),
+      ask,
       tried: (rows, used) => reconciler.tried(rows, used),
-      effectOf: (...asked) => inTime(gateway.effectOf(...asked), LIST_MS),
       userIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.userId ?? null,
       ownerIdOf: (publicKey) => reconciler.lastOwnerIdOf(publicKey),
       deviceIdOf: (publicKey) => reconciler.lastDeviceIdOf(publicKey),

@@ -6,7 +6,7 @@ import type { Finding } from '../dataplane/index.ts';
 import type { DocumentLimits } from './auth/documents.ts';
 import type { DiagnosingGateway } from './diagnosis/diagnose.ts';
 import type { CapturingGateway } from './capture/captures.ts';
-import type { ExplainingGateway } from './explain/explain.ts';
+import type { ExplainingGateway } from './explain/elsewhere.ts';
 import type { LiveGateway } from './live/gateway.ts';
 import type { HttpLimits } from './http/listener.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';

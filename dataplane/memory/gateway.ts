@@ -3,10 +3,9 @@
 
 import type { Amendment, GatewayConfig, Sample } from '../contract.ts';
 import type { GatewayOptions } from '../descriptors.ts';
-import { type Change, isEmpty, ConfigInForce } from '../diff.ts';
+import { type Change, isEmpty, ConfigInForce, type TriedChange } from '../diff.ts';
 import type { Gateway, GatewayFacts } from '../gateway.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
-import type { ChangeEffect } from '../path/effect.ts';
 import { joinSamples, sumOf } from '../sample.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
@@ -77,8 +76,8 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     this.#obey(this.#inForce.amend(amendment));
   }
 
-  async effectOf(amendment: Amendment, limit: number): Promise<ChangeEffect> {
-    return this.effectOfTrial(this.#inForce.trial(amendment), limit);
+  trial(amendment: Amendment): () => TriedChange {
+    return this.#inForce.trial(amendment);
   }
 
   #obey(change: Change): void {

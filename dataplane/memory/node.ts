@@ -3,7 +3,14 @@
 // The kernel's part, to lead a datagram to the socket of its worker, is done here.
 
 import { DATAGRAM_SLOTS, HANDED_PER_TURN, MAX_PEERS, PACKET_SLOTS } from '../constants.ts';
-import { ALONE, createSharedMemory, type NetworkConfig, type Team } from '../contract.ts';
+import { answer, type AskedOf } from '../answers.ts';
+import {
+  ALONE,
+  type Amendment,
+  createSharedMemory,
+  type NetworkConfig,
+  type Team,
+} from '../contract.ts';
 import { type Capture, RunningCaptures } from '../captures.ts';
 import type { Change, TriedChange } from '../diff.ts';
 import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
@@ -11,18 +18,12 @@ import { Rings } from '../io/rings.ts';
 import type { Random } from '../noise/handshake.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
-import { type AskedForEffect, type ChangeEffect, effectAmong } from '../path/effect.ts';
-import { endedAmong, type EndedPage, type EndedPlace } from '../path/ended-list.ts';
-import { explainAmong, type Explanation, type Question } from '../path/explain.ts';
-import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from '../path/flow-list.ts';
-import { type RefusalQuery, refusalsAmong, type SeenRefusal } from '../path/refusal-list.ts';
 import { Pipeline } from '../pipeline.ts';
+import { askerOf } from '../questions.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
-import { RECEPTIONIST, workerOfMessage } from '../wireguard/steering.ts';
-import { joinTraces, type Trace } from '../wireguard/trace.ts';
+import { workerOfMessage } from '../wireguard/steering.ts';
 import { endpointLayout } from '../wireguard/tunnel.ts';
-import type { UnknownSenders } from '../wireguard/unknown-senders.ts';
 import { address } from '../wire/packets.ts';
 import {
   type Arrival,
@@ -68,7 +69,7 @@ export interface WorkerNode<E extends TypeScriptEngine> {
 }
 
 /** A gateway in memory. */
-export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
+export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
   endpoint: Endpoint;
   readonly privateKey: Uint8Array;
   readonly publicKey: Uint8Array;
@@ -78,6 +79,18 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
   readonly #choose: (count: number) => number;
   readonly #dawdles: () => boolean;
   readonly #captures = new RunningCaptures();
+  readonly ask = askerOf({
+    count: () => this.workers.length,
+    ask: async (worker, name, ...asked) =>
+      answer(
+        this.workers[worker]!.pipeline,
+        name,
+        asked as AskedOf<typeof name>,
+        this.#around.now,
+        this.#around.wallMs,
+      ),
+    trial: (amendment) => this.trial(amendment),
+  });
 
   constructor(around: Surroundings, options: NodeOptions<E>) {
     this.#around = around;
@@ -125,6 +138,9 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     });
     return { engine, pipeline };
   }
+
+  /** What an amendment would change of what is in force, at the moment of each call. */
+  abstract trial(amendment: Amendment): () => TriedChange;
 
   /** The engine of the first worker. */
   get engine(): E {
@@ -196,72 +212,6 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const type = messageType(view, 0, bytes.length);
     return this.workers[workerOfMessage(view, 0, type, this.workers.length)]!;
-  }
-
-  /** Explains what would become of a packet now; null: no worker can say it. */
-  explain(question: Question): Promise<Explanation | null> {
-    const { now, wallMs } = this.#around;
-    return explainAmong(this.workers.length, async (number, isHanded) =>
-      this.workers[number]!.pipeline.explain(question, isHanded, now, wallMs),
-    );
-  }
-
-  /** What is remembered of a peer; null: it is not served. */
-  async diagnose(publicKey: string): Promise<Trace | null> {
-    const { now, wallMs } = this.#around;
-    return joinTraces(this.workers.map(({ pipeline }) => pipeline.trace(publicKey, now, wallMs)));
-  }
-
-  /** Who sent what no peer can have sent. */
-  async unknownSenders(): Promise<UnknownSenders> {
-    return this.workers[RECEPTIONIST]!.pipeline.unknownSenders();
-  }
-
-  /** A page of at most `limit` flows that are alive now. */
-  flows(query: FlowQuery, limit: number, from: FlowPlace | null): Promise<FlowPage> {
-    const { now, wallMs } = this.#around;
-    return flowsAmong(
-      this.workers.length,
-      async ({ worker, flow }, left) =>
-        this.workers[worker]!.pipeline.flows(query, flow, left, now, wallMs),
-      limit,
-      from,
-    );
-  }
-
-  /** A page of at most `limit` flows that have ended. */
-  endedFlows(query: FlowQuery, limit: number, from: EndedPlace | null): Promise<EndedPage> {
-    const { now, wallMs } = this.#around;
-    return endedAmong(
-      this.workers.length,
-      async (worker, before, left) =>
-        this.workers[worker]!.pipeline.pastFlows(query, before, left, now, wallMs),
-      limit,
-      from,
-    );
-  }
-
-  /** The latest `limit` kinds of refused packets, the latest one first. */
-  refusals(query: RefusalQuery, limit: number): Promise<readonly SeenRefusal[]> {
-    const { now, wallMs } = this.#around;
-    return refusalsAmong(
-      this.workers.length,
-      async (worker, from) => this.workers[worker]!.pipeline.refusals(query, from, now, wallMs),
-      limit,
-    );
-  }
-
-  /** What a change would do to flows and refused packets, if it were put in force. */
-  effectOfTrial(tried: () => TriedChange, limit: number): Promise<ChangeEffect> {
-    const { now, wallMs } = this.#around;
-    const pipelineOf = (worker: number): Pipeline => this.workers[worker]!.pipeline;
-    const ask: AskedForEffect = {
-      ended: async (worker, change, from, left) =>
-        pipelineOf(worker).endedFlows(change, from, left, now, wallMs),
-      passed: async (worker, change, from) =>
-        pipelineOf(worker).passedRefusals(change, from, now, wallMs),
-    };
-    return effectAmong(this.workers.length, ask, tried, limit);
   }
 
   /** Captures packets of a device; null while as many captures run as can. */

@@ -40,7 +40,7 @@ export async function askUnknownSenders({
   diagnosing,
 }: Pick<Asked, 'database' | 'diagnosing'>): Promise<ShownSenders> {
   if (diagnosing === undefined) throw new ApiError('service_unavailable');
-  const found = await diagnosing.unknownSenders();
+  const found = await diagnosing.ask('unknownSenders');
   const owners = await devicesOfKeys(database, found);
   return {
     keys: found.keys.map((one) => showSender(one, owners)),

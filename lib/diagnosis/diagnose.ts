@@ -2,9 +2,9 @@
 // what it rests on. Rows are asked first; then the gateway of this process says what it remembers.
 
 import type {
+  Ask,
   Attempt,
   InsideSeen,
-  Trace,
   UnknownSender,
   UnknownSenders,
 } from '../../dataplane/index.ts';
@@ -29,8 +29,7 @@ import { advice, type FindingCode, textOf, timeOf } from './words.ts';
 export interface DiagnosingGateway {
   /** The id of the gateway. */
   readonly id: string;
-  readonly diagnose: (publicKey: string) => Promise<Trace | null>;
-  readonly unknownSenders: () => Promise<UnknownSenders>;
+  readonly ask: Ask;
   /** How long a device has been connected to it, in ms; null: it is not. */
   readonly connectedForMs: (publicKey: string) => number | null;
 }
@@ -68,10 +67,10 @@ export async function diagnose(
   const { database, gateway } = from;
   const [[owner], trace] = await Promise.all([
     readUsers(database, { ids: [device.user_id] }),
-    gateway.diagnose(device.public_key),
+    gateway.ask('diagnose', device.public_key),
   ]);
   const bar = barOf(from, device, owner);
-  const strangers = await gateway.unknownSenders();
+  const strangers = await gateway.ask('unknownSenders');
   const owners = await devicesOfKeys(database, strangers);
   // The key of another device, which is not served, is not the key of this one.
   const nobodys = {

@@ -130,7 +130,7 @@ async function effectOf(
   const rows = together(all.map((seen) => seen.rows));
   const used = new Map(all.flatMap((seen) => [...seen.used]));
   const amendment = live.tried(rows, used);
-  const { ended, passed } = await live.effectOf(amendment, LISTED_MAX);
+  const { ended, passed } = await live.ask('effectOf', amendment, LISTED_MAX);
   const [others, shadowed, failing] = await Promise.all([
     readOthers(database, live, amendment),
     newlyShadowed(

@@ -4,7 +4,8 @@ import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Recall } from '../records/recall.ts';
-import { explain, type ExplainingGateway, type HostSeen } from './explain.ts';
+import type { ExplainingGateway } from './elsewhere.ts';
+import { explain, type HostSeen } from './explain.ts';
 import type { Answer } from './fields.ts';
 import type { AskedPacket } from './question.ts';
 

@@ -1,23 +1,22 @@
 // Which other gateway has a device of a question: this gateway sees nothing of what the device
 // sends, and cannot reach it. The gateway of this process and the rows say it together.
 
-import type { Explanation } from '../../dataplane/index.ts';
+import type { Ask, Explanation } from '../../dataplane/index.ts';
 import type { Database, Device } from '../../models/index.ts';
-import { type Elsewhere, elsewhereOf, readLastSeen, type Traced } from '../observe/whereabouts.ts';
+import { type Elsewhere, elsewhereOf, readLastSeen } from '../observe/whereabouts.ts';
 
-/** The gateway of this process, as far as it says where devices are. */
-export interface TracingGateway {
+/** The gateway of this process, as explanations ask it. */
+export interface ExplainingGateway {
   /** The id of the gateway. */
   readonly id: string;
-  /** What it remembers of a device; null: it does not serve it. */
-  readonly trace: (publicKey: string) => Promise<Traced['trace'] | null>;
+  readonly ask: Ask;
   /** The id of the device with a public key; null: it serves none. */
   readonly deviceIdOf: (publicKey: string) => string | null;
 }
 
 interface Asked {
   readonly database: Database;
-  readonly gateway: TracingGateway;
+  readonly gateway: ExplainingGateway;
 }
 
 /** The other gateway to which the sender of a packet is connected; null: there is none. */
@@ -45,7 +44,7 @@ async function whereIs(
 ): Promise<Elsewhere | null> {
   const nowMs = Date.now();
   const [trace, seen] = await Promise.all([
-    gateway.trace(publicKey),
+    gateway.ask('diagnose', publicKey),
     readLastSeen(database, id, nowMs),
   ]);
   return trace === null ? null : elsewhereOf({ nowMs, gatewayId: gateway.id, trace, seen });

@@ -6,7 +6,6 @@ import {
   type Explanation,
   type Finding,
   parseAddress,
-  type Question,
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import {
@@ -25,7 +24,7 @@ import type { Elsewhere } from '../observe/whereabouts.ts';
 import { showTimeOrNull } from '../records/shown.ts';
 import { isInside, rulesAt } from '../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
-import { receiverElsewhere, senderElsewhere, type TracingGateway } from './elsewhere.ts';
+import { receiverElsewhere, senderElsewhere, type ExplainingGateway } from './elsewhere.ts';
 import {
   asked as whenAsked,
   type ExplainedReason,
@@ -38,11 +37,6 @@ import {
 } from './gates.ts';
 import type { Answer, ShownFinding, ShownGate } from './fields.ts';
 import type { AskedPacket } from './question.ts';
-
-/** Asks the gateway of this process; null: it does not serve the device. */
-export interface ExplainingGateway extends TracingGateway {
-  readonly explain: (question: Question) => Promise<Explanation | null>;
-}
 
 /** What an explanation is read from. */
 export interface ExplainedFrom extends SessionRules {
@@ -67,7 +61,7 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
   const sender = own === null ? await senderElsewhere(from, asked) : null;
   const barred = own ?? (sender === null ? null : 'elsewhere');
   const question = { from: isSent ? device.public_key : null, packet };
-  const found = barred === null ? await from.gateway.explain(question) : null;
+  const found = barred === null ? await from.gateway.ask('explain', question) : null;
   const reason = barred ?? (found === null ? 'not_served' : refusalIn(found));
   const elsewhere = sender ?? (found === null ? null : await receiverElsewhere(from, found));
   const decision = found?.decision ?? null;

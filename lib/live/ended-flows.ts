@@ -23,7 +23,7 @@ export async function listEndedFlows(
 ): Promise<ShownEndedFlows> {
   const query = flowQueryOf(gateway, filter);
   if (query === null) return { flows: [], next: null };
-  const page = await gateway.endedFlows(query, limit, from);
+  const page = await gateway.ask('endedFlows', query, limit, from);
   const flows = page.flows
     .map((flow) => ofNow(gateway, flow))
     .filter(

@@ -34,7 +34,7 @@ export async function listFlows(
 ): Promise<ShownFlows> {
   const query = flowQueryOf(gateway, filter);
   if (query === null) return { flows: [], next: null };
-  const page = await gateway.flows(query, limit, from);
+  const page = await gateway.ask('flows', query, limit, from);
   return { flows: page.flows.map((flow) => showFlow(gateway, flow)), next: page.next };
 }
 

@@ -1,17 +1,7 @@
 // The gateway of this process, as lists of its live state ask it. Everything is in memory: the list
 // is there while the database is away.
 
-import type {
-  Amendment,
-  ChangeEffect,
-  EndedPage,
-  EndedPlace,
-  FlowPage,
-  FlowPlace,
-  FlowQuery,
-  RefusalQuery,
-  SeenRefusal,
-} from '../../dataplane/index.ts';
+import type { Amendment, Ask } from '../../dataplane/index.ts';
 import { ApiError } from '../http/errors.ts';
 import type { RowChanges } from '../reconcile/read.ts';
 
@@ -19,17 +9,9 @@ import type { RowChanges } from '../reconcile/read.ts';
 export interface LiveGateway {
   /** The id of the gateway. */
   readonly id: string;
-  readonly flows: (query: FlowQuery, limit: number, from: FlowPlace | null) => Promise<FlowPage>;
-  readonly endedFlows: (
-    query: FlowQuery,
-    limit: number,
-    from: EndedPlace | null,
-  ) => Promise<EndedPage>;
-  readonly refusals: (query: RefusalQuery, limit: number) => Promise<readonly SeenRefusal[]>;
+  readonly ask: Ask;
   /** What rows would change of what is in force, if they were committed now. */
   readonly tried: (rows: RowChanges, used: ReadonlyMap<string, number>) => Amendment;
-  /** What a change would do to flows and refused packets; at most `limit` of each are listed. */
-  readonly effectOf: (amendment: Amendment, limit: number) => Promise<ChangeEffect>;
   /** The user whose device is served under a public key; null: there is none. */
   readonly userIdOf: (publicKey: string) => string | null;
   /** The owner of the device that has a public key or had it lately; null: there is none. */

@@ -20,7 +20,7 @@ export async function listRefusals(
 ): Promise<readonly ShownRefusal[]> {
   const devices = queryOf(gateway, filter);
   if (devices === null) return [];
-  const found = await gateway.refusals({ ...devices, reason: filter.reason }, limit);
+  const found = await gateway.ask('refusals', { ...devices, reason: filter.reason }, limit);
   return found.map((one) => showRefusal(gateway, one));
 }
 

@@ -70,10 +70,9 @@ async function open(t: ExecutionContext): Promise<Scene> {
   const services: Partial<Services> = {
     explaining: fakeExplaining(async () => (note('explain'), null)),
     capturing: { id: GATEWAY, capture: async () => (note('capture'), null) },
-    diagnosing: {
-      ...fakeDiagnosing(GATEWAY),
+    diagnosing: fakeDiagnosing(GATEWAY, {
       diagnose: async () => (note('diagnose'), silentTrace),
-    },
+    }),
     live: fakeLive(GATEWAY, {
       tried: () => (note('dry run'), { peers: new Map(), rules: new Map() }),
       flows: async () => (note('flows'), { flows: [], next: null }),

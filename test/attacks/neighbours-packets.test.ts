@@ -43,10 +43,9 @@ test('no page shows another one’s device, and no form touches it', async (t) =
         deviceIdOf: (key) => keys.get(key) ?? null,
         publicKeyOf: (id) => [...keys].find(([, own]) => own === id)?.[0] ?? null,
       }),
-      diagnosing: {
-        ...fakeDiagnosing(GATEWAY),
+      diagnosing: fakeDiagnosing(GATEWAY, {
         diagnose: async () => ({ ...silentTrace, endpoint: { address: SEEN_FROM, port: 4_000 } }),
-      },
+      }),
     },
   );
   const { database, server, user, adminUser, plainUser } = scene;

@@ -1,7 +1,12 @@
-// Each question to a worker is answered by the part of the packet path that it names, with its id.
+// Each question to a worker is answered by the part of the packet path that it names.
 
 import test from 'ava';
-import { answer, type QuestionCommand } from '../../dataplane/answers.ts';
+import {
+  answer,
+  type AnswerTo,
+  type AskedOf,
+  type WorkerQuestion,
+} from '../../dataplane/answers.ts';
 import { Scene } from '../support/filter/scene.ts';
 import { peerAddresses } from '../support/filter/courses.ts';
 import { udp } from '../support/dataplane/packets.ts';
@@ -17,8 +22,8 @@ test('each question has its answer', (t) => {
   scene.clients[0]!.send(toFar('192.0.2.2'));
   scene.world.run(100);
   const { now, wallMs } = scene.world;
-  const ask = (command: QuestionCommand): ReturnType<typeof answer> =>
-    answer(scene.gateway.pipeline, command, now, wallMs);
+  const ask = <Name extends WorkerQuestion>(name: Name, ...asked: AskedOf<Name>): AnswerTo<Name> =>
+    answer(scene.gateway.pipeline, name, asked, now, wallMs);
   const device = { device: alice!.key, scope: null, groups: '' };
   const change = {
     peers: [
@@ -33,42 +38,20 @@ test('each question has its answer', (t) => {
     ],
     scopes: [],
   };
-  const explained = ask({
-    type: 'explain',
-    id: 1,
-    question: { from: alice!.key, packet: toFar('192.0.2.2') },
-    isHanded: false,
-  });
-  t.like(explained, { type: 'explained', id: 1, explanation: { reason: 'rule_drop' } });
-  const diagnosed = ask({ type: 'diagnose', id: 2, publicKey: alice!.key });
-  t.is(diagnosed.type === 'diagnosed' && diagnosed.trace !== null && diagnosed.id, 2);
-  t.like(ask({ type: 'unknownSenders', id: 3 }), { type: 'unknownSenders', id: 3 });
+  const question = { from: alice!.key, packet: toFar('192.0.2.2') };
+  t.like(ask('explain', question, false), { reason: 'rule_drop' });
+  t.like(ask('trace', alice!.key), { attempts: [{ kind: 'answered' }] });
+  t.deepEqual(ask('unknownSenders'), { keys: [], otherGateway: [] });
   const query = { ...device, destination: null, rule: null };
-  t.like(ask({ type: 'flows', id: 4, query, from: 1, limit: 9 }), {
-    type: 'flows',
-    id: 4,
-    part: { found: [{ destination: '192.0.2.1' }], next: null },
-  });
-  t.deepEqual(ask({ type: 'pastFlows', id: 8, query, before: Infinity, limit: 9 }), {
-    type: 'pastFlows',
-    id: 8,
-    part: { found: [], next: null },
-  });
-  const refused = { found: [{ destination: '192.0.2.2', reason: 'rule_drop' }] };
-  t.like(ask({ type: 'refusals', id: 5, query: { ...device, reason: null }, from: 1 }), {
-    type: 'refusals',
-    id: 5,
-    part: refused,
-  });
-  t.like(ask({ type: 'endedFlows', id: 6, change, from: 1, limit: 9 }), {
-    type: 'endedFlows',
-    id: 6,
-    part: { count: 1, devices: [alice!.key], found: [{ destination: '192.0.2.1' }] },
+  t.like(ask('flows', query, 1, 9), { found: [{ destination: '192.0.2.1' }], next: null });
+  t.deepEqual(ask('pastFlows', query, Infinity, 9), { found: [], next: null });
+  const refused = { found: [{ destination: '192.0.2.2', reason: 'rule_drop' }] } as const;
+  t.like(ask('refusals', { ...device, reason: null }, 1), refused);
+  t.like(ask('endedFlows', change, 1, 9), {
+    count: 1,
+    devices: [alice!.key],
+    found: [{ destination: '192.0.2.1' }],
   });
   const without = { peers: [], scopes: [{ name: '0', compiled: null }] };
-  t.like(ask({ type: 'passedRefusals', id: 7, change: without, from: 1 }), {
-    type: 'passedRefusals',
-    id: 7,
-    part: refused,
-  });
+  t.like(ask('passedRefusals', without, 1), refused);
 });

@@ -305,9 +305,9 @@ for (const engine of engines) {
   gatewayTest('a gateway explains what would become of a packet', async (t, { gateway }) => {
     const drops = [rule('no', 'drop', '10.0.0.3')];
     await gateway.apply(config([configOf(2), configOf(3)], { owner: drops }));
-    const ask = (from: number, destination: string): ReturnType<typeof gateway.explain> => {
+    const ask = (from: number, destination: string) => {
       const packet = udp({ source: `10.0.0.${from}`, destination });
-      return gateway.explain({ from: configOf(from).publicKey, packet });
+      return gateway.ask('explain', { from: configOf(from).publicKey, packet });
     };
     const [two, three] = [configOf(2).publicKey, configOf(3).publicKey];
     const by = { by: 'rule', rule: 'no', staged: null } as const;
@@ -324,7 +324,7 @@ for (const engine of engines) {
     t.like(await ask(3, '10.0.0.2'), { reason: 'peer_no_endpoint', to: two, place: 'nowhere' });
     t.like(await ask(3, '127.0.0.1'), { reason: 'inner_destination_reserved', decision: null });
     const echo = echoRequest('10.0.0.3', '10.0.0.1');
-    t.like(await gateway.explain({ from: three, packet: echo }), {
+    t.like(await gateway.ask('explain', { from: three, packet: echo }), {
       reason: 'none',
       place: 'sender',
     });
@@ -337,28 +337,28 @@ for (const engine of engines) {
   gatewayTest('a gateway says what it remembers of handshakes', async (t, { gateway }) => {
     await gateway.apply(config([configOf(2)]));
     const { publicKey } = configOf(2);
-    t.like(await gateway.diagnose(publicKey), { attempts: [], latestHandshakeMs: null });
+    t.like(await gateway.ask('diagnose', publicKey), { attempts: [], latestHandshakeMs: null });
     t.true(await canPing(await Device.open(t, gateway, 2), 2));
-    const trace = await gateway.diagnose(publicKey);
+    const trace = await gateway.ask('diagnose', publicKey);
     t.is(trace!.attempts.length, 1);
     t.like(trace!.attempts[0], { kind: 'answered', reason: null, count: 1 });
     t.is(trace!.attempts[0]!.confirmedAtMs, trace!.latestHandshakeMs);
     t.is(trace!.attempts[0]!.endpoint!.address, '127.0.0.1');
     // Two clocks, which round.
     t.true(trace!.inside.passedAtMs! >= trace!.latestHandshakeMs! - 5);
-    t.is(await gateway.diagnose(configOf(3).publicKey), null, 'it is not served');
-    t.deepEqual(await gateway.unknownSenders(), { keys: [], otherGateway: [] });
+    t.is(await gateway.ask('diagnose', configOf(3).publicKey), null, 'it is not served');
+    t.deepEqual(await gateway.ask('unknownSenders'), { keys: [], otherGateway: [] });
     const stranger = await Device.open(t, gateway, 3);
     t.false(await canPing(stranger, 3));
-    const { keys, otherGateway } = await gateway.unknownSenders();
+    const { keys, otherGateway } = await gateway.ask('unknownSenders');
     t.deepEqual(
       keys.map((one) => one.publicKey),
       [configOf(3).publicKey],
     );
     t.deepEqual(otherGateway, []);
     await gateway.close();
-    await t.throwsAsync(gateway.diagnose(publicKey), { message: 'the gateway is closed' });
-    await t.throwsAsync(gateway.unknownSenders(), { message: 'the gateway is closed' });
+    await t.throwsAsync(gateway.ask('diagnose', publicKey), { message: 'the gateway is closed' });
+    await t.throwsAsync(gateway.ask('unknownSenders'), { message: 'the gateway is closed' });
   });
 
   gatewayTest(
@@ -372,13 +372,13 @@ for (const engine of engines) {
       await pause(50);
       const anyone = { device: null, scope: null };
       const asked = { ...anyone, destination: null, rule: null };
-      const { flows, next } = await gateway.flows(asked, 10, null);
+      const { flows, next } = await gateway.ask('flows', asked, 10, null);
       const { publicKey } = configOf(2);
       t.is(next, null);
       t.like(flows, [{ opener: publicKey, destination: '10.0.0.1', protocol: 1, rule: 'yes' }]);
       const now = Date.now();
       t.true(Math.abs(flows[0]!.latestMs - now) < 5_000);
-      const refusals = await gateway.refusals({ ...anyone, reason: null }, 10);
+      const refusals = await gateway.ask('refusals', { ...anyone, reason: null }, 10);
       t.is(refusals.length, 1);
       t.like(refusals[0], {
         device: publicKey,
@@ -390,12 +390,12 @@ for (const engine of engines) {
       });
       t.true(Math.abs(refusals[0]!.latestMs - now) < 5_000);
       t.like((await gateway.sample()).forgotten, { share: 0, full: 0 });
-      t.deepEqual(await gateway.endedFlows(asked, 10, null), { flows: [], next: null });
+      t.deepEqual(await gateway.ask('endedFlows', asked, 10, null), { flows: [], next: null });
       await gateway.apply(config([], { owner: drops }));
-      let ended = await gateway.endedFlows(asked, 10, null);
+      let ended = await gateway.ask('endedFlows', asked, 10, null);
       for (const until = Date.now() + 20_000; ended.flows.length === 0 && Date.now() < until;) {
         await pause(100);
-        ended = await gateway.endedFlows(asked, 10, null);
+        ended = await gateway.ask('endedFlows', asked, 10, null);
       }
       const because = 'device_removed';
       t.like(ended, {
@@ -403,11 +403,13 @@ for (const engine of engines) {
         next: null,
       });
       await gateway.close();
-      await t.throwsAsync(gateway.endedFlows(asked, 10, null), {
+      await t.throwsAsync(gateway.ask('endedFlows', asked, 10, null), {
         message: 'the gateway is closed',
       });
-      await t.throwsAsync(gateway.flows(asked, 10, null), { message: 'the gateway is closed' });
-      await t.throwsAsync(gateway.refusals({ ...anyone, reason: null }, 10), {
+      await t.throwsAsync(gateway.ask('flows', asked, 10, null), {
+        message: 'the gateway is closed',
+      });
+      await t.throwsAsync(gateway.ask('refusals', { ...anyone, reason: null }, 10), {
         message: 'the gateway is closed',
       });
     },

@@ -3,66 +3,49 @@
 
 import test from 'ava';
 import type { TriedChange } from '../../dataplane/diff.ts';
-import { AskedWorkers } from '../../dataplane/questions.ts';
-import type { Answer, QuestionCommand } from '../../dataplane/answers.ts';
+import type { WorkerQuestion } from '../../dataplane/answers.ts';
+import { type Ask, askerOf, waitsForWorker } from '../../dataplane/questions.ts';
 
 /** Workers that answer as a test says, and note what they were asked. */
-class ScriptedWorkers extends AskedWorkers {
-  readonly asked: string[] = [];
-  readonly #answer: (command: QuestionCommand, worker: number) => Answer | null;
-  readonly #count: number;
-
-  constructor(count: number, answer: (command: QuestionCommand, worker: number) => Answer | null) {
-    super();
-    this.#count = count;
-    this.#answer = answer;
-  }
-
-  protected workers(): number {
-    return this.#count;
-  }
-
-  protected tried(): () => TriedChange {
-    return () => ({ peers: [], scopes: [] });
-  }
-
-  protected async request(
-    worker: number,
-    command: (id: number) => QuestionCommand,
-    waits: boolean,
-  ): Promise<Answer | null> {
-    const asked = command(7);
-    this.asked.push(`${asked.type} ${worker}${waits ? ' waits' : ''}`);
-    await Promise.resolve();
-    const report = this.#answer(asked, worker);
-    this.asked.push(`answer ${worker}`);
-    return report;
-  }
+function scripted(count: number, answer: () => unknown): { ask: Ask; asked: string[] } {
+  const asked: string[] = [];
+  const ask = askerOf({
+    count: () => count,
+    async ask(worker, name, ..._asked) {
+      asked.push(`${name} ${worker}`);
+      await Promise.resolve();
+      const report = answer();
+      asked.push(`answer ${worker}`);
+      return report as never;
+    },
+    trial: () => (): TriedChange => ({ peers: [], scopes: [] }),
+  });
+  return { ask, asked };
 }
 
 test('every worker is asked about handshakes, and the receptionist about strangers', async (t) => {
-  const workers = new ScriptedWorkers(2, () => null);
-  t.is(await workers.diagnose('key'), null);
-  t.deepEqual(await workers.unknownSenders(), { keys: [], otherGateway: [] });
+  const workers = scripted(2, () => null);
+  t.is(await workers.ask('diagnose', 'key'), null);
+  t.deepEqual(await workers.ask('unknownSenders'), { keys: [], otherGateway: [] });
   t.deepEqual(
     workers.asked.filter((line) => !line.startsWith('answer')),
-    ['diagnose 0 waits', 'diagnose 1 waits', 'unknownSenders 0 waits'],
+    ['trace 0', 'trace 1', 'unknownSenders 0'],
   );
 });
 
 test('a packet that no worker judges is not explained', async (t) => {
-  const workers = new ScriptedWorkers(2, (_, id) => ({ type: 'explained', id, explanation: null }));
-  t.is(await workers.explain({ from: 'key', packet: new Uint8Array(20) }), null);
+  const workers = scripted(2, () => null);
+  t.is(await workers.ask('explain', { from: 'key', packet: new Uint8Array(20) }), null);
 });
 
 test('lists do not wait for a worker that starts, and are read one after the other', async (t) => {
-  const workers = new ScriptedWorkers(2, () => null);
+  const workers = scripted(2, () => null);
   const anyone = { device: null, scope: null };
   const lists = [
-    workers.flows({ ...anyone, destination: null, rule: null }, 10, null),
-    workers.endedFlows({ ...anyone, destination: null, rule: null }, 10, null),
-    workers.refusals({ ...anyone, reason: null }, 10),
-    workers.effectOf({ peers: new Map(), rules: new Map() }, 10),
+    workers.ask('flows', { ...anyone, destination: null, rule: null }, 10, null),
+    workers.ask('endedFlows', { ...anyone, destination: null, rule: null }, 10, null),
+    workers.ask('refusals', { ...anyone, reason: null }, 10),
+    workers.ask('effectOf', { peers: new Map(), rules: new Map() }, 10),
   ] as const;
   t.deepEqual(await Promise.all(lists), [
     { flows: [], next: null },
@@ -79,17 +62,20 @@ test('lists do not wait for a worker that starts, and are read one after the oth
     'refusals',
     'refusals',
   ]);
-  t.false(workers.asked.some((line) => line.endsWith('waits')));
+  for (const name of ['flows', 'pastFlows', 'refusals', 'endedFlows', 'passedRefusals'] as const)
+    t.false(waitsForWorker(name), name);
+  for (const name of ['explain', 'trace', 'unknownSenders'] satisfies WorkerQuestion[])
+    t.true(waitsForWorker(name), name);
 });
 
 test('a list that fails does not hold up the next one', async (t) => {
   let fails = true;
-  const workers = new ScriptedWorkers(1, () => {
+  const workers = scripted(1, () => {
     if (fails) throw new Error('the gateway is closed');
     return null;
   });
   const query = { device: null, scope: null, reason: null };
-  await t.throwsAsync(workers.refusals(query, 1), { message: 'the gateway is closed' });
+  await t.throwsAsync(workers.ask('refusals', query, 1), { message: 'the gateway is closed' });
   fails = false;
-  t.deepEqual(await workers.refusals(query, 1), []);
+  t.deepEqual(await workers.ask('refusals', query, 1), []);
 });

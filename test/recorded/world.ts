@@ -131,7 +131,7 @@ export function servicesOf({ applied }: Recording['world']): Partial<Services> {
   return {
     serverPublicKey: Buffer.alloc(32, 7).toString('base64'),
     whenApplied: async () => applied !== 'no',
-    explaining: { ...fakeExplaining(), id: ids.gateway },
+    explaining: fakeExplaining(undefined, { id: ids.gateway }),
     diagnosing: diagnosingOf(ids.gateway),
     live: fakeLive(ids.gateway, {
       flows: async (_query, limit) => ({
@@ -170,14 +170,13 @@ function diagnosingOf(id: string): DiagnosingGateway {
   const stranger = { endpoint, count: 3, ...times };
   const publicKey = Buffer.alloc(32, 9).toString('base64');
   const inside = { ...silentTrace.inside, sinceMs: EPOCH.getTime() };
-  return {
-    ...fakeDiagnosing(id),
+  return fakeDiagnosing(id, {
     diagnose: async () => ({ ...silentTrace, attempts: [attempt], inside }),
     unknownSenders: async () => ({
       keys: [{ ...stranger, publicKey }],
       otherGateway: [stranger],
     }),
-  };
+  });
 }
 
 /** Deletes every record; rows that others refer to go last. */

@@ -387,7 +387,7 @@ test('what was given up is listed with its device and its port', async (t) => {
   clients[0]!.send(fragmentsOf(udp({ ...from, data: counting(2_000), fragment: 0 }), 1_300)[0]!);
   world.run(31 * SECOND);
   const query = { device: null, scope: null, reason: null };
-  const [one] = await gateway.refusals(query, 10);
+  const [one] = await gateway.ask('refusals', query, 10);
   t.like(one, { reason: 'inner_fragments_expired', isSent: true, count: 1, port: 5_000 });
 });
 

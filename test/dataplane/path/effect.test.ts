@@ -111,7 +111,7 @@ function packetOf({ source, destination, protocol, port }: SeenRefusal): Uint8Ar
 /** Whether the rules of now refuse a packet; null: a flow decides, of which a list knows nothing. */
 async function isRefused(scene: Scene, refusal: SeenRefusal): Promise<boolean | null> {
   const question = { from: refusal.device, packet: packetOf(refusal) };
-  const explanation = await scene.gateway.explain(question);
+  const explanation = await scene.gateway.ask('explain', question);
   if (explanation === null || explanation.decision?.flow === 'continues') return null;
   return /^(?:rule|default)_drop$/.test(explanation.reason);
 }
@@ -184,14 +184,14 @@ test('all are counted and devices named, of which only some are listed', async (
   scene.clients[1]!.send(to('192.0.2.2', peerAddresses[4][1]!, 1));
   scene.world.run(100);
   const everything = rulesTo('0.0.0.0/0');
-  const effect = await scene.gateway.effectOf(everything, 5);
+  const effect = await scene.gateway.ask('effectOf', everything, 5);
   t.is(effect.ended.count, 301);
   t.is(effect.ended.found.length, 5);
   t.deepEqual(new Set(effect.ended.devices), new Set([alice, bob]));
-  const one = await scene.gateway.effectOf(rulesTo('192.0.2.2'), 5);
+  const one = await scene.gateway.ask('effectOf', rulesTo('192.0.2.2'), 5);
   t.is(one.ended.count, 1);
   t.like(one.ended.found[0], { opener: bob!, destination: '192.0.2.2', rule: null, by: 'default' });
-  const none = await scene.gateway.effectOf(rulesTo('192.0.2.3'), 5);
+  const none = await scene.gateway.ask('effectOf', rulesTo('192.0.2.3'), 5);
   t.deepEqual(none, {
     ended: { count: 0, found: [], devices: [] },
     passed: { count: 0, found: [] },
@@ -221,7 +221,8 @@ test.serial(
           rulesTo('0.0.0.0/0'),
           { peers: new Map(scene.clients.map(({ key }) => [key, null])), rules: new Map() },
         ];
-        const ask = () => Promise.all(changes.map((one) => scene.gateway.effectOf(one, 100)));
+        const ask = () =>
+          Promise.all(changes.map((one) => scene.gateway.ask('effectOf', one, 100)));
         // The first list notes how the clocks differ.
         const first = await ask();
         const before = copyOf(state());

@@ -7,6 +7,7 @@ import {
   endedAmong,
   type EndedFlow,
   EndedList,
+  type EndedPage,
   type EndedPlace,
 } from '../../../dataplane/path/ended-list.ts';
 import type { FlowQuery } from '../../../dataplane/path/flow-list.ts';
@@ -191,8 +192,7 @@ async function endedOf(scene: Scene, limit: number): Promise<EndedFlow[]> {
   const flows: EndedFlow[] = [];
   let from: EndedPlace | null = null;
   do {
-    const page: Awaited<ReturnType<Scene['gateway']['endedFlows']>> =
-      await scene.gateway.endedFlows(EVERYTHING, limit, from);
+    const page: EndedPage = await scene.gateway.ask('endedFlows', EVERYTHING, limit, from);
     flows.push(...page.flows);
     from = page.next;
   } while (from !== null);

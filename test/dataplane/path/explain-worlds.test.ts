@@ -140,7 +140,7 @@ async function judge(
 ): Promise<Explanation | null> {
   scene.arrivals();
   const before = scene.counts();
-  const explanation = await scene.gateway.explain(questionOf(scene, { from, bytes }));
+  const explanation = await scene.gateway.ask('explain', questionOf(scene, { from, bytes }));
   const sentMs = scene.world.now;
   if (from === 'tun') scene.gateway.send(bytes);
   else scene.clients[from]!.send(bytes);
@@ -197,7 +197,7 @@ async function judgeUnchanged(
   // A turn begins, so that all have the time of now.
   scene.gateway.release(new Map());
   const before = copyOf(reader.read(pipelines, SCRATCH));
-  await scene.gateway.explain(questionOf(scene, asked));
+  await scene.gateway.ask('explain', questionOf(scene, asked));
   const after = reader.read(pipelines, SCRATCH);
   reader.close();
   t.deepEqual(differences(before, after), [], `${where}: asking changed something`);

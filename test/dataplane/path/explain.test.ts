@@ -36,7 +36,7 @@ for (const workers of [1, 2, 5])
     const scene = new Scene(workers, workers);
     const asked: { packet: Described; explanation: Promise<Explanation | null> }[] = [];
     scene.onSend = (packet, bytes) => {
-      const explanation = scene.gateway.explain(questionOf(scene, packet, bytes));
+      const explanation = scene.gateway.ask('explain', questionOf(scene, packet, bytes));
       asked.push({ packet, explanation });
     };
     const met: Record<string, number> = {};
@@ -96,9 +96,9 @@ test.serial('asking changes nothing', async (t: ExecutionContext) => {
           SCRATCH,
         );
       const before = copyOf(state());
-      const first = await Promise.all(questions.map((one) => scene.gateway.explain(one)));
+      const first = await Promise.all(questions.map((one) => scene.gateway.ask('explain', one)));
       t.deepEqual(differences(before, state()), []);
-      const again = await Promise.all(questions.map((one) => scene.gateway.explain(one)));
+      const again = await Promise.all(questions.map((one) => scene.gateway.ask('explain', one)));
       t.deepEqual(again, first);
       compared++;
     }
@@ -113,7 +113,7 @@ test('an explanation says who opened the flow, and which rule decided', async (t
   const scene = new Scene(2, 1);
   const [alice, bob] = scene.clients.map(({ key }) => key);
   const ask = (from: string | null, packet: Uint8Array): Promise<Explanation | null> =>
-    scene.gateway.explain({ from, packet });
+    scene.gateway.ask('explain', { from, packet });
   scene.take({ type: 'rules', scope: '0', rules: [['accept', '192.0.2.0/24', undefined]] });
   t.deepEqual(await ask(alice!, forth('192.0.2.1')), {
     reason: 'none',
@@ -150,7 +150,8 @@ for (const workers of [1, 2, 5])
     const [alice, bob] = scene.clients.map(({ key }) => key);
     const [ofAlice, ofBob] = peerAddresses[4] as [string, string];
     const waitsFor = async (from: string | null, source: string, destination: string) =>
-      (await scene.gateway.explain({ from, packet: udp({ source, destination }) }))?.waitsFor;
+      (await scene.gateway.ask('explain', { from, packet: udp({ source, destination }) }))
+        ?.waitsFor;
     const table = async (): Promise<unknown[]> => [
       await waitsFor(alice!, ofAlice, '192.0.2.1'),
       await waitsFor(alice!, ofAlice, ofBob),

@@ -4,7 +4,13 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { FLOWS_LOOKED_AT_PER_PART, MAX_LISTED_PER_PART } from '../../../dataplane/constants.ts';
-import { FlowList, type FlowQuery, type LiveFlow } from '../../../dataplane/path/flow-list.ts';
+import {
+  FlowList,
+  type FlowPage,
+  type FlowPlace,
+  type FlowQuery,
+  type LiveFlow,
+} from '../../../dataplane/path/flow-list.ts';
 import { OverQuota } from '../../../dataplane/path/over-quota.ts';
 import type { KnownPeer } from '../../../dataplane/wireguard/known-peer.ts';
 import { coursesOf, peerAddresses } from '../../support/filter/courses.ts';
@@ -233,9 +239,9 @@ test('a part looks at a limited number of flows, and asking changes none', (t) =
 
 async function listed(scene: Scene, limit: number): Promise<LiveFlow[]> {
   const flows: LiveFlow[] = [];
-  let from: Parameters<Scene['gateway']['flows']>[2] = null;
+  let from: FlowPlace | null = null;
   do {
-    const page = await scene.gateway.flows(EVERYTHING, limit, from);
+    const page: FlowPage = await scene.gateway.ask('flows', EVERYTHING, limit, from);
     if (page.flows.length > limit) throw new Error('a page is too long');
     flows.push(...page.flows);
     from = page.next;
@@ -325,7 +331,7 @@ for (const workers of [1, 2, 5])
     const ended = async (): Promise<readonly string[]> => {
       const dropAll = [rule('x', 'drop', '0.0.0.0/0')];
       const amendment = { peers: new Map(), rules: new Map([['', new Map([['x', dropAll]])]]) };
-      const { count, devices } = (await scene.gateway.effectOf(amendment, 10)).ended;
+      const { count, devices } = (await scene.gateway.ask('effectOf', amendment, 10)).ended;
       t.is(count, devices.length);
       return devices.toSorted();
     };
@@ -337,7 +343,10 @@ for (const workers of [1, 2, 5])
     const others = everyone.filter((key) => key !== alice);
     t.deepEqual(await openers(), others);
     t.deepEqual(await ended(), others);
-    t.is((await scene.gateway.flows({ ...EVERYTHING, device: bob! }, 10, null)).flows.length, 1);
+    t.is(
+      (await scene.gateway.ask('flows', { ...EVERYTHING, device: bob! }, 10, null)).flows.length,
+      1,
+    );
 
     // It comes back, and its flows go on.
     scene.world.run(10_000);

@@ -274,7 +274,10 @@ for (const workers of [1, 3]) {
     made.limit({ limitUp: 64 * KBIT }, { limitDown: 64 * KBIT });
     const [sender, receiver] = made.clients as [Client, Client];
     const asked = async (from: Client | null, bytes: Uint8Array): Promise<unknown> => {
-      const explanation = await made.gateway.explain({ from: from?.key ?? null, packet: bytes });
+      const explanation = await made.gateway.ask('explain', {
+        from: from?.key ?? null,
+        packet: bytes,
+      });
       return [explanation?.reason, explanation?.place];
     };
     const questions = [
@@ -336,7 +339,7 @@ test('what is over the limit opens no flow', async (t) => {
   const opener = async (port: number): Promise<string | null | undefined> => {
     const ports = { sourcePort: 53, destinationPort: port };
     const answer = udp({ source: HOST, destination: '10.0.0.2', ...ports });
-    const explanation = await made.gateway.explain({ from: null, packet: answer });
+    const explanation = await made.gateway.ask('explain', { from: null, packet: answer });
     return explanation?.decision?.opener;
   };
   t.deepEqual(

@@ -108,7 +108,7 @@ for (const workers of [1, 3]) {
       return [gateway.delivered.splice(0).length, over.delivered.splice(0).length];
     };
     const opener = async (): Promise<string | null | undefined> =>
-      (await gateway.explain({ from: null, packet: back }))?.decision?.opener;
+      (await gateway.ask('explain', { from: null, packet: back }))?.decision?.opener;
     t.deepEqual(exchange(), [0, 0]);
     t.is(await opener(), null, 'what is refused opens no flow');
     set(false);
@@ -130,7 +130,7 @@ for (const workers of [1, 3]) {
       [null, GATEWAY, OVER, 'none'],
     ] as const) {
       const question = { from: from?.key ?? null, packet: udp({ source, destination }) };
-      const explanation = await gateway.explain(question);
+      const explanation = await gateway.ask('explain', question);
       t.is(explanation?.reason, reason, `${source} to ${destination}`);
       t.is(explanation?.place === 'nowhere', reason !== 'none');
     }

@@ -52,7 +52,7 @@ for (const workers of [1, 2, 5])
       const sent: { packet: Described; rule: Promise<string | null> }[] = [];
       scene.onSend = (packet, bytes) => {
         const from = packet.from === 'tun' ? null : scene.clients[packet.from]!.key;
-        const explained = scene.gateway.explain({ from, packet: bytes });
+        const explained = scene.gateway.ask('explain', { from, packet: bytes });
         sent.push({ packet, rule: explained.then((found) => found?.decision?.rule ?? null) });
       };
       for (const step of steps) {
@@ -72,7 +72,7 @@ for (const workers of [1, 2, 5])
         if (rule !== null) byRule++;
         model.set(key, { ...known, count: known.count + 1, latestMs: atMs, rule });
       }
-      const listed = await scene.gateway.refusals(EVERYTHING, 10_000);
+      const listed = await scene.gateway.ask('refusals', EVERYTHING, 10_000);
       const where = `seed ${SEEDED.seed}, run ${run}`;
       t.deepEqual(listed.map(keyOfSeen).toSorted(), [...model.keys()].toSorted(), where);
       for (const one of listed) {
@@ -87,7 +87,7 @@ for (const workers of [1, 2, 5])
         times.toSorted((a, b) => b - a),
         'the latest one is first',
       );
-      const few = await scene.gateway.refusals(EVERYTHING, 3);
+      const few = await scene.gateway.ask('refusals', EVERYTHING, 3);
       t.deepEqual(few, listed.slice(0, 3));
       compared += listed.length;
     }
@@ -115,7 +115,7 @@ for (const workers of [1, 2])
     scene.clients[1]!.send(toHost(1, '127.0.0.1', 22));
     scene.world.run(100);
     const ask = async (query: Partial<RefusalQuery>): Promise<string[]> =>
-      (await scene.gateway.refusals({ ...EVERYTHING, ...query }, 100))
+      (await scene.gateway.ask('refusals', { ...EVERYTHING, ...query }, 100))
         .map(({ device, reason }) => `${device} ${reason}`)
         .toSorted();
     const reserved: ReasonName = 'inner_destination_reserved';
@@ -142,7 +142,7 @@ test('a packet that cannot be sent to its device is listed too', async (t) => {
   scene.clients[0]!.send(udp({ source, destination, destinationPort: 9 }));
   scene.world.run(100);
   scene.gateway.send(udp({ source: '192.0.2.1', destination, destinationPort: 9 }));
-  const listed = await scene.gateway.refusals(EVERYTHING, 100);
+  const listed = await scene.gateway.ask('refusals', EVERYTHING, 100);
   t.deepEqual(
     listed.map(({ device, isSent, source, reason }) => [device, isSent, source, reason]),
     [
@@ -169,7 +169,7 @@ for (const workers of [1, 2, 5])
     for (let i = 0; i < fromHost; i++)
       scene.gateway.send(udp({ source: '192.0.2.1', destination, destinationPort: 53 }));
     scene.world.run(STAGED_TIME_MS + 20_000);
-    const listed = await scene.gateway.refusals({ ...EVERYTHING, device: null }, 100);
+    const listed = await scene.gateway.ask('refusals', { ...EVERYTHING, device: null }, 100);
     const lines = listed.map(({ device, isSent, source: from, port, reason }) =>
       [device, isSent, from, port, reason].join(' '),
     );
@@ -201,7 +201,7 @@ test('what waited for a device that is removed is listed nowhere', async (t) => 
   scene.setServed(0, false);
   scene.setServed(0, true);
   scene.world.run(STAGED_TIME_MS + 20_000);
-  t.deepEqual(await scene.gateway.refusals(EVERYTHING, 100), []);
+  t.deepEqual(await scene.gateway.ask('refusals', EVERYTHING, 100), []);
 });
 
 test('a packet that could not be read has no addresses', async (t) => {
@@ -211,7 +211,7 @@ test('a packet that could not be read has no addresses', async (t) => {
   packet[2] = 0xff;
   scene.clients[0]!.send(packet);
   scene.world.run(100);
-  const [one] = await scene.gateway.refusals(EVERYTHING, 100);
+  const [one] = await scene.gateway.ask('refusals', EVERYTHING, 100);
   const unknown = { source: null, destination: null, protocol: null, port: null };
   t.like(one, { reason: 'inner_malformed', isSent: true, count: 1, ...unknown });
 });

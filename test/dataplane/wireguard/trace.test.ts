@@ -40,7 +40,7 @@ function begin({ world }: Scene, client: Client): void {
 }
 
 async function traceOf({ gateway }: Scene, client: Client): Promise<Trace> {
-  const trace = await gateway.diagnose(client.key);
+  const trace = await gateway.ask('diagnose', client.key);
   if (trace === null) throw new Error('it is not served');
   return trace;
 }
@@ -182,7 +182,7 @@ for (const workers of [1, 2, 5])
       begin(all, client);
       all.world.run(SECOND);
       all.gateway.apply([]);
-      t.is(await all.gateway.diagnose(client.key), null);
+      t.is(await all.gateway.ask('diagnose', client.key), null);
       all.gateway.apply(all.clients.map(({ key }, i) => peer({ key, ipv4: `10.0.0.${2 + i}` })));
       t.like(await traceOf(all, client), { attempts: [], latestHandshakeMs: null });
     });
@@ -196,8 +196,8 @@ for (const workers of [1, 2, 5])
       t.teardown(() => reader.close());
       const pipelines = all.gateway.workers.map(({ pipeline }) => pipeline);
       const before = copyOf(reader.read(pipelines));
-      await all.gateway.diagnose(all.clients[number]!.key);
-      await all.gateway.unknownSenders();
+      await all.gateway.ask('diagnose', all.clients[number]!.key);
+      await all.gateway.ask('unknownSenders');
       t.deepEqual(differences(before, reader.read(pipelines)), []);
     });
   }
@@ -209,7 +209,7 @@ for (const workers of [1, 2]) {
     stranger.addPeer(gatewayPeer(all.gateway));
     begin(all, stranger);
     all.world.run(12 * SECOND);
-    const { keys, otherGateway } = await all.gateway.unknownSenders();
+    const { keys, otherGateway } = await all.gateway.ask('unknownSenders');
     t.is(keys.length, 1);
     t.like(keys[0], { publicKey: stranger.key, endpoint: strange });
     t.true(keys[0]!.count >= 2);
@@ -224,7 +224,7 @@ for (const workers of [1, 2]) {
     other.addPeer(peer({ key: all.clients[1]!.key, endpoint: all.gateway.endpoint }));
     begin(all, other);
     all.world.run(12 * SECOND);
-    const { keys, otherGateway } = await all.gateway.unknownSenders();
+    const { keys, otherGateway } = await all.gateway.ask('unknownSenders');
     t.deepEqual(keys, []);
     t.is(otherGateway.length, 1);
     t.like(otherGateway[0], { endpoint: strange });
@@ -241,5 +241,5 @@ test('a message that only names a device and is not of it is not held against it
     all.world.run(100);
   }
   for (const client of all.clients) t.deepEqual((await traceOf(all, client)).attempts, []);
-  t.deepEqual(await all.gateway.unknownSenders(), { keys: [], otherGateway: [] });
+  t.deepEqual(await all.gateway.ask('unknownSenders'), { keys: [], otherGateway: [] });
 });

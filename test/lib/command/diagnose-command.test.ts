@@ -30,7 +30,7 @@ const trace: Trace = {
 const stranger = { endpoint, count: 3, firstAtMs: AT, lastAtMs: AT };
 
 test('a device is named by id, address or name', async (t) => {
-  const diagnosing = { ...fakeDiagnosing(GATEWAY), diagnose: async () => trace };
+  const diagnosing = fakeDiagnosing(GATEWAY, { diagnose: async () => trace });
   const { database, run } = await openLocally(t, { diagnosing });
   const user = await addUser(database);
   const device = await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.9' });
@@ -46,10 +46,9 @@ test('a device is named by id, address or name', async (t) => {
 test('unknown senders are listed beside a device that is not heard, and alone', async (t) => {
   const now = Date.now();
   const keys = [{ ...stranger, firstAtMs: now, lastAtMs: now, publicKey: 'KEY=' }];
-  const diagnosing = {
-    ...fakeDiagnosing(GATEWAY),
+  const diagnosing = fakeDiagnosing(GATEWAY, {
     unknownSenders: async () => ({ keys, otherGateway: [stranger] }),
-  };
+  });
   const { database, run } = await openLocally(t, { diagnosing });
   const user = await addUser(database);
   await addDevice(database, user.id, { name: 'laptop' });

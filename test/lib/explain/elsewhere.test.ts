@@ -4,6 +4,7 @@ import test from 'ava';
 import { receiverElsewhere, senderElsewhere } from '../../../lib/explain/elsewhere.ts';
 import { firstKind, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
+import { fakeAsk, silentTrace } from '../../support/observe/fake-gateway.ts';
 
 for (const kind of firstKind())
   test(`${kind}: the sender is looked for, and a receiver that the packet path does not reach`, async (t) => {
@@ -12,16 +13,17 @@ for (const kind of firstKind())
     const at = new Date();
     const seen = { gateway_id: 'there', latest_handshake: at, updated: at };
     await database.models.DeviceStatus.create({ device_id: device.id, ...seen });
-    const trace = { latestHandshakeMs: null, elsewhereAtMs: null };
     const gateway = {
       id: 'here',
-      trace: async (key: string) => (key === device.public_key ? trace : null),
+      ask: fakeAsk({
+        diagnose: async (key) => (key === device.public_key ? silentTrace : null),
+      }),
       deviceIdOf: (key: string) => (key === device.public_key ? device.id : null),
     };
     const from = { database, gateway };
     t.is((await senderElsewhere(from, { device, isSent: true }))?.gatewayId, 'there');
     t.is(await senderElsewhere(from, { device, isSent: false }), null);
-    const unserved = { ...gateway, trace: async () => null };
+    const unserved = { ...gateway, ask: fakeAsk({ diagnose: async () => null }) };
     t.is(await senderElsewhere({ database, gateway: unserved }, { device, isSent: true }), null);
     const to = device.public_key;
     const receiver = await receiverElsewhere(from, { reason: 'peer_elsewhere', to });

@@ -18,7 +18,6 @@ import { ConfigInForce, type TriedChange } from '../../../dataplane/diff.ts';
 import { type Batches, createBatches, TypeScriptEngine } from '../../../dataplane/io/engine.ts';
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
 import { PipelineNode } from '../../../dataplane/memory/node.ts';
-import type { ChangeEffect } from '../../../dataplane/path/effect.ts';
 import type { Random } from '../../../dataplane/noise/handshake.ts';
 import { joinSamples } from '../../../dataplane/sample.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
@@ -354,11 +353,6 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       rules: new Map(Object.entries(rules)),
     };
     this.change(this.#inForce.replace(desired));
-  }
-
-  /** What an amendment would do to flows and refused packets. */
-  effectOf(amendment: Amendment, limit: number): Promise<ChangeEffect> {
-    return this.effectOfTrial(this.trial(amendment), limit);
   }
 
   /** What an amendment would change of what is in force, at the moment of each call. */

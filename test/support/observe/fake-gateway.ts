@@ -2,15 +2,17 @@
 // rules and counts; every packet passes.
 
 import type {
+  Ask,
   Explanation,
   EndedFlow,
   LiveFlow,
   PeerTotals,
+  Questions,
   SeenRefusal,
   Trace,
 } from '../../../dataplane/index.ts';
 import type { DiagnosingGateway } from '../../../lib/diagnosis/diagnose.ts';
-import type { ExplainingGateway } from '../../../lib/explain/explain.ts';
+import type { ExplainingGateway } from '../../../lib/explain/elsewhere.ts';
 import type { LiveGateway } from '../../../lib/live/gateway.ts';
 import type { Observed, Watched } from '../../../lib/observe/gateway-state.ts';
 import { peer } from '../dataplane/simulation.ts';
@@ -97,16 +99,6 @@ export const silentTrace: Trace = {
   },
 };
 
-/** A gateway of which no device and no stranger was heard. */
-export function fakeDiagnosing(id: string): DiagnosingGateway {
-  return {
-    id,
-    diagnose: async () => silentTrace,
-    unknownSenders: async () => ({ keys: [], otherGateway: [] }),
-    connectedForMs: () => null,
-  };
-}
-
 /** What is explained of a packet that opens a flow to the TUN, and that no rule matches. */
 export const passing: Explanation = {
   reason: 'none',
@@ -117,16 +109,52 @@ export const passing: Explanation = {
   next: null,
 };
 
-/** A gateway that answers questions about packets; by default every packet passes. */
+/** What a gateway answers. */
+type Answers = {
+  readonly [Name in keyof Questions]: (
+    ...asked: Parameters<Questions[Name]>
+  ) => Promise<ReturnType<Questions[Name]>>;
+};
+
+/** What is answered where every packet passes and nothing was heard, is alive or was refused. */
+const quiet: Answers = {
+  explain: async () => passing,
+  diagnose: async () => silentTrace,
+  unknownSenders: async () => ({ keys: [], otherGateway: [] }),
+  flows: async () => ({ flows: [], next: null }),
+  endedFlows: async () => ({ flows: [], next: null }),
+  refusals: async () => [],
+  effectOf: async () => ({
+    ended: { count: 0, found: [], devices: [] },
+    passed: { count: 0, found: [] },
+  }),
+};
+
+/** Asks these answers in place of a gateway. */
+export function fakeAsk(answers: Partial<Answers> = {}): Ask {
+  const all: Answers = { ...quiet, ...answers };
+  return (name, ...asked) => all[name](...asked);
+}
+
+/** A gateway that answers questions about packets. */
 export function fakeExplaining(
-  explain: ExplainingGateway['explain'] = async () => passing,
+  explain: Answers['explain'] = quiet.explain,
+  { diagnose = quiet.diagnose, ...fields }: Partial<Answers & ExplainingGateway> = {},
 ): ExplainingGateway {
   return {
     id: '01900000-0000-7000-8000-00000000cafe',
-    explain,
-    trace: async () => silentTrace,
+    ask: fakeAsk({ explain, diagnose }),
     deviceIdOf: () => null,
+    ...fields,
   };
+}
+
+/** A gateway that answers questions about devices and strangers. */
+export function fakeDiagnosing(
+  id: string,
+  answers: Partial<Answers & DiagnosingGateway> = {},
+): DiagnosingGateway {
+  return { id, ask: fakeAsk(answers), connectedForMs: () => null, ...answers };
 }
 
 /** A flow that the device with that key opened to a host. */
@@ -177,22 +205,16 @@ export function refusalOf(device: string, fields: Partial<SeenRefusal> = {}): Se
   };
 }
 
-/** What is asked for live state where nothing is alive and nothing was refused. */
-export function fakeLive(id: string, fields: Partial<LiveGateway> = {}): LiveGateway {
+/** A gateway that answers questions about live state. */
+export function fakeLive(id: string, answers: Partial<Answers & LiveGateway> = {}): LiveGateway {
   return {
     id,
-    flows: async () => ({ flows: [], next: null }),
-    endedFlows: async () => ({ flows: [], next: null }),
-    refusals: async () => [],
+    ask: fakeAsk(answers),
     tried: () => ({ peers: new Map(), rules: new Map() }),
-    effectOf: async () => ({
-      ended: { count: 0, found: [], devices: [] },
-      passed: { count: 0, found: [] },
-    }),
     userIdOf: () => null,
     ownerIdOf: () => null,
     deviceIdOf: () => null,
     publicKeyOf: () => null,
-    ...fields,
+    ...answers,
   };
 }

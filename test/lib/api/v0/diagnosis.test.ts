@@ -24,13 +24,12 @@ for (const kind of databaseKinds()) {
   test(`${kind}: what the rows decide is said first`, async (t) => {
     let trace: Trace | null = silentTrace;
     const asked: string[] = [];
-    const diagnosing: DiagnosingGateway = {
-      ...fakeDiagnosing(GATEWAY),
+    const diagnosing: DiagnosingGateway = fakeDiagnosing(GATEWAY, {
       diagnose: async (publicKey) => {
         asked.push(publicKey);
         return trace;
       },
-    };
+    });
     const settings = { VPN_SESSION_DURATION: '3600' };
     const { send, database } = await openServer(t, kind, settings, { diagnosing });
     const user = await addUser(database, { last_signed_in_at: new Date() });

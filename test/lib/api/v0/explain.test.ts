@@ -7,7 +7,7 @@ import { registerGateway, writeTransaction } from '../../../../models/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addDevice, addUser } from '../../../support/database/records.ts';
 import { openServer } from '../../../support/api/server.ts';
-import { fakeExplaining, passing } from '../../../support/observe/fake-gateway.ts';
+import { fakeExplaining, passing, silentTrace } from '../../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const OTHER = '01900000-0000-7000-8000-00000000beef';
@@ -68,7 +68,11 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a device at another gateway is refused here, by the name of that`, async (t) => {
     let explanation: Explanation = passing;
     let trace = { latestHandshakeMs: null as number | null, elsewhereAtMs: null };
-    const explaining = { ...fakeExplaining(async () => explanation), trace: async () => trace };
+    let deviceId: string | null = null;
+    const explaining = fakeExplaining(async () => explanation, {
+      diagnose: async () => ({ ...silentTrace, ...trace }),
+      deviceIdOf: () => deviceId,
+    });
     const { send, database } = await openServer(t, kind, {}, { explaining });
     const user = await addUser(database);
     const device = await addDevice(database, user.id);
@@ -93,7 +97,7 @@ for (const kind of databaseKinds()) {
       gateway_id: GATEWAY,
     });
     // A device that a host sends to: the packet path says it.
-    explaining.deviceIdOf = () => device.id;
+    deviceId = device.id;
     explanation = { ...passing, reason: 'peer_elsewhere', place: 'nowhere', to: device.public_key };
     const received = { source: '192.0.2.1', destination: device.id, protocol: 'icmp' };
     const refused = await ask(received);

@@ -2,8 +2,7 @@
 // owner, nothing where the gateway does not answer, and no markup out of anything.
 
 import test from 'ava';
-import type { Trace } from '../../../../dataplane/index.ts';
-import type { DiagnosingGateway } from '../../../../lib/diagnosis/diagnose.ts';
+import type { Trace, UnknownSenders } from '../../../../dataplane/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { fakeDiagnosing, silentTrace } from '../../../support/observe/fake-gateway.ts';
@@ -33,16 +32,16 @@ const initiated = { ...attempt, kind: 'initiated', firstAtMs: 2, lastAtMs: 2 } a
 const wrong = { ...refused, reason: 'response_invalid' } as const;
 const trace: Trace = { ...silentTrace, attempts: [refused, wrong, initiated, attempt] };
 
-function strangers(count: number): Pick<DiagnosingGateway, 'unknownSenders'> {
+function strangers(count: number): UnknownSenders {
   const now = Date.now();
   const one = { endpoint, count: 3, firstAtMs: now, lastAtMs: now };
   const keys = Array.from({ length: count }, (_, i) => ({ ...one, publicKey: `KEY${i}=` }));
-  return { unknownSenders: async () => ({ keys, otherGateway: [{ ...one, lastAtMs: now + 1 }] }) };
+  return { keys, otherGateway: [{ ...one, lastAtMs: now + 1 }] };
 }
 
 for (const kind of firstKind()) {
   test(`${kind}: administrators see the finding and the handshakes, the owner plain words`, async (t) => {
-    const diagnosing = { ...fakeDiagnosing('g'), diagnose: async () => trace };
+    const diagnosing = fakeDiagnosing('g', { diagnose: async () => trace });
     const { admin, user, database, plainUser } = await openConsole(t, kind, {}, { diagnosing });
     const device = await addDevice(database, plainUser, { name: NASTY });
     const page = await admin.get(`/devices/${device.id}`);
@@ -66,7 +65,7 @@ for (const kind of firstKind()) {
   });
 
   test(`${kind}: a device that is not heard has unknown senders beside it, for administrators`, async (t) => {
-    const diagnosing = { ...fakeDiagnosing('g'), ...strangers(1) };
+    const diagnosing = fakeDiagnosing('g', { unknownSenders: async () => strangers(1) });
     const { admin, user, database, plainUser } = await openConsole(t, kind, {}, { diagnosing });
     const device = await addDevice(database, plainUser);
     const { text } = await admin.get(`/devices/${device.id}`);
@@ -77,12 +76,11 @@ for (const kind of firstKind()) {
   });
 
   test(`${kind}: the dashboard lists unknown senders, and no button beside them`, async (t) => {
-    const none = fakeDiagnosing('g');
-    let diagnosing: DiagnosingGateway = none;
-    const asked = { ...none, unknownSenders: () => diagnosing.unknownSenders() };
-    const { admin } = await openConsole(t, kind, {}, { diagnosing: asked });
+    let found: UnknownSenders = { keys: [], otherGateway: [] };
+    const diagnosing = fakeDiagnosing('g', { unknownSenders: async () => found });
+    const { admin } = await openConsole(t, kind, {}, { diagnosing });
     t.regex((await admin.get('/dashboard')).text, /Unknown senders[^]*None since this gateway/);
-    diagnosing = { ...none, ...strangers(30) };
+    found = strangers(30);
     const { text } = await admin.get('/dashboard');
     const [, section = ''] = text.split('id="strangers"');
     t.is(section.match(/<tr><td/g)?.length, 10);
@@ -110,11 +108,10 @@ for (const kind of firstKind()) {
   test(`${kind}: the key of a device that is not served leads to the device`, async (t) => {
     const sender = { endpoint, count: 1, firstAtMs: AT, lastAtMs: Date.now() };
     const publicKey = Buffer.alloc(32, 77).toString('base64');
-    const diagnosing = {
-      ...fakeDiagnosing('g'),
+    const diagnosing = fakeDiagnosing('g', {
       diagnose: async () => ({ ...silentTrace, attempts: [initiated] }),
       unknownSenders: async () => ({ keys: [{ ...sender, publicKey }], otherGateway: [] }),
-    };
+    });
     const { admin, database, plainUser } = await openConsole(t, kind, {}, { diagnosing });
     const silent = await addDevice(database, plainUser);
     const own = `/devices/${silent.id}`;
