@@ -2,6 +2,7 @@
 // of its owner is read from the rows, everything else is asked of the packet path itself: nothing
 // here decides about a packet.
 
+import type { Config } from '../../config/index.ts';
 import {
   type Explanation,
   type Finding,
@@ -18,9 +19,10 @@ import {
   type RuleRow,
 } from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
-import type { SessionRules } from '../devices/vpn-session.ts';
+import { ApiError } from '../http/errors.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
 import type { Elsewhere } from '../observe/whereabouts.ts';
+import type { Recall } from '../records/recall.ts';
 import { showTimeOrNull } from '../records/shown.ts';
 import { isInside, rulesAt } from '../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
@@ -38,38 +40,49 @@ import {
 import type { Answer, ShownFinding, ShownGate } from './fields.ts';
 import type { AskedPacket } from './question.ts';
 
-/** What an explanation is read from. */
-export interface ExplainedFrom extends SessionRules {
-  readonly database: Database;
-  readonly gateway: ExplainingGateway;
-  readonly host: HostSeen;
-}
-
 /** What the doctor says of the host. */
 export interface HostSeen {
   /** What is known to be wrong, as it was seen last. */
   readonly findings: () => readonly Finding[];
   /** What is wrong with the route to an address now; null: nothing. */
-  readonly routeTo: (address: string) => Promise<Finding | null>;
+  readonly routeTo?: (address: string) => Promise<Finding | null>;
 }
 
-/** Explains what becomes of a packet at the gateway of this process. */
-export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<Answer> {
+/** Who is asked. */
+export interface Asked {
+  readonly config: Config;
+  readonly database: Database;
+  /** Left out where there is no data plane. */
+  readonly explaining?: ExplainingGateway;
+  /** Left out where no doctor looks. */
+  readonly checkup?: HostSeen;
+}
+
+/** Explains what becomes of a packet; `service_unavailable` where there is no data plane. */
+export async function explain(
+  { config, database, explaining: gateway, checkup }: Asked,
+  recall: Recall,
+  asked: AskedPacket,
+): Promise<Answer> {
+  if (gateway === undefined) throw new ApiError('service_unavailable');
+  await recall.refresh();
+  const configuration = await recall.configuration();
   const { device, isSent, packet } = asked;
-  const [owner] = await readUsers(from.database, { ids: [device.user_id] });
-  const own = barOf(from, device, owner);
-  const sender = own === null ? await senderElsewhere(from, asked) : null;
+  const [owner] = await readUsers(database, { ids: [device.user_id] });
+  const own = barOf({ config, configuration }, device, owner);
+  const sender = own === null ? await senderElsewhere({ database, gateway }, asked) : null;
   const barred = own ?? (sender === null ? null : 'elsewhere');
   const question = { from: isSent ? device.public_key : null, packet };
-  const found = barred === null ? await from.gateway.ask('explain', question) : null;
+  const found = barred === null ? await gateway.ask('explain', question) : null;
   const reason = barred ?? (found === null ? 'not_served' : refusalIn(found));
-  const elsewhere = sender ?? (found === null ? null : await receiverElsewhere(from, found));
+  const elsewhere =
+    sender ?? (found === null ? null : await receiverElsewhere({ database, gateway }, found));
   const decision = found?.decision ?? null;
   const ruleId = decision?.rule ?? null;
   const isNew = decision !== null && decision.flow !== 'continues' && isSent;
-  const rules = isNew ? await matchingRules(from.database, asked) : [];
-  const [row] = await readDevices(from.database, { ids: [device.id] });
-  const staged = await stagedIn(from.database, found);
+  const rules = isNew ? await matchingRules(database, asked) : [];
+  const [row] = await readDevices(database, { ids: [device.id] });
+  const staged = await stagedIn(database, found);
   const waitsFor = reason === null ? (found?.waitsFor ?? []) : [];
   const text =
     reason === null ? passingWords(found, waitsFor) : wordsOf(reason) + nameOf(elsewhere);
@@ -83,13 +96,13 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
     text: staged === null ? text : `${text} A staged rule would ${staged.action} it.`,
     advice: reason === null ? adviceOnWait(waitsFor) : adviceOn(reason),
     flow: decision?.flow ?? null,
-    opener_id: openerOf(from.gateway, found),
+    opener_id: openerOf(gateway, found),
     latest_handshake: showTimeOrNull(row?.latest_handshake ?? null),
     gates: gatesOf(reason, found, waitsFor),
     shadowed: rules.filter((id) => id !== ruleId),
-    host: reason === null ? await hostFindings(from, asked, found) : [],
+    host: reason === null ? await hostFindings(checkup, asked, found) : [],
     connected_gateway_id: elsewhere?.gatewayId ?? null,
-    gateway_id: from.gateway.id,
+    gateway_id: gateway.id,
   };
 }
 
@@ -111,18 +124,18 @@ const OF_HOST = /^(tun|rights|masquerading|forwarding|router advertisements|fore
 
 /** What is wrong with the host, where it carries the packet on, or has carried it here. */
 async function hostFindings(
-  { host }: ExplainedFrom,
+  host: HostSeen | undefined,
   { isSent, destination }: AskedPacket,
   found: Explanation | null,
 ): Promise<ShownFinding[]> {
   if (isSent && found?.place !== 'tun') return [];
-  const route = isSent ? await host.routeTo(destination) : null;
-  const known = host.findings().filter(({ check }) => OF_HOST.test(check));
-  return [...(route === null ? [] : [route]), ...known].filter(isWrong);
+  const route = isSent ? await host?.routeTo?.(destination) : undefined;
+  const known = (host?.findings() ?? []).filter(({ check }) => OF_HOST.test(check));
+  return [route ?? null, ...known].filter(isWrong);
 }
 
-function isWrong(finding: Finding): finding is ShownFinding {
-  return finding.level !== 'ok';
+function isWrong(finding: Finding | null): finding is ShownFinding {
+  return finding !== null && finding.level !== 'ok';
 }
 
 function refusalIn({ reason }: Explanation): ExplainedReason | null {

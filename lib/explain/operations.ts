@@ -4,7 +4,7 @@
 import { schemaOfAnswer } from '../judge/answers.ts';
 import { type Operation, read } from '../operations/operation.ts';
 import type { Recall } from '../records/recall.ts';
-import { askExplanation, type Asked } from './ask.ts';
+import { type Asked, explain } from './explain.ts';
 import { explanationFields } from './fields.ts';
 import { judgeQuestion, questionFields, type QuestionValues, readQuestion } from './question.ts';
 import { refusalFor } from '../records/writes.ts';
@@ -44,6 +44,6 @@ export const explainOperation: Operation<HasExplain> = read<HasExplain, Question
   async run({ explain: { services, recall } }, _caller, { body }) {
     const { asked, faults } = await readQuestion(services.database, body);
     if (asked === null) throw refusalFor(faults);
-    return askExplanation(services, recall, asked);
+    return explain(services, recall, asked);
   },
 });

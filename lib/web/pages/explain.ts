@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type Database, readRules, type RuleRow } from '../../../models/index.ts';
-import { askExplanation } from '../../explain/ask.ts';
+import { explain } from '../../explain/explain.ts';
 import type { Answer } from '../../explain/fields.ts';
 import { type AskedPacket, judgeQuestion, readQuestion } from '../../explain/question.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
@@ -62,7 +62,7 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
   const { asked, faults } = isAsked
     ? await questionOf(web.services.database, typed)
     : { asked: null, faults: {} };
-  const answer = asked === null ? null : await askExplanation(web.services, web.recall, asked);
+  const answer = asked === null ? null : await explain(web.services, web.recall, asked);
   const page = await web.pages.show(request, h, 'explain', {
     title: 'Would it pass?',
     form: formView(formFor(typed), typed, {

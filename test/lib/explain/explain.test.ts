@@ -10,6 +10,14 @@ import {
   NoAnswerError,
   type TestGateway,
 } from '../../../lib/testing/index.ts';
+import { explain } from '../../../lib/explain/explain.ts';
+import { judgeQuestion, readQuestion } from '../../../lib/explain/question.ts';
+import { fixedSettingsOf } from '../../../lib/configuration/fixed-settings.ts';
+import { Recall } from '../../../lib/records/recall.ts';
+import { openDatabase } from '../../support/database/databases.ts';
+import { addDevice, addUser } from '../../support/database/records.ts';
+import { configOf } from '../../support/api/server.ts';
+import { fakeExplaining } from '../../support/observe/fake-gateway.ts';
 import { judgeAnswer } from '../../support/api/openapi.ts';
 import { until } from '../../support/gateway/postern.ts';
 
@@ -255,4 +263,21 @@ test('a packet that is too big for its device, and one that just fits', async (t
   t.deepEqual(body, {
     errors: { size: ['must be at least 40, which the headers of the packet take'] },
   });
+});
+
+test('without a data plane nobody can say it; without a doctor the host is not spoken of', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const config = configOf();
+  const recall = new Recall(database, fixedSettingsOf(config));
+  const device = await addDevice(database, (await addUser(database)).id);
+  const question = { device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' };
+  const { asked } = await readQuestion(database, judgeQuestion(question, 'create'));
+  if (asked === null) return t.fail();
+  await t.throwsAsync(explain({ config, database }, recall, asked), {
+    message: 'service_unavailable',
+  });
+  const explaining = fakeExplaining();
+  const answer = await explain({ config, database, explaining }, recall, asked);
+  t.like(answer, { verdict: 'accept', host: [] });
+  return undefined;
 });
