@@ -47,3 +47,13 @@ function decoded(id: string): string {
     return '';
   }
 }
+
+/** The operation with an id; a program that names one that does not exist is wrong. */
+export function operationNamed<One extends Pick<Operation<never>, 'id'>>(
+  operations: readonly One[],
+  id: string,
+): One {
+  const found = operations.find((operation) => operation.id === id);
+  if (found === undefined) throw new Error(`no operation is called ${id}`);
+  return found;
+}

@@ -2,7 +2,7 @@
 // and hides secrets from who may not see them.
 
 import { ApiError } from '../http/errors.ts';
-import { isObject, type Judged } from '../judge/judge.ts';
+import { type Faults, isObject, type Judged } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import type { Caller } from '../process/caller.ts';
 import { withoutSecrets } from '../records/secrets.ts';
@@ -15,6 +15,8 @@ export interface Sent {
   readonly query: URLSearchParams;
   /** With its wrapper; ignored by an operation without a body. */
   readonly body: unknown;
+  /** Errors that the door found itself; each counts where the body has none of that field. */
+  readonly faults?: Faults;
 }
 
 /** Performs an operation; answers null where nothing is left to show. */
@@ -22,17 +24,24 @@ export async function perform<Rooms>(
   operation: Performed<Rooms>,
   rooms: Rooms,
   caller: Caller,
-  { params, query, body }: Sent,
+  { params, query, body, faults = {} }: Sent,
 ): Promise<Shown | readonly Shown[] | null> {
   const answer = await operation.run(rooms, caller, {
     params,
-    body: operation.body === undefined ? NOTHING : judgedBody(operation.body, body),
+    body: withFaults(
+      operation.body === undefined ? NOTHING : judgedBody(operation.body, body),
+      faults,
+    ),
     query: operation.query?.read(query) ?? {},
   });
   return caller.seesSecrets ? answer : (withoutSecrets(answer) as typeof answer);
 }
 
 const NOTHING: Judged<object> = { values: {}, faults: {} };
+
+function withFaults<Values>({ values, faults }: Judged<Values>, found: Faults): Judged<Values> {
+  return { values, faults: { ...found, ...faults } };
+}
 
 function judgedBody<Values>({ wrapper, judge, mode }: Body<Values>, body: unknown): Judged<Values> {
   const record: unknown =

@@ -1,7 +1,7 @@
-// Which operation a method and a path ask for.
+// Which operation a method and a path ask for, and which an id.
 
 import test from 'ava';
-import { answersTo, operationsAt } from '../../../lib/operations/find.ts';
+import { answersTo, operationNamed, operationsAt } from '../../../lib/operations/find.ts';
 
 const paths = ['/v0/rules', '/v0/rules/{id}', '/v0/groups/{id}/members/{user}'];
 const found = (path: string) =>
@@ -36,4 +36,11 @@ test('PUT asks for an operation of PATCH, and nothing else is another method', (
   t.false(answersTo({ method: 'PUT' }, 'PATCH'));
   t.false(answersTo({ method: 'POST' }, 'PUT'));
   t.true(answersTo({ method: 'DELETE' }, 'DELETE'));
+});
+
+test('an id names one operation, and an unknown one is an error of the program', (t) => {
+  const updated = { id: 'updateRule' };
+  const all = [{ id: 'showRule' }, updated];
+  t.is(operationNamed(all, 'updateRule'), updated);
+  t.throws(() => operationNamed(all, 'rule'), { message: 'no operation is called rule' });
 });

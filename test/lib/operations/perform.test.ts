@@ -4,6 +4,7 @@ import test from 'ava';
 import { ApiError } from '../../../lib/http/errors.ts';
 import { resource, text } from '../../../lib/judge/fields.ts';
 import { judgeOf } from '../../../lib/judge/judge.ts';
+import { messages } from '../../../lib/judge/messages.ts';
 import { type Performed, queryOf, write } from '../../../lib/operations/operation.ts';
 import { perform } from '../../../lib/operations/perform.ts';
 import type { Caller } from '../../../lib/process/caller.ts';
@@ -74,4 +75,11 @@ test('errors of the record are for the function; a missing record and a bad quer
 test('who may not see secrets gets null in their place', async (t) => {
   const answer = await perform(echo, { heard: [] }, caller(false), sent({ echo: { name: 'a' } }));
   t.deepEqual(answer, { name: 'a', preshared_key: null });
+});
+
+test('errors that the door found count where the record has none of that field', async (t) => {
+  const heard: { body: { faults: object } }[] = [];
+  const faults = { name: [messages.invalid], word: [messages.invalid] };
+  await perform(echo, { heard }, caller(true), { ...sent({ echo: {} }), faults });
+  t.deepEqual(heard[0]?.body.faults, { name: [messages.blank], word: [messages.invalid] });
 });
