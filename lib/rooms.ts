@@ -10,7 +10,7 @@ import { type DeviceContext, Devices } from './devices/devices.ts';
 import { deviceOperations } from './devices/operations.ts';
 import { type DiagnosisContext, diagnosisOperations } from './diagnosis/operations.ts';
 import type { DryRunContext } from './dry-run/dry-run.ts';
-import { DryRuns, type TriesOperations } from './dry-run/dry-runs.ts';
+import { DryRuns, type TriesWrites } from './dry-run/dry-runs.ts';
 import { dryRunOperation } from './dry-run/operations.ts';
 import { type EnrolmentContext, Enrolments } from './enrolment/enrolment.ts';
 import { enrolmentOperations } from './enrolment/operations.ts';
@@ -44,7 +44,7 @@ export interface Rooms {
   readonly ruleCounters: RuleCounters;
   readonly explain: ExplainContext;
   readonly diagnosis: DiagnosisContext;
-  readonly dryRuns: TriesOperations;
+  readonly dryRuns: TriesWrites<Rooms>;
   readonly live: LiveContext;
   readonly configuration: SamlMetadataContext;
   readonly enrolments: Enrolments;

@@ -8,8 +8,8 @@ import { perform } from '../operations/perform.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Shown } from '../records/shown.ts';
 import { type AskedValues, findAsked } from './asked.ts';
-import { type DryRunContext, tryWrite } from './dry-run.ts';
-import type { DryRunAnswer } from './fields.ts';
+import { type DryRunContext, tryTogether, tryWrite } from './dry-run.ts';
+import type { DryRunAnswer, Effect } from './fields.ts';
 
 /** Who tries operations. */
 export interface TriesOperations {
@@ -17,8 +17,14 @@ export interface TriesOperations {
   try(caller: Caller, asked: Judged<AskedValues>, query: URLSearchParams): Promise<DryRunAnswer>;
 }
 
+/** Who also tries writes that a door makes of rooms. */
+export interface TriesWrites<Rooms> extends TriesOperations {
+  /** What writes of records of one kind would do together; each is given rooms of its own. */
+  tryAll(writes: readonly ((rooms: Rooms) => Promise<unknown>)[]): Promise<Effect>;
+}
+
 /** The dry runs of one server. */
-export class DryRuns<Context extends DryRunContext, Rooms> implements TriesOperations {
+export class DryRuns<Context extends DryRunContext, Rooms> implements TriesWrites<Rooms> {
   readonly #context: Context;
   readonly #triable: readonly Performed<Rooms>[];
   readonly #makeRooms: (context: Context) => Rooms;
@@ -46,6 +52,13 @@ export class DryRuns<Context extends DryRunContext, Rooms> implements TriesOpera
       perform(operation, this.#makeRooms(tried), caller, sent),
     );
     return { record: result as Shown | null, ...effect };
+  }
+
+  tryAll(writes: readonly ((rooms: Rooms) => Promise<unknown>)[]): Promise<Effect> {
+    return tryTogether(
+      this.#context,
+      writes.map((write) => (tried: Context) => write(this.#makeRooms(tried))),
+    );
   }
 }
 

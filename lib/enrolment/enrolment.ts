@@ -30,7 +30,9 @@ import type { RecordContext } from '../records/collection.ts';
 import { type Shown, showTime, showTimeOrNull } from '../records/shown.ts';
 import { refuseFaults } from '../records/writes.ts';
 import { findUser } from '../users/users.ts';
+import { type JoinWish, planJoining } from './joining.ts';
 import { mailLink } from './mails.ts';
+import { type Enrolment, enrolMany, type EnrolWish } from './many.ts';
 
 const PURPOSE = 'enrolment';
 const STATES = ['open', 'used', 'expired'] as const;
@@ -135,6 +137,19 @@ export class Enrolments {
     const { mailed_at: mailedAt, mail_fault: mailFault } = outcome;
     const shown = { ...showLink(user, link), mailed_at: showTimeOrNull(mailedAt) };
     return { ...shown, mail_fault: mailFault, url };
+  }
+
+  /** Makes the users of a list who are not there, with links and memberships: all, or nobody. */
+  enrol(caller: Caller, asked: JoinWish, wish: EnrolWish): Promise<Enrolment> {
+    const { people } = asked;
+    return this.#context.writes.run(caller, {
+      // Who joins groups must not exceed the limit together with others, and new people must not
+      // look alike.
+      scopes: { configuration: true },
+      judge: (transaction) => planJoining(this.#context, asked, transaction),
+      write: (transaction, joining) =>
+        enrolMany(this.#database, { people, joining }, wish, transaction),
+    });
   }
 
   /** Revokes the link that can still be used; throws `not_found` where there is none. */

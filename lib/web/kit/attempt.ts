@@ -24,13 +24,18 @@ export function refusedFaults(error: unknown): Faults {
   throw error;
 }
 
-/** All messages in one line, for a page without a field that they belong to. */
-export function faultLine(faults: FormFaults): string {
+/**
+ * All messages in one line, for a page without a field that they belong to. `about`: the field that
+ * alone was asked for, which needs no name.
+ */
+export function faultLine(faults: FormFaults, about = 'base'): string {
   return Object.entries(faults)
     .flatMap(([name, texts]) =>
       texts
         .filter(isFormError)
-        .map((text) => (name === 'base' ? plainWords(text) : `${name}: ${plainWords(text)}`)),
+        .map((text) =>
+          name === 'base' || name === about ? plainWords(text) : `${name}: ${plainWords(text)}`,
+        ),
     )
     .join('; ');
 }

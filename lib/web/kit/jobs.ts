@@ -29,6 +29,8 @@ export interface JobPlan {
   readonly matching: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly run: (caller: Caller, id: string) => Promise<unknown>;
+  /** The only field that it sets. */
+  readonly about?: string;
   /** What its pages say. */
   readonly title: string;
   readonly nouns: readonly [one: string, several: string];
@@ -100,7 +102,7 @@ export class Job {
     try {
       const { faults } = await attempt(() => this.plan.run(caller, id));
       if (faults === null) this.done += 1;
-      else this.#refuse({ name, why: faultLine(faults) });
+      else this.#refuse({ name, why: faultLine(faults, this.plan.about) });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.code === 'not_found') this.passedOver += 1;

@@ -17,6 +17,7 @@ import { isUuid } from '../../judge/fields.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import type { Caller } from '../../process/caller.ts';
 import { localPath } from '../../auth/local-path.ts';
+import type { RoomWrite } from '../parts/effect.ts';
 import { attempt, faultLine } from './attempt.ts';
 import { textOf, textsOf } from './form-token.ts';
 import { type Job, JOB_RECORDS_MAX, type Left } from './jobs.ts';
@@ -37,8 +38,10 @@ export interface Deed {
   readonly question: { readonly title: string; readonly text: string; readonly label: string };
   /** True if it can be undone: then records that were ticked are changed without a question. */
   readonly isHarmless?: boolean;
-  /** Does it by the writes of the context that it is given. */
-  readonly run: (web: Web, caller: Caller, id: string) => Promise<unknown>;
+  /** The only field that it sets. */
+  readonly about?: string;
+  /** The write that does it to one record. */
+  readonly write: (caller: Caller, id: string) => RoomWrite;
 }
 
 /** A table whose records can be selected. */
@@ -54,10 +57,7 @@ export interface ManyPlan {
   /** The deed that a form asks for; a text says what is wrong with the form. */
   readonly deed: (name: string, request: Request) => Deed | string;
   /** What such writes would end, for the view `many`; null: nothing. */
-  readonly effect: (
-    web: Web,
-    writes: readonly ((web: Web) => Promise<unknown>)[],
-  ) => Promise<object | null>;
+  readonly effect: (web: Web, writes: readonly RoomWrite[]) => Promise<object | null>;
   /** What the states of the table mean at this moment, if that can change. */
   readonly facts?: () => Promise<StateFacts>;
 }
@@ -94,7 +94,7 @@ async function runMany(
   if (ids.length === 0) return giveBack(web, h, back, 'Nothing was selected.');
   const isSure = textOf(request, 'sure') === 'true';
   const caller = callerOf(request);
-  const tried = ids.map((id) => (context: Web) => deed.run(context, caller, id));
+  const tried = ids.map((id) => deed.write(caller, id));
   const effect = isSure ? null : await plan.effect(web, tried);
   if (!isSure && (deed.isHarmless !== true || effect !== null)) {
     const names = await plan.names(ids);
@@ -134,9 +134,9 @@ async function runEach(
   let done = 0;
   for (const id of ids) {
     try {
-      const tried = await attempt(() => deed.run(web, caller, id));
+      const tried = await attempt(() => deed.write(caller, id)(web.rooms));
       if (tried.faults === null) done += 1;
-      else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults) });
+      else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults, deed.about) });
     } catch (error) {
       // Somebody removed the record after the table was shown.
       if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
@@ -179,10 +179,11 @@ async function askForAll(
     matching: async (some) =>
       searchEveryId(database, table, { ...(await wish()), ids: some }, some.length),
     names,
-    run: (one, id) => deed.run(web, one, id),
+    run: (one, id) => deed.write(one, id)(web.rooms),
     title: deed.question.label,
     nouns,
     done: deed.done,
+    ...(deed.about === undefined ? {} : { about: deed.about }),
     back,
     action: actionOf(plan),
   });

@@ -5,6 +5,7 @@ import type { Sessions } from '../../auth/sessions.ts';
 import type { Strangers } from '../../auth/strangers.ts';
 import type { Captures } from '../../capture/captures.ts';
 import type { RecordContext } from '../../records/collection.ts';
+import type { Rooms } from '../../rooms.ts';
 import type { Services } from '../../services.ts';
 import type { Jobs } from './jobs.ts';
 import type { LiveStatus } from '../parts/live-status.ts';
@@ -13,6 +14,8 @@ import type { Pages } from './answers.ts';
 /** The web interface of one server. */
 export interface Web extends RecordContext {
   readonly services: Services;
+  /** The rooms of the server, whose writes are joined with those of the API. */
+  readonly rooms: Rooms;
   readonly sessions: Sessions;
   readonly strangers: Strangers;
   readonly pages: Pages;

@@ -3,12 +3,9 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import { Devices } from '../../devices/devices.ts';
 import { readTime } from '../../judge/texts.ts';
 import type { Caller } from '../../process/caller.ts';
-import { saveChanges } from '../../records/writes.ts';
-import { lockDevice, type Switches, switchValues } from '../../devices/switches.ts';
+import type { Switches } from '../../devices/switches.ts';
 import {
   deviceStatusView,
   type DeviceStatusView,
@@ -18,10 +15,11 @@ import {
 import type { SessionRules } from '../../devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
-import { effectView } from '../parts/effect.ts';
+import { effectView, type RoomWrite } from '../parts/effect.ts';
 import { sessionRules, withFiles } from '../parts/own-devices.ts';
 import { ownersOf } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
+import { performs } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
@@ -87,22 +85,17 @@ export function deviceTablePages(web: Web): ServerRoute[] {
   ];
 }
 
-/** Sets the switches of one device. */
-export async function switchOne(
-  web: Web,
+/** The write that sets the switches of one device. */
+export function switchesDevice(
   caller: Caller,
   id: string,
-  switches: Switches,
-): Promise<void> {
-  await web.writes.run(caller, {
-    judge: async (transaction) => {
-      const device = await lockDevice(web.services.database, id, transaction);
-      if (device === null) throw new ApiError('not_found');
-      return device;
-    },
-    write: (transaction, device) =>
-      saveChanges(device, switchValues(device, switches), transaction),
-  });
+  { isOn, expiresAt }: Switches,
+): RoomWrite {
+  const record = {
+    ...(isOn === undefined ? {} : { enabled: isOn }),
+    ...(expiresAt === undefined ? {} : { ends_at: expiresAt?.toISOString() ?? null }),
+  };
+  return performs(caller, 'updateDevice', { params: { id }, record });
 }
 
 /** What a form asks of the switches; null where its time cannot be read. */
@@ -135,13 +128,13 @@ function deedOf(name: string, request: Request): Deed | string {
         text: 'They pass no packet from then on, and their files no longer work. This cannot be undone.',
         label: 'Delete for good',
       },
-      run: (web, one, id) => new Devices(web).remove(one, id),
+      write: (caller, id) => performs(caller, 'deleteDevice', { params: { id } }),
     };
   if (!['on', 'off', 'expire'].includes(name)) return 'Nothing was chosen.';
   const switches = switchesIn(request);
   if (switches === null) return `The end ${NO_TIME}.`;
-  const run: Deed['run'] = (web, one, id) => switchOne(web, one, id, switches);
-  return { ...switchWords(switches), isHarmless: true, run };
+  const write: Deed['write'] = (caller, id) => switchesDevice(caller, id, switches);
+  return { ...switchWords(switches), isHarmless: true, write };
 }
 
 function switchWords({ isOn, expiresAt }: Switches): Pick<Deed, 'done' | 'question'> {

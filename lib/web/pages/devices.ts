@@ -7,21 +7,19 @@ import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { Devices } from '../../devices/devices.ts';
 import { settingNames, shownSettings } from '../../devices/settings.ts';
 import type { Switches } from '../../devices/switches.ts';
-import { attempt } from '../kit/attempt.ts';
 import {
   deviceFormView,
   deviceInput,
   flatDevice,
   EVERYTHING,
+  hostFaultsOf,
   textsOf,
   type TypedDevice,
   typedDevice,
   typedFrom as typedDeviceFrom,
   UNTYPED,
-  withHostFaults,
 } from '../parts/device-form.ts';
 import { limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
@@ -36,7 +34,6 @@ import {
   typedIn,
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
-import { askFirst, isBack } from '../parts/effect.ts';
 import { connectionRows } from '../parts/connection-rows.ts';
 import { problemOf } from '../parts/gateway-problems.ts';
 import { historyView } from '../parts/history-view.ts';
@@ -49,11 +46,18 @@ import {
 } from '../parts/own-devices.ts';
 import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import { queryText } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 import { diagnosisView } from '../parts/diagnosis.ts';
-import { addressesOf, deviceTablePages, NO_TIME, switchesIn, switchOne } from './device-table.ts';
+import {
+  addressesOf,
+  deviceTablePages,
+  NO_TIME,
+  switchesDevice,
+  switchesIn,
+} from './device-table.ts';
 
 const DEVICES = '/devices';
 
@@ -104,7 +108,6 @@ const keyForm: readonly Section[] = addressForm.map((section) => ({
 
 /** The routes of all devices. */
 export function devicePages(web: Web): ServerRoute[] {
-  const devices = new Devices(web);
   return [
     ...deviceTablePages(web),
     adminPage('GET', `${DEVICES}/new`, (request, h) =>
@@ -116,7 +119,7 @@ export function devicePages(web: Web): ServerRoute[] {
         keys: typedFrom({}, addressForm),
       }),
     ),
-    adminPage('POST', `${DEVICES}/new`, (request, h) => addDevice(web, devices, request, h)),
+    adminPage('POST', `${DEVICES}/new`, (request, h) => addDevice(web, request, h)),
     adminPage('GET', `${DEVICES}/{id}`, (request, h) => showDevice(web, request, h)),
     adminPage('GET', `${DEVICES}/{id}/live`, async (request, h) => {
       const { id } = await findDevice(web, request);
@@ -126,22 +129,20 @@ export function devicePages(web: Web): ServerRoute[] {
     }),
     adminPage('GET', `${DEVICES}/{id}/edit`, async (request, h) => {
       const device = await findDevice(web, request);
-      const present = await presentDevice(devices, device.id);
+      const present = await presentDevice(web, device.id);
       return showForm(web, request, h, { device, owner: '', present, ...present });
     }),
-    adminPage('POST', `${DEVICES}/{id}/edit`, (request, h) =>
-      changeDevice(web, devices, request, h),
-    ),
+    adminPage('POST', `${DEVICES}/{id}/edit`, (request, h) => changeDevice(web, request, h)),
     adminPage('POST', `${DEVICES}/{id}/switches`, (request, h) => switchDevice(web, request, h)),
     adminPage('POST', `${DEVICES}/{id}/delete`, async (request, h) => {
       const { id, name } = await findDevice(web, request);
-      const asked = { label: 'Delete the device', back: `${DEVICES}/${id}` };
-      const remove = (context: Web) => new Devices(context).remove(callerOf(request), id);
-      const question = await askFirst(web, request, h, asked, remove);
-      if (question !== null) return question;
-      await remove(web);
-      web.pages.flash(h, 'done', `${name} is deleted. It passes no packet any more.`);
-      return web.pages.redirect(h, DEVICES);
+      return act(web, request, h, {
+        asked: 'Delete the device',
+        write: performs(callerOf(request), 'deleteDevice', { params: { id } }),
+        back: `${DEVICES}/${id}`,
+        to: DEVICES,
+        done: () => `${name} is deleted. It passes no packet any more.`,
+      });
     }),
   ];
 }
@@ -244,8 +245,8 @@ async function showForm(
 }
 
 /** A device as it is now, in the fields of its form. */
-async function presentDevice(devices: Devices, id: string): Promise<BothParts> {
-  const shown = await devices.show(id);
+async function presentDevice(web: Web, id: string): Promise<BothParts> {
+  const shown = await web.rooms.devices.show(id);
   return { typed: typedDeviceFrom(shown), keys: typedFrom(shown, keyForm) };
 }
 
@@ -259,12 +260,7 @@ function faultsOfKeys(form: readonly Section[], faults: FormFaults): FormFaults 
   return Object.fromEntries(Object.entries(faults).filter(([name]) => names.has(name)));
 }
 
-async function addDevice(
-  web: Web,
-  devices: Devices,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
+async function addDevice(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const owner = textOf(request, 'user').trim();
   const [typed, keys] = [typedDevice(request), typedIn(request, addressForm)];
   const publicKey = textOf(request, 'public_key').trim();
@@ -274,54 +270,55 @@ async function addDevice(
   };
   const before = await madeBefore(web, request, key);
   if (before !== null) return web.pages.redirect(h, `${DEVICES}/${before}/file`);
-  const rest = { ...deviceInput(typed, EVERYTHING), ...inputOf(keys, addressForm) };
-  const input = { ...rest, ...key };
-  const judged = withHostFaults(devices.judge(input, 'create'), typed);
-  const made = await attempt(() => devices.create(callerOf(request), judged));
-  if (made.faults !== null) {
-    const faults = ownerFaults(made.faults, owner);
-    const filled = { device: null, owner, present: null, typed, keys, publicKey, faults };
-    return (await showForm(web, request, h, filled)).code(422);
-  }
-  const id = String(made.result['id']);
-  await noteFile(web, id);
-  web.pages.flash(h, 'done', `${String(made.result['name'])} is added for ${owner}.`);
-  return web.pages.redirect(h, `${DEVICES}/${id}/file`);
+  return saveForm(web, request, h, {
+    write: performs(callerOf(request), 'createDevice', {
+      record: { ...deviceInput(typed, EVERYTHING), ...inputOf(keys, addressForm), ...key },
+      faults: hostFaultsOf(typed),
+    }),
+    again: (found) => {
+      const faults = ownerFaults(found, owner);
+      const filled = { device: null, owner, present: null, typed, keys, publicKey, faults };
+      return showForm(web, request, h, filled);
+    },
+    done: async ({ id, name }) => {
+      await noteFile(web, String(id));
+      return {
+        said: `${String(name)} is added for ${owner}.`,
+        to: `${DEVICES}/${String(id)}/file`,
+      };
+    },
+  });
 }
 
 async function changeDevice(
   web: Web,
-  devices: Devices,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const device = await findDevice(web, request);
   const [typed, keys] = [typedDevice(request), typedIn(request, keyForm)];
   const { preshared_key, ...sent } = inputOf(keys, keyForm);
-  const input = {
-    ...deviceInput(typed, EVERYTHING),
-    ...sent,
-    ...(preshared_key === '' ? {} : { preshared_key }),
-  };
-  const judged = withHostFaults(devices.judge(input, 'update'), typed);
-  const present = await presentDevice(devices, device.id);
+  const present = await presentDevice(web, device.id);
   const filled = { device, owner: '', present, typed, keys };
-  const meanwhile = changedMeanwhile(
-    request,
-    { typed: flatParts(filled), present: flatParts(present) },
-    keyForm,
-  );
-  if (meanwhile !== null)
-    return (await showForm(web, request, h, { ...filled, faults: meanwhile })).code(422);
-  if (isBack(request)) return showForm(web, request, h, filled);
-  const asked = { label: 'Save the device', back: `${DEVICES}/${device.id}`, isForm: true };
-  const write = (context: Web) => new Devices(context).update(callerOf(request), device.id, judged);
-  const question = await askFirst(web, request, h, asked, write);
-  if (question !== null) return question;
-  const { faults } = await attempt(() => write(web));
-  if (faults !== null) return (await showForm(web, request, h, { ...filled, faults })).code(422);
-  web.pages.flash(h, 'done', 'The changes are in force.');
-  return web.pages.redirect(h, `${DEVICES}/${device.id}`);
+  return saveForm(web, request, h, {
+    refused: changedMeanwhile(
+      request,
+      { typed: flatParts(filled), present: flatParts(present) },
+      keyForm,
+    ),
+    asked: { label: 'Save the device', back: `${DEVICES}/${device.id}`, isForm: true },
+    write: performs(callerOf(request), 'updateDevice', {
+      params: { id: device.id },
+      record: {
+        ...deviceInput(typed, EVERYTHING),
+        ...sent,
+        ...(preshared_key === '' ? {} : { preshared_key }),
+      },
+      faults: hostFaultsOf(typed),
+    }),
+    again: (faults) => showForm(web, request, h, { ...filled, faults }),
+    done: () => ({ said: 'The changes are in force.', to: `${DEVICES}/${device.id}` }),
+  });
 }
 
 /** Switches a device on or off, or sets when it ends. */
@@ -338,14 +335,14 @@ async function switchDevice(
       await showDevice(web, request, h, { expiry: textOf(request, 'expires_at'), faults })
     ).code(422);
   }
-  const label = switches.isOn === false ? 'Switch it off' : 'Set its end';
-  const asked = { label, back: `${DEVICES}/${id}` };
-  const write = (context: Web) => switchOne(context, callerOf(request), id, switches);
-  const question = switches.isOn === true ? null : await askFirst(web, request, h, asked, write);
-  if (question !== null) return question;
-  await write(web);
-  web.pages.flash(h, 'done', `${name}: ${wordsFor(switches)}`);
-  return web.pages.redirect(h, `${DEVICES}/${id}`);
+  return act(web, request, h, {
+    ...(switches.isOn === true
+      ? {}
+      : { asked: switches.isOn === false ? 'Switch it off' : 'Set its end' }),
+    write: switchesDevice(callerOf(request), id, switches),
+    back: `${DEVICES}/${id}`,
+    done: () => `${name}: ${wordsFor(switches)}`,
+  });
 }
 
 function wordsFor({ isOn, expiresAt }: Switches): string {

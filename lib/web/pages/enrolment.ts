@@ -5,16 +5,8 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { findLinkOf, isTakable, type UserRow } from '../../../models/index.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
-import { Enrolments } from '../../enrolment/enrolment.ts';
-import { namesGroups, planJoining } from '../../enrolment/joining.ts';
-import {
-  type Enrolled,
-  type Enrolment,
-  enrolledFile,
-  enrolMany,
-  hoursFault,
-  queueMails,
-} from '../../enrolment/many.ts';
+import { namesGroups } from '../../enrolment/joining.ts';
+import { type Enrolled, enrolledFile, hoursFault, queueMails } from '../../enrolment/many.ts';
 import {
   ENROLLED_MAX,
   faultsInOne,
@@ -25,13 +17,13 @@ import {
 } from '../../enrolment/people-list.ts';
 import { isFaultless } from '../../judge/judge.ts';
 import { type FormError, type FormFaults, plainWords } from '../kit/plain-words.ts';
-import { attempt } from '../kit/attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
-import { askFirst, isBack } from '../parts/effect.ts';
+import { isBack } from '../parts/effect.ts';
 import { suggestedGroups } from '../parts/owners.ts';
 
 const PATH = '/users/enrol';
@@ -79,7 +71,6 @@ const asked: Section = {
 
 /** The routes. */
 export function enrolmentPages(web: Web): ServerRoute[] {
-  const enrolments = new Enrolments(web);
   return [
     recently(
       adminPage('GET', PATH, (request, h) => {
@@ -93,11 +84,13 @@ export function enrolmentPages(web: Web): ServerRoute[] {
       adminPage('POST', PATH, (request, h) => enrol(web, request, h), { payload: takesLongForm }),
     ),
     // This only takes a way in away, which may be urgent.
-    adminPage('POST', '/users/{id}/revoke_link', async (request, h) => {
+    adminPage('POST', '/users/{id}/revoke_link', (request, h) => {
       const id = String(request.params['id']);
-      await enrolments.revoke(callerOf(request), id);
-      web.pages.flash(h, 'done', 'The one-time link is revoked.');
-      return web.pages.redirect(h, `/users/${encodeURIComponent(id)}`);
+      return act(web, request, h, {
+        write: performs(callerOf(request), 'deleteEnrolment', { params: { id } }),
+        back: `/users/${encodeURIComponent(id)}`,
+        done: () => 'The one-time link is revoked.',
+      });
     }),
   ];
 }
@@ -168,26 +161,16 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   const createdBy = actorId(request);
   const wish = { hours, createdBy, isMailed, externalUrl: config.externalUrl };
   const asked = { people, groups, force: textOf(request, 'do') === 'force' };
-  const write = (context: Web): Promise<Enrolment> =>
-    context.writes.run(callerOf(request), {
-      // Who joins groups must not exceed the limit together with others, and new people must not
-      // look alike.
-      scopes: { configuration: true },
-      judge: (transaction) => planJoining(context, asked, transaction),
-      write: (transaction, joining) => enrolMany(database, { people, joining }, wish, transaction),
-    });
-  if (namesGroups(asked)) {
-    const about = { label: 'Make the links', back: PATH, isForm: true };
-    const question = await askFirst(web, request, h, about, write);
-    if (question !== null) return question;
-  }
-  const made = await attempt(() => write(web));
-  if (made.faults !== null)
-    return (await showForm(web, request, h, typed, eachInOne(made.faults))).code(422);
-  const { links } = made.result;
-  const isQueued = isMailed && (await queueMails(database, mails, links));
-  const mailed = isMailed ? (isQueued ? 'queued' : 'full') : null;
-  return showMade(web, request, h, made.result.people, mailed);
+  return saveForm(web, request, h, {
+    ...(namesGroups(asked) && { asked: { label: 'Make the links', back: PATH, isForm: true } }),
+    write: ({ enrolments }) => enrolments.enrol(callerOf(request), asked, wish),
+    again: (refused) => showForm(web, request, h, typed, eachInOne(refused)),
+    done: async (made) => {
+      const isQueued = isMailed && (await queueMails(database, mails, made.links));
+      const mailed = isMailed ? (isQueued ? 'queued' : 'full') : null;
+      return showMade(web, request, h, made.people, mailed);
+    },
+  });
 }
 
 /** A list may have hundreds of errors: each field says the first ones in one sentence. */

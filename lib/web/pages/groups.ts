@@ -10,11 +10,9 @@ import {
   GROUPS_OF_USER_MAX,
   readMembers,
 } from '../../../models/index.ts';
-import { Groups, judgeGroup } from '../../groups/groups.ts';
-import { judgeMembers, Members } from '../../groups/members.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { attempt, faultLine } from '../kit/attempt.ts';
+import { faultLine } from '../kit/attempt.ts';
 import {
   formView,
   inputOf,
@@ -26,10 +24,10 @@ import {
 } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import { pageById } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
-import { askFirst } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 
 const GROUPS = '/users/groups';
@@ -59,40 +57,39 @@ const membersForm: readonly Section[] = [
 
 /** The routes of groups. */
 export function groupPages(web: Web): ServerRoute[] {
-  const groups = new Groups(web);
   return [
     adminPage('GET', GROUPS, (request, h) => showGroups(web, request, h)),
     adminPage('GET', `${GROUPS}/new`, (request, h) =>
       showNew(web, request, h, typedFrom({}, groupForm)),
     ),
-    adminPage('POST', `${GROUPS}/new`, (request, h) => create(web, groups, request, h)),
+    adminPage('POST', `${GROUPS}/new`, (request, h) => create(web, request, h)),
     adminPage('GET', ONE, async (request, h) =>
-      showGroup(web, request, h, await groups.find(idOf(request))),
+      showGroup(web, request, h, await web.rooms.groups.find(idOf(request))),
     ),
-    adminPage('POST', ONE, (request, h) => change(web, groups, request, h)),
-    adminPage('POST', `${ONE}/members`, (request, h) => addMembers(web, groups, request, h), {
+    adminPage('POST', ONE, (request, h) => change(web, request, h)),
+    adminPage('POST', `${ONE}/members`, (request, h) => addMembers(web, request, h), {
       payload: takesLongForm,
     }),
-    adminPage('POST', `${ONE}/remove_member`, async (request, h) => {
-      const asked = { label: 'Remove the member', back: `${GROUPS}/${idOf(request)}` };
-      const remove = (context: Web) =>
-        new Members(context).remove(callerOf(request), idOf(request), textOf(request, 'user'));
-      const question = await askFirst(web, request, h, asked, remove);
-      if (question !== null) return question;
-      const removed = await attempt(() => remove(web));
-      if (removed.faults === null) web.pages.flash(h, 'done', removedWords(removed.result));
-      else web.pages.flash(h, 'failed', faultLine(removed.faults));
-      return web.pages.redirect(h, `${GROUPS}/${idOf(request)}`);
-    }),
-    adminPage('POST', `${ONE}/delete`, async (request, h) => {
-      const asked = { label: 'Delete the group', back: `${GROUPS}/${idOf(request)}` };
-      const remove = (context: Web) => new Groups(context).remove(callerOf(request), idOf(request));
-      const question = await askFirst(web, request, h, asked, remove);
-      if (question !== null) return question;
-      await remove(web);
-      web.pages.flash(h, 'done', 'The group is deleted, with its rules.');
-      return web.pages.redirect(h, GROUPS);
-    }),
+    adminPage('POST', `${ONE}/remove_member`, (request, h) =>
+      act(web, request, h, {
+        asked: 'Remove the member',
+        // Who says still that they are a member is no answer of the operation.
+        write: ({ members }) =>
+          members.remove(callerOf(request), idOf(request), textOf(request, 'user')),
+        back: `${GROUPS}/${idOf(request)}`,
+        done: removedWords,
+        failed: (faults) => faultLine(faults),
+      }),
+    ),
+    adminPage('POST', `${ONE}/delete`, (request, h) =>
+      act(web, request, h, {
+        asked: 'Delete the group',
+        write: performs(callerOf(request), 'deleteGroup', { params: { id: idOf(request) } }),
+        back: `${GROUPS}/${idOf(request)}`,
+        to: GROUPS,
+        done: () => 'The group is deleted, with its rules.',
+      }),
+    ),
   ];
 }
 
@@ -189,63 +186,49 @@ function showNew(
   });
 }
 
-async function create(
-  web: Web,
-  groups: Groups,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
+function create(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const typed = typedIn(request, groupForm);
-  const input = judgeGroup(inputOf(typed, groupForm), 'create');
-  const made = await attempt(() => groups.create(callerOf(request), input));
-  if (made.faults !== null) return (await showNew(web, request, h, typed, made.faults)).code(422);
-  web.pages.flash(h, 'done', 'The group is added. Now add its members.');
-  return web.pages.redirect(h, `${GROUPS}/${made.result.id}`);
+  return saveForm(web, request, h, {
+    write: performs(callerOf(request), 'createGroup', { record: inputOf(typed, groupForm) }),
+    again: (faults) => showNew(web, request, h, typed, faults),
+    done: ({ id }) => ({
+      said: 'The group is added. Now add its members.',
+      to: `${GROUPS}/${String(id)}`,
+    }),
+  });
 }
 
-async function change(
-  web: Web,
-  groups: Groups,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
-  const group = await groups.find(idOf(request));
+async function change(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const group = await web.rooms.groups.find(idOf(request));
   const typed = typedIn(request, groupForm);
   const present = typedFrom(group, groupForm);
-  const input = judgeGroup(inputOf(typed, groupForm), 'update');
-  const faults =
-    changedMeanwhile(request, { typed, present }, groupForm) ??
-    (await attempt(() => groups.update(callerOf(request), group.id, input))).faults;
-  if (faults !== null)
-    return (await showGroup(web, request, h, group, { group: { typed, faults } })).code(422);
-  web.pages.flash(h, 'done', 'The changes are saved.');
-  return web.pages.redirect(h, `${GROUPS}/${group.id}`);
+  return saveForm(web, request, h, {
+    refused: changedMeanwhile(request, { typed, present }, groupForm),
+    write: performs(callerOf(request), 'updateGroup', {
+      params: { id: group.id },
+      record: inputOf(typed, groupForm),
+    }),
+    again: (faults) => showGroup(web, request, h, group, { group: { typed, faults } }),
+    done: () => ({ said: 'The changes are saved.', to: `${GROUPS}/${group.id}` }),
+  });
 }
 
-async function addMembers(
-  web: Web,
-  groups: Groups,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
-  const group = await groups.find(idOf(request));
+async function addMembers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const group = await web.rooms.groups.find(idOf(request));
   const typed = typedIn(request, membersForm);
-  const input = judgeMembers({ add: membersOf(typed['add'] ?? '') }, 'update');
-  const asked = { label: 'Add the members', back: `${GROUPS}/${group.id}` };
-  const force = textOf(request, 'do') === 'force';
-  const add = (context: Web) =>
-    new Members(context).change(callerOf(request), group.id, input, force);
-  const question = await askFirst(web, request, h, asked, add);
-  if (question !== null) return question;
-  const added = await attempt(() => add(web));
-  if (added.faults !== null)
-    return (
-      await showGroup(web, request, h, group, { members: { typed, faults: added.faults } })
-    ).code(422);
-  const { added: count } = added.result;
-  const words = count === 1 ? 'One user is a new member.' : `${count} users are new members.`;
-  web.pages.flash(h, 'done', words);
-  return web.pages.redirect(h, `${GROUPS}/${group.id}`);
+  return saveForm(web, request, h, {
+    asked: { label: 'Add the members', back: `${GROUPS}/${group.id}` },
+    write: performs(callerOf(request), 'changeGroupMembers', {
+      params: { id: group.id },
+      ...(textOf(request, 'do') === 'force' && { query: { force: 'true' } }),
+      record: { add: membersOf(typed['add'] ?? '') },
+    }),
+    again: (faults) => showGroup(web, request, h, group, { members: { typed, faults } }),
+    done: ({ added }) => ({
+      said: added === 1 ? 'One user is a new member.' : `${String(added)} users are new members.`,
+      to: `${GROUPS}/${group.id}`,
+    }),
+  });
 }
 
 /** What became of a user who was removed; `sources` still say that they are a member. */

@@ -3,12 +3,14 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { type FieldError, sentenceOf } from '../../judge/messages.ts';
 import { textOf } from '../kit/form-token.ts';
 import { logoAddress } from '../kit/logo.ts';
 import { adminPage } from '../kit/route.ts';
-import { changeSettings, fixedSentence, readSettings, settingTabs } from '../parts/settings.ts';
+import { performs, saveForm } from '../kit/save.ts';
+import { fixedSentence, readSettings, settingTabs } from '../parts/settings.ts';
 import type { Web } from '../kit/web.ts';
 
 const PATH = '/settings/customization';
@@ -52,10 +54,14 @@ async function save(web: Web, request: Request, h: ResponseToolkit): Promise<Res
   const wish = textOf(request, 'do');
   const url = textOf(request, 'url').trim();
   const logo = wish === 'image' ? imageOf(request) : wish === 'url' ? { url } : {};
-  const faults = await changeSettings(web, request, { logo });
-  if (faults !== null) return (await show(web, request, h, { url, faults })).code(422);
-  web.pages.flash(h, 'done', wish === 'none' ? 'The logo is gone.' : 'The logo is changed.');
-  return web.pages.redirect(h, PATH);
+  return saveForm(web, request, h, {
+    write: performs(callerOf(request), 'updateConfiguration', { record: { logo } }),
+    again: (faults) => show(web, request, h, { url, faults }),
+    done: () => ({
+      said: wish === 'none' ? 'The logo is gone.' : 'The logo is changed.',
+      to: PATH,
+    }),
+  });
 }
 
 /** The file as the API takes it; without one, something that its rules refuse. */

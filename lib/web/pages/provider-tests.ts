@@ -10,10 +10,11 @@ import { flagsFor } from '../../auth/saml/test-findings.ts';
 import { lastSamlTest } from '../../auth/saml/test-sign-in.ts';
 import { faultLine } from '../kit/attempt.ts';
 import { PageError } from '../../http/page-error.ts';
-import { findEntry, refuseFixedList, saveList } from '../parts/provider-entries.ts';
+import { changesList, findEntry, refuseFixedList } from '../parts/provider-entries.ts';
 import { type ProviderEntry, type ProviderForm, providerForms } from '../parts/provider-form.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { act } from '../kit/save.ts';
 import { fixedSentence } from '../parts/settings.ts';
 import type { Web } from '../kit/web.ts';
 
@@ -106,13 +107,10 @@ async function setFlags(web: Web, request: Request, h: ResponseToolkit): Promise
   }
   const changed = { ...present, ...flagsFor(test.signed) };
   const next = entries.map((entry) => (entry === present ? changed : entry));
-  const faults = await saveList(web, request, form, entries, next);
-  if (faults === null)
-    web.pages.flash(
-      h,
-      'done',
-      `The flags ask for what the provider signs: ${SIGNED[test.signed]}.`,
-    );
-  else web.pages.flash(h, 'failed', faultLine(faults));
-  return web.pages.redirect(h, back);
+  return act(web, request, h, {
+    write: changesList(callerOf(request), form, entries, next),
+    back,
+    done: () => `The flags ask for what the provider signs: ${SIGNED[test.signed]}.`,
+    failed: (faults) => faultLine(faults),
+  });
 }

@@ -3,7 +3,7 @@
 // alone. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { isTrusted, markTrusted } from '../../../models/index.ts';
+import { isTrusted } from '../../../models/index.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import { isFaultless } from '../../judge/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
@@ -18,7 +18,7 @@ import { metadataState } from '../../auth/saml/metadata-state.ts';
 import { faultLine } from '../kit/attempt.ts';
 import { formView, type Typed, typedIn } from '../kit/form.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
-import { entriesOf, findEntry, refuseFixedList, saveList } from '../parts/provider-entries.ts';
+import { changesList, entriesOf, findEntry, refuseFixedList } from '../parts/provider-entries.ts';
 import {
   entryFaults,
   entryOf,
@@ -33,6 +33,7 @@ import { recently } from '../kit/recent.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { addressesToPaste } from '../parts/provider-addresses.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import { fixedSentence, locksOut, settingTabs } from '../parts/settings.ts';
 import type { Web } from '../kit/web.ts';
 import { lastTestOf } from './provider-tests.ts';
@@ -195,23 +196,27 @@ async function save(
   const filled = { present, shown, typed };
   const meanwhile =
     shown === null ? null : changedMeanwhile(request, { typed, present: shown }, form.sections);
-  if (meanwhile !== null)
-    return (await showForm(web, form, request, h, { ...filled, faults: meanwhile })).code(422);
-  if (textOf(request, 'do') === 'try') {
+  if (meanwhile === null && textOf(request, 'do') === 'try') {
     const tried = await tryTyped(web, form, entry);
     return showForm(web, form, request, h, { ...filled, ...tried });
   }
   const place =
     present === null ? entries.length : entries.findIndex(({ id }) => id === present.id);
   const next = entries.toSpliced(place, present === null ? 0 : 1, entry as never);
-  const faults = isFixed ? null : await saveList(web, request, form, entries, next);
-  if (faults !== null) {
-    const placed = entryFaults(faults, form.list, place);
-    return (await showForm(web, form, request, h, { ...filled, faults: placed })).code(422);
-  }
-  await saveTrust(web, request, form, String(entry['id']).trim(), typed[TRUSTED] === 'true');
-  web.pages.flash(h, 'done', `${String(entry['label']).trim()} is saved, and serves.`);
-  return web.pages.redirect(h, PROVIDERS);
+  return saveForm(web, request, h, {
+    refused: meanwhile,
+    write: async (rooms) => {
+      if (!isFixed) await changesList(callerOf(request), form, entries, next)(rooms);
+      const id = String(entry['id']).trim();
+      await saveTrust(web, request, form, id, typed[TRUSTED] === 'true');
+    },
+    again: (faults) =>
+      showForm(web, form, request, h, { ...filled, faults: entryFaults(faults, form.list, place) }),
+    done: () => ({
+      said: `${String(entry['label']).trim()} is saved, and serves.`,
+      to: PROVIDERS,
+    }),
+  });
 }
 
 async function remove(
@@ -223,15 +228,16 @@ async function remove(
   refuseFixedList(web, form);
   const { present, entries } = await findEntry(web, form, request);
   const next = entries.filter((entry) => entry !== present);
-  const faults = await saveList(web, request, form, entries, next, async (...found) =>
-    (await locksOut(web, { [form.list]: next }, ...found)) ? { base: [{ code: 'lastWayIn' }] } : {},
-  );
-  if (faults !== null) {
-    web.pages.flash(h, 'failed', `It is not removed. ${faultLine(faults)}`);
-    return web.pages.redirect(h, PROVIDERS);
-  }
-  web.pages.flash(h, 'done', `${present.label} is removed. Nobody signs in through it any more.`);
-  return web.pages.redirect(h, PROVIDERS);
+  return act(web, request, h, {
+    write: changesList(callerOf(request), form, entries, next, async (...found) =>
+      (await locksOut(web, { [form.list]: next }, ...found))
+        ? { base: [{ code: 'lastWayIn' }] }
+        : {},
+    ),
+    back: PROVIDERS,
+    done: () => `${present.label} is removed. Nobody signs in through it any more.`,
+    failed: (faults) => `It is not removed. ${faultLine(faults)}`,
+  });
 }
 
 /** Judges what was typed by the API's rules, then asks the provider. */
@@ -258,11 +264,10 @@ async function saveTrust(
   const entry = (await entriesOf(web, form)).find((one) => one.id === id);
   const mark = entry === undefined ? null : await authorityOf(database, entry);
   if (mark === null || (await isTrusted(database, mark)) === trusted) return;
-  await web.writes.run(callerOf(request), {
-    scopes: { configuration: true },
-    judge: async () => mark,
-    write: (transaction) => markTrusted(database, mark, trusted, transaction),
-  });
+  const params = { kind: form.kind, id };
+  await performs(callerOf(request), 'updateTrustedProvider', { params, record: { trusted } })(
+    web.rooms,
+  );
 }
 
 /** An entry as its form shows it, with the mark of trust. */

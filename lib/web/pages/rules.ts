@@ -13,15 +13,21 @@ import {
 import { callerOf } from '../../http/request-caller.ts';
 import type { Judged } from '../../judge/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { Rules, ruleState, type RuleState, type RuleValues, showRule } from '../../rules/rules.ts';
+import {
+  judgeRule,
+  type Rules,
+  ruleState,
+  type RuleState,
+  type RuleValues,
+  showRule,
+} from '../../rules/rules.ts';
 import type { Shown } from '../../records/shown.ts';
 import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
-import { attempt } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, textOfValue, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
-import { askFirst, effectView, isBack } from '../parts/effect.ts';
+import { effectView } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import {
   groupFaults,
@@ -36,6 +42,7 @@ import {
 import { ruleForm, ruleInput, typedRule } from '../parts/rule-form.ts';
 import { portsOf, ruleInWords, ruleLink, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import { CHANGED_MEANWHILE, changedMeanwhile, seenOf } from '../kit/seen.ts';
@@ -82,7 +89,7 @@ const FILE_HEAD = [
 
 /** The routes of the rules. */
 export function rulePages(web: Web): ServerRoute[] {
-  const rules = new Rules(web);
+  const { rules } = web.rooms;
   const fresh = (request: Request): Typed =>
     typedFrom(
       {
@@ -121,15 +128,15 @@ export function rulePages(web: Web): ServerRoute[] {
       return showForm(web, request, h, { rules, id, present, typed: present });
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
-    adminPage('POST', `${RULES}/{id}/delete`, async (request, h) => {
+    adminPage('POST', `${RULES}/{id}/delete`, (request, h) => {
       const id = idOf(request);
-      const asked = { label: 'Delete the rule', back: `${RULES}/${id}` };
-      const remove = (context: Web) => new Rules(context).remove(callerOf(request), id);
-      const question = await askFirst(web, request, h, asked, remove);
-      if (question !== null) return question;
-      await remove(web);
-      web.pages.flash(h, 'done', 'The rule is deleted.');
-      return web.pages.redirect(h, RULES);
+      return act(web, request, h, {
+        asked: 'Delete the rule',
+        write: performs(callerOf(request), 'deleteRule', { params: { id } }),
+        back: `${RULES}/${id}`,
+        to: RULES,
+        done: () => 'The rule is deleted.',
+      });
     }),
   ];
 }
@@ -210,7 +217,7 @@ const removal: Deed = {
     text: 'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
     label: 'Delete for good',
   },
-  run: (web, caller, id) => new Rules(web).remove(caller, id),
+  write: (caller, id) => performs(caller, 'deleteRule', { params: { id } }),
 };
 
 async function fileLines(web: Web, ids: readonly string[]): Promise<(string | null)[][]> {
@@ -260,7 +267,7 @@ async function showForm(
   h: ResponseToolkit,
   { rules, id, present, typed, faults = {}, input, isChecked = false }: Form,
 ): Promise<ResponseObject> {
-  const asked = input ?? (await judgeTyped(web, rules, typed, id));
+  const asked = input ?? judgeRule(await recordOf(web, typed), id === null ? 'create' : 'update');
   const { rivals, others, shadow, shadowed } = await rules.touching(asked, id);
   const owners = await ownersOfRules(web.services.database, [...rivals, ...others]);
   const linked = (rule: RuleRow) => ruleLink(rule, owners);
@@ -334,39 +341,39 @@ async function save(
   const form = { rules, id, present, typed };
   const meanwhile =
     present === null ? null : changedMeanwhile(request, { typed, present }, ruleForm);
-  if (meanwhile !== null)
-    return (await showForm(web, request, h, { ...form, faults: meanwhile })).code(422);
-  const input = await judgeTyped(web, rules, typed, id);
-  if (textOf(request, 'do') === 'check') {
+  const record = await recordOf(web, typed);
+  const input = judgeRule(record, id === null ? 'create' : 'update');
+  if (meanwhile === null && textOf(request, 'do') === 'check') {
     const { faults } = input;
     return showForm(web, request, h, { ...form, faults, input, isChecked: true });
   }
-  if (isBack(request)) return showForm(web, request, h, { ...form, input });
-  const force = textOf(request, 'do') === 'force';
-  const asked = { label: 'Save the rule', back: id === null ? RULES : `${RULES}/${id}` };
-  const write = (context: Web) => {
-    const all = new Rules(context);
-    return id === null
-      ? all.create(callerOf(request), input, force)
-      : all.update(callerOf(request), id, input, force);
+  const sending = {
+    record,
+    ...(textOf(request, 'do') === 'force' && { query: { force: 'true' } }),
   };
-  const question = await askFirst(web, request, h, { ...asked, isForm: true }, write);
-  if (question !== null) return question;
-  const saved = await attempt(() => write(web));
-  if (saved.faults !== null) {
-    const { faults } = saved;
-    return (await showForm(web, request, h, { ...form, faults, input })).code(422);
-  }
-  const done = doneInWords(saved.result, id === null);
-  const savedId = String(saved.result['id']);
-  const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
-  const notes = [
-    done,
-    ...(shadow === undefined ? [] : [shadowWords(shadow)]),
-    meaningOf(String(saved.result['destination'])) ?? '',
-  ];
-  web.pages.flash(h, 'done', notes.join(' ').trim());
-  return web.pages.redirect(h, RULES);
+  return saveForm(web, request, h, {
+    refused: meanwhile,
+    asked: {
+      label: 'Save the rule',
+      back: id === null ? RULES : `${RULES}/${id}`,
+      isForm: true,
+    },
+    write:
+      id === null
+        ? performs(callerOf(request), 'createRule', sending)
+        : performs(callerOf(request), 'updateRule', { ...sending, params: { id } }),
+    again: (faults) => showForm(web, request, h, { ...form, faults, input }),
+    done: async (saved) => {
+      const savedId = String(saved['id']);
+      const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
+      const notes = [
+        doneInWords(saved, id === null),
+        ...(shadow === undefined ? [] : [shadowWords(shadow)]),
+        meaningOf(String(saved['destination'])) ?? '',
+      ];
+      return { said: notes.join(' ').trim(), to: RULES };
+    },
+  });
 }
 
 /** What became of a rule that was written. */
@@ -456,17 +463,11 @@ async function otherwise({ recall }: Web): Promise<string> {
 }
 
 /** People name a user by e-mail, the API by id. */
-async function judgeTyped(
-  web: Web,
-  rules: Rules,
-  typed: Typed,
-  id: string | null,
-): Promise<Judged<RuleValues>> {
+async function recordOf(web: Web, typed: Typed): Promise<object> {
   const { database } = web.services;
   const user_id = await ownerIdOf(database, (typed['user_id'] ?? '').trim());
   const group_id = await groupIdOf(database, (typed['group_id'] ?? '').trim());
-  const input = { ...ruleInput(typed), user_id, group_id };
-  return rules.judge(input, id === null ? 'create' : 'update');
+  return { ...ruleInput(typed), user_id, group_id };
 }
 
 async function emailOf(web: Web, id: unknown): Promise<string> {

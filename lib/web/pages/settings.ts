@@ -6,20 +6,21 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import type { Unless } from '../../configuration/configuration.ts';
 import { configurationFields } from '../../../models/index.ts';
 import type { FormError, FormFaults } from '../kit/plain-words.ts';
+import { callerOf } from '../../http/request-caller.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { atMost, codeOf } from '../../judge/messages.ts';
 import type { Shown } from '../../records/shown.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
-import { askFirst, isBack } from '../parts/effect.ts';
+import { saveForm } from '../kit/save.ts';
+import { isBack } from '../parts/effect.ts';
 import {
-  changeSettings,
+  changesSettings,
   fixedSentence,
   locksOut,
   readSettings,
   settingTabs,
-  writeSettings,
 } from '../parts/settings.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
@@ -265,22 +266,16 @@ async function save(
   const meanwhile = changedMeanwhile(request, { typed: shown, present }, page.sections);
   if (meanwhile === null && isBack(request)) return show(web, page, request, h, { present, typed });
   const refused = meanwhile ?? hostFaults(typed);
-  const unless: Unless = (...found) => lockOutFaults(web, input, ...found);
-  const isRefused = Object.keys(refused).length > 0;
-  const asked = { label: 'Save the settings', back: page.path, isForm: true };
-  const question = isRefused
-    ? null
-    : await askFirst(web, request, h, asked, (tried) =>
-        writeSettings(tried, request, input, unless),
-      );
-  if (question !== null) return question;
-  const faults = isRefused ? refused : await changeSettings(web, request, input, unless);
-  if (faults !== null)
-    return (
-      await show(web, page, request, h, { present, typed: shown, faults: inUnit(faults, typed) })
-    ).code(422);
-  web.pages.flash(h, 'done', 'The settings are in force.');
-  return web.pages.redirect(h, page.path);
+  return saveForm(web, request, h, {
+    refused: Object.keys(refused).length > 0 ? refused : null,
+    asked: { label: 'Save the settings', back: page.path, isForm: true },
+    write: changesSettings(callerOf(request), input, (...found) =>
+      lockOutFaults(web, input, ...found),
+    ),
+    again: (faults) =>
+      show(web, page, request, h, { present, typed: shown, faults: inUnit(faults, typed) }),
+    done: () => ({ said: 'The settings are in force.', to: page.path }),
+  });
 }
 
 /** Who works here would not come back; the API has no such person to protect. */

@@ -3,12 +3,10 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
-  type Database,
   type DeviceRow,
   readDevices,
   readGroups,
   readUsers,
-  type User,
   type UserRow,
 } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -16,20 +14,18 @@ import { isUuid } from '../../judge/fields.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { sentences } from '../../judge/messages.ts';
 import type { Caller } from '../../process/caller.ts';
-import { disablingFault, Users } from '../../users/users.ts';
-import { refuseFaults, saveChanges, type Work } from '../../records/writes.ts';
-import { endWait, switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
-import { attempt, faultLine } from '../kit/attempt.ts';
+import { faultLine } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
-import { askFirst, effectView, isBack } from '../parts/effect.ts';
+import { effectView, type RoomWrite } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { quotaFacts, quotaView } from '../parts/quota.ts';
 import { linkView } from './enrolment.ts';
@@ -68,10 +64,9 @@ const userForm: readonly Section[] = [
 
 /** The routes of one user. */
 export function userPages(web: Web): ServerRoute[] {
-  const users = new Users(web);
   return [
     adminPage('GET', USER, (request, h) => showUser(web, request, h)),
-    recently(adminPage('POST', USER, (request, h) => changeUser(web, users, request, h))),
+    recently(adminPage('POST', USER, (request, h) => changeUser(web, request, h))),
     recently(
       adminPage('POST', `${USER}/enable`, (request, h) => switchUser(web, request, h, true)),
       USER,
@@ -171,33 +166,22 @@ function deviceCells(device: DeviceRow): unknown[] {
   ];
 }
 
-async function changeUser(
-  web: Web,
-  users: Users,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
+async function changeUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const user = await findUser(web, request);
   const { id } = user;
   const typed = typedIn(request, userForm);
   const locked = lockedFor(id === actorId(request));
   const present = typedFrom(user, userForm);
-  const refused = changedMeanwhile(request, { typed, present }, userForm);
-  if (refused !== null)
-    return (await showUser(web, request, h, { typed, faults: refused })).code(422);
-  if (isBack(request)) return showUser(web, request, h, { typed, faults: {} });
-  const input = users.judge(inputOf(typed, userForm, locked), 'update');
-  const asked = { label: 'Save the user', back: `/users/${id}`, isForm: true };
-  const write = (context: Web) => new Users(context).update(callerOf(request), id, input);
-  const question = await askFirst(web, request, h, asked, write);
-  if (question !== null) return question;
-  const changed = await attempt(() => write(web));
-  if (changed.faults !== null) {
-    const faults = quotedFaults(changed.faults, typed);
-    return (await showUser(web, request, h, { typed, faults })).code(422);
-  }
-  web.pages.flash(h, 'done', 'The changes are in force.');
-  return web.pages.redirect(h, `/users/${id}`);
+  return saveForm(web, request, h, {
+    refused: changedMeanwhile(request, { typed, present }, userForm),
+    asked: { label: 'Save the user', back: `/users/${id}`, isForm: true },
+    write: performs(callerOf(request), 'updateUser', {
+      params: { id },
+      record: inputOf(typed, userForm, locked),
+    }),
+    again: (faults) => showUser(web, request, h, { typed, faults: quotedFaults(faults, typed) }),
+    done: () => ({ said: 'The changes are in force.', to: `/users/${id}` }),
+  });
 }
 
 function manyPlan(
@@ -229,7 +213,8 @@ const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
       label: 'Enable',
     },
     isHarmless: true,
-    run: (web, caller, id) => web.writes.run(caller, switchWork(web, caller, id, true)),
+    about: 'enabled',
+    write: (caller, id) => switchedTo(true, caller, id),
   },
   disable: {
     done: 'disabled',
@@ -238,7 +223,8 @@ const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
       text: 'Their devices pass no packet from then on; sessions and API tokens are void. You can enable them again.',
       label: 'Disable',
     },
-    run: (web, caller, id) => web.writes.run(caller, switchWork(web, caller, id, false)),
+    about: 'enabled',
+    write: (caller, id) => switchedTo(false, caller, id),
   },
   remove: {
     done: 'deleted, with devices, rules, tokens and sessions',
@@ -247,7 +233,7 @@ const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
       text: 'Devices, rules, API tokens and sessions of these users go too. This cannot be undone.',
       label: 'Delete for good',
     },
-    run: (web, caller, id) => new Users(web).remove(caller, id),
+    write: (caller, id) => performs(caller, 'deleteUser', { params: { id } }),
   },
 };
 
@@ -257,33 +243,22 @@ async function switchUser(
   h: ResponseToolkit,
   isEnabled: boolean,
 ): Promise<ResponseObject> {
+  const { id, email } = await findUser(web, request);
   const done = isEnabled
     ? 'is enabled: sign-in and devices serve again.'
     : 'is disabled: their devices pass no packet, sessions and tokens are void.';
-  const { id } = await findUser(web, request);
-  const asked = { label: 'Disable the user', back: `/users/${id}` };
-  const question = isEnabled
-    ? null
-    : await askFirst(web, request, h, asked, (tried) =>
-        tried.writes.run(callerOf(request), switchWork(tried, callerOf(request), id, false)),
-      );
-  if (question !== null) return question;
-  return act(web, request, h, done, switchWork(web, callerOf(request), idOf(request), isEnabled));
+  return act(web, request, h, {
+    ...(isEnabled ? {} : { asked: 'Disable the user' }),
+    write: switchedTo(isEnabled, callerOf(request), id),
+    back: `/users/${id}`,
+    done: () => `${email} ${done}`,
+    failed: (faults) => `${faultLine(faults, 'enabled')}.`,
+  });
 }
 
 /** An administrator's switch; the own one stays on, or nobody could switch it back. */
-function switchWork(web: Web, caller: Caller, id: string, isEnabled: boolean): Work<User, unknown> {
-  const { database } = web.services;
-  return {
-    scopes: { configuration: true },
-    judge: async (transaction) => {
-      const user = await lockUser(database, id, transaction);
-      const fault = isEnabled ? null : await disablingFault(web, user, caller, transaction);
-      if (fault !== null) refuseFaults({ base: [fault] });
-      return user;
-    },
-    write: (transaction, user) => saveChanges(user, switchedUser(user, isEnabled), transaction),
-  };
+function switchedTo(enabled: boolean, caller: Caller, id: string): RoomWrite {
+  return performs(caller, 'updateUser', { params: { id }, record: { enabled } });
 }
 
 async function resetFactors(
@@ -291,65 +266,38 @@ async function resetFactors(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const { database } = web.services;
-  return act(web, request, h, 'has no second factor any more, and is signed out.', {
-    judge: (transaction) => lockUser(database, idOf(request), transaction),
-    write: (transaction, user) => takeSecondFactors(database, user.id, transaction),
+  const { id, email } = await findUser(web, request);
+  return act(web, request, h, {
+    write: ({ users }) => users.resetSecondFactors(callerOf(request), id),
+    back: `/users/${id}`,
+    done: () => `${email} has no second factor any more, and is signed out.`,
   });
 }
 
 async function unlockUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const { database } = web.services;
-  return act(web, request, h, 'may try to sign in at once.', {
-    judge: (transaction) => lockUser(database, idOf(request), transaction),
-    write: (transaction, user) => endWait(database, user, transaction),
+  const { id, email } = await findUser(web, request);
+  return act(web, request, h, {
+    write: ({ users }) => users.unlock(callerOf(request), id),
+    back: `/users/${id}`,
+    done: () => `${email} may try to sign in at once.`,
   });
 }
 
 async function removeUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
-  const asked = { label: 'Delete the user', back: `/users/${id}` };
-  const remove = (context: Web) => new Users(context).remove(callerOf(request), id);
-  const question = await askFirst(web, request, h, asked, remove);
-  if (question !== null) return question;
-  const { faults } = await attempt(() => remove(web));
-  if (faults !== null) {
-    web.pages.flash(h, 'failed', `${faultLine(faults)}.`);
-    return web.pages.redirect(h, `/users/${id}`);
-  }
-  web.pages.flash(h, 'done', `${email} is deleted, with devices, rules, tokens and sessions.`);
-  return web.pages.redirect(h, '/users');
-}
-
-/** Runs a work on the user of the path, and tells on their page what came of it. */
-async function act<Plan, Result>(
-  web: Web,
-  request: Request,
-  h: ResponseToolkit,
-  done: string,
-  work: Work<Plan, Result>,
-): Promise<ResponseObject> {
-  const { id, email } = await findUser(web, request);
-  const { faults } = await attempt(() => web.writes.run(callerOf(request), work));
-  if (faults === null) web.pages.flash(h, 'done', `${email} ${done}`);
-  else web.pages.flash(h, 'failed', `${faultLine(faults)}.`);
-  return web.pages.redirect(h, `/users/${id}`);
+  return act(web, request, h, {
+    asked: 'Delete the user',
+    write: performs(callerOf(request), 'deleteUser', { params: { id } }),
+    back: `/users/${id}`,
+    to: '/users',
+    done: () => `${email} is deleted, with devices, rules, tokens and sessions.`,
+  });
 }
 
 async function findUser(web: Web, request: Request): Promise<UserRow> {
   const id = idOf(request);
   const [user] = isUuid(id) ? await readUsers(web.services.database, { ids: [id] }) : [];
   if (user === undefined) throw new ApiError('not_found');
-  return user;
-}
-
-async function lockUser(
-  { models }: Database,
-  id: string,
-  transaction: Parameters<Work<User, unknown>['judge']>[0],
-): Promise<User> {
-  const user = await models.User.findByPk(id, { transaction, lock: true });
-  if (user === null) throw new ApiError('not_found');
   return user;
 }
 

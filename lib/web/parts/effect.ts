@@ -2,11 +2,11 @@
 // again. docs/api.md#what-a-write-would-do.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { tryTogether } from '../../dry-run/dry-run.ts';
 import type { Effect } from '../../dry-run/fields.ts';
 import { cutsOffElsewhere, othersInWords } from '../../dry-run/other-gateways-in-words.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inTime } from '../../http/in-time.ts';
+import type { Rooms } from '../../rooms.ts';
 import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
 import type { Web } from '../kit/web.ts';
 import { type Cell, flowRow, namesOf } from './live-rows.ts';
@@ -16,8 +16,8 @@ const ANSWER = 'effect';
 /** How long the gateway may need to say it; a write that may be urgent does not wait longer. */
 const PATIENCE_MS = 2_000;
 
-/** A write, with the writes of the context that it is given. */
-export type TriedWrite = (web: Web) => Promise<unknown>;
+/** A write in rooms: in those of the server, or in some whose writes are undone. */
+export type RoomWrite<Result = unknown> = (rooms: Rooms) => Promise<Result>;
 
 /** What a question is about. */
 export interface Asked {
@@ -43,7 +43,7 @@ export async function askFirst(
   request: Request,
   h: ResponseToolkit,
   asked: Asked,
-  write: TriedWrite,
+  write: RoomWrite,
 ): Promise<ResponseObject | null> {
   if (textOf(request, ANSWER) === 'agreed') return null;
   const effect = await effectView(web, [write]);
@@ -71,7 +71,7 @@ export interface EffectView {
 /** What some writes would end together; null: nothing, or nobody can say it in time. */
 export async function effectView(
   web: Web,
-  writes: readonly TriedWrite[],
+  writes: readonly RoomWrite[],
 ): Promise<EffectView | null> {
   const effect = await effectOf(web, writes);
   if (effect === null) return null;
@@ -87,9 +87,9 @@ export async function effectView(
   };
 }
 
-async function effectOf(web: Web, writes: readonly TriedWrite[]): Promise<Effect | null> {
+async function effectOf(web: Web, writes: readonly RoomWrite[]): Promise<Effect | null> {
   try {
-    return await inTime(tryTogether(web, writes), PATIENCE_MS);
+    return await inTime(web.rooms.dryRuns.tryAll(writes), PATIENCE_MS);
   } catch (error) {
     // Without a data plane nothing ends, and what is refused is said when it is written.
     if (error instanceof ApiError) return null;

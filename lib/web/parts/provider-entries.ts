@@ -5,9 +5,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Request } from '@hapi/hapi';
 import type { Unless } from '../../configuration/configuration.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { Caller } from '../../process/caller.ts';
+import type { RoomWrite } from './effect.ts';
 import type { ProviderEntry, ProviderForm } from './provider-form.ts';
-import { changeSettings, fixedSentence } from './settings.ts';
+import { changesSettings, fixedSentence } from './settings.ts';
 import type { Web } from '../kit/web.ts';
 
 /** All entries of a kind, as they serve. */
@@ -27,16 +28,15 @@ export async function findEntry(web: Web, form: ProviderForm, request: Request) 
   return { present, entries };
 }
 
-/** Saves the whole list, unless there is a reason not to; null where that is done, else why not. */
-export function saveList(
-  web: Web,
-  request: Request,
+/** The write of the whole list, unless there is a reason not to. */
+export function changesList(
+  caller: Caller,
   { list }: ProviderForm,
   standing: readonly ProviderEntry[],
   next: readonly object[],
   unless: Unless = () => ({}),
-): Promise<Faults | null> {
-  return changeSettings(web, request, { [list]: next }, (row, transaction) =>
+): RoomWrite {
+  return changesSettings(caller, { [list]: next }, (row, transaction) =>
     isDeepStrictEqual(row[list], standing)
       ? unless(row, transaction)
       : { base: [{ code: 'providersChanged' }] },

@@ -3,8 +3,7 @@
 
 import type { Request } from '@hapi/hapi';
 import { readAdministration, type SignInSettings } from '../../auth/administrators.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { Caller } from '../../process/caller.ts';
 import {
   judgeConfiguration,
   shownConfiguration,
@@ -13,7 +12,7 @@ import {
 } from '../../configuration/configuration.ts';
 import { effectiveConfiguration } from '../../records/effective-configuration.ts';
 import type { Shown } from '../../records/shown.ts';
-import { attempt } from '../kit/attempt.ts';
+import type { RoomWrite } from './effect.ts';
 import type { Web } from '../kit/web.ts';
 
 const tabs = [
@@ -62,24 +61,15 @@ export async function locksOut(
   return (await readAdministration(database, settings, transaction)).canSignIn;
 }
 
-/** Changes the configuration as the API does; null where that is done, else why not. */
-export async function changeSettings(
-  web: Web,
-  request: Request,
+/** The write that changes the configuration as the API does, unless the row says why not. */
+export function changesSettings(
+  caller: Caller,
   input: Record<string, unknown>,
   unless?: Unless,
-): Promise<Faults | null> {
-  return (await attempt(() => writeSettings(web, request, input, unless))).faults;
-}
-
-/** Changes the configuration as the API does; throws why not. */
-export async function writeSettings(
-  web: Web,
-  request: Request,
-  input: Record<string, unknown>,
-  unless?: Unless,
-): Promise<Shown> {
-  await web.recall.refresh();
-  const judged = judgeConfiguration(input, 'update');
-  return updateConfiguration(web, callerOf(request), judged, unless);
+): RoomWrite<Shown> {
+  return async ({ configuration }) => {
+    await configuration.recall.refresh();
+    const judged = judgeConfiguration(input, 'update');
+    return updateConfiguration(configuration, caller, judged, unless);
+  };
 }

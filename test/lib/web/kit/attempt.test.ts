@@ -23,4 +23,5 @@ test('all messages make one line', (t) => {
     faultLine({ base: ['no'], name: ['a', 'b'], list: [{ id: ['x'] }] }),
     'no; name: a; name: b',
   );
+  t.is(faultLine({ enabled: ['a'], name: ['b'] }, 'enabled'), 'a; name: b', 'its name is known');
 });

@@ -1,11 +1,12 @@
 // What the pages of the settings share: tabs, what is fixed, and changes that nobody loses.
 
 import test from 'ava';
-import type { Faults } from '../../../../lib/judge/judge.ts';
+import { ApiError } from '../../../../lib/http/errors.ts';
 import { Recall } from '../../../../lib/records/recall.ts';
 import { Writes } from '../../../../lib/records/writes.ts';
-import { changeSettings, fixedSentence, settingTabs } from '../../../../lib/web/parts/settings.ts';
-import type { Web } from '../../../../lib/web/kit/web.ts';
+import { makeRooms } from '../../../../lib/rooms.ts';
+import { changesSettings, fixedSentence, settingTabs } from '../../../../lib/web/parts/settings.ts';
+import { someCaller } from '../../../support/api/caller.ts';
 import { openServer } from '../../../support/api/server.ts';
 
 test('the tab of a page within is the current one', (t) => {
@@ -27,18 +28,20 @@ test('what is fixed names its variable', (t) => {
 
 test('a change that was made of an older row is refused under the lock', async (t) => {
   const { services, database } = await openServer(t, 'sqlite');
-  const context = {
+  const rooms = makeRooms({
     services,
     recall: new Recall(database),
     writes: new Writes(database),
     fixed: {},
-  } as unknown as Web;
-  const request = { app: { id: 'x' }, auth: { credentials: null }, raw: { req: {} } } as never;
-  const refused: Faults = { base: [{ code: 'providersChanged' }] };
+  });
+  const base = [{ code: 'providersChanged' }] as const;
   const input = { vpn_session_duration: 5 };
-  t.deepEqual(await changeSettings(context, request, input, () => refused), refused);
+  const caller = someCaller();
+  const refused = changesSettings(caller, input, () => ({ base: [...base] }))(rooms);
+  const error = await t.throwsAsync(refused, { instanceOf: ApiError });
+  t.deepEqual(error.faults, { base });
   const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
   t.is(row.vpn_session_duration, 0);
-  t.is(await changeSettings(context, request, input), null);
+  t.is((await changesSettings(caller, input)(rooms))['vpn_session_duration'], 5);
   t.is((await row.reload()).vpn_session_duration, 5);
 });

@@ -1,0 +1,120 @@
+// How a page writes: `saveForm` for a form, `act` for a button. Both perform a write in the rooms
+// of the server; what it would end is asked about first. The page has the words and the views.
+
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Faults } from '../../judge/judge.ts';
+import { operationNamed } from '../../operations/find.ts';
+import type { Operation, Performed } from '../../operations/operation.ts';
+import { perform } from '../../operations/perform.ts';
+import type { Caller } from '../../process/caller.ts';
+import type { Shown } from '../../records/shown.ts';
+import { operations, type Rooms } from '../../rooms.ts';
+import { type Asked, askFirst, isBack, type RoomWrite } from '../parts/effect.ts';
+import type { FlashKind } from './answers.ts';
+import { attempt, faultLine } from './attempt.ts';
+import type { FormFaults } from './plain-words.ts';
+import type { Web } from './web.ts';
+
+/** What a page sends of an operation. */
+export interface Sending {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** The record, without its wrapper. */
+  readonly record?: object;
+  /** What the form refuses beyond the rules of the operation. */
+  readonly faults?: Faults;
+}
+
+const writes = operations.filter(isWrite);
+
+/** The write that performs the operation with an id; it answers {} where nothing is left. */
+export function performs(
+  caller: Caller,
+  id: string,
+  { params = {}, query = {}, record = {}, faults = {} }: Sending,
+): RoomWrite<Shown> {
+  const operation = operationNamed(writes, id);
+  const body = operation.body === undefined ? undefined : { [operation.body.wrapper]: record };
+  const sent = { params, query: new URLSearchParams(query), body, faults };
+  return async (rooms) => ((await perform(operation, rooms, caller, sent)) ?? {}) as Shown;
+}
+
+function isWrite(operation: Operation<Rooms>): operation is Performed<Rooms> {
+  return operation.kind === 'write';
+}
+
+/** What is said when a write is done, and the page that says it. */
+export interface Done {
+  readonly said: string;
+  readonly to: string;
+  /** `done` where it is left out. */
+  readonly kind?: FlashKind;
+}
+
+/** A form that was sent. */
+export interface SentForm<Result> {
+  /** Why it is not written, though the operation is not asked; null: nothing is known. */
+  readonly refused?: FormFaults | null;
+  /** The question before the write, where it ends something; left out: nothing is asked. */
+  readonly asked?: Asked;
+  readonly write: RoomWrite<Result>;
+  /** Shows the form again, with what is wrong at each field. */
+  readonly again: (faults: FormFaults) => Promise<ResponseObject>;
+  /** What follows: a word on another page, or a page of its own for what is shown only once. */
+  readonly done: (result: Result) => Done | Promise<Done | ResponseObject>;
+}
+
+/** Writes what a form sent, or shows the form again. */
+export async function saveForm<Result>(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { refused = null, asked, write, again, done }: SentForm<Result>,
+): Promise<ResponseObject> {
+  if (refused !== null) return (await again(refused)).code(422);
+  if (asked?.isForm === true && isBack(request)) return again({});
+  const question = asked === undefined ? null : await askFirst(web, request, h, asked, write);
+  if (question !== null) return question;
+  const written = await attempt(() => write(web.rooms));
+  if (written.faults !== null) return (await again(written.faults)).code(422);
+  const next = await done(written.result);
+  return 'said' in next ? tell(web, h, next) : next;
+}
+
+/** A button that was pressed. */
+export interface Button<Result> {
+  /** The label of the question before the write; left out: nothing is asked. */
+  readonly asked?: string;
+  readonly write: RoomWrite<Result>;
+  /** The page with the button. */
+  readonly back: string;
+  /** The page that follows; `back` where it is left out. */
+  readonly to?: string;
+  readonly done: (result: Result) => string;
+  readonly failed?: (faults: Faults) => string;
+}
+
+/** Does what a button asks for, and says on the next page what came of it. */
+export async function act<Result>(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { asked: label, write, back, to = back, done, failed = failedInWords }: Button<Result>,
+): Promise<ResponseObject> {
+  const question =
+    label === undefined ? null : await askFirst(web, request, h, { label, back }, write);
+  if (question !== null) return question;
+  const written = await attempt(() => write(web.rooms));
+  if (written.faults !== null)
+    return tell(web, h, { said: failed(written.faults), to: back, kind: 'failed' });
+  return tell(web, h, { said: done(written.result), to });
+}
+
+function tell(web: Web, h: ResponseToolkit, { said, to, kind = 'done' }: Done): ResponseObject {
+  web.pages.flash(h, kind, said);
+  return web.pages.redirect(h, to);
+}
+
+function failedInWords(faults: Faults): string {
+  return `${faultLine(faults)}.`;
+}
