@@ -120,12 +120,40 @@ export class Devices implements Collection<DeviceValues> {
     return this.#show({ ...plainRow(device), ...UNSEEN }, await this.#defaults());
   }
 
-  async update(caller: Caller, id: string, input: Judged<DeviceValues>): Promise<Shown> {
+  update(caller: Caller, id: string, input: Judged<DeviceValues>): Promise<Shown> {
+    return this.#update(caller, id, input, null);
+  }
+
+  /** Changes a device of the caller; of anybody else's none is found. */
+  updateOwn(caller: Caller, id: string, input: Judged<DeviceValues>): Promise<Shown> {
+    return this.#update(caller, id, input, ownerIn(caller));
+  }
+
+  remove(caller: Caller, id: string): Promise<void> {
+    return this.#remove(caller, id, null);
+  }
+
+  /** Removes a device of the caller; of anybody else's none is found. */
+  removeOwn(caller: Caller, id: string): Promise<void> {
+    return this.#remove(caller, id, ownerIn(caller));
+  }
+
+  get #database(): Database {
+    return this.#context.services.database;
+  }
+
+  /** `ownerId`: whose the device must be when it is written; null: anybody's. */
+  async #update(
+    caller: Caller,
+    id: string,
+    input: Judged<DeviceValues>,
+    ownerId: string | null,
+  ): Promise<Shown> {
     const { values } = input;
     const device = await this.#context.writes.run(caller, {
       scopes: { addressPool: movesInNetworks(values) },
       judge: async (transaction) => {
-        const present = await lockRecord(this.#database.models.Device, id, transaction);
+        const present = await this.#lock(id, ownerId, transaction);
         refuseFaults(await this.#judge.forUpdate(input, present, transaction));
         return present;
       },
@@ -136,16 +164,18 @@ export class Devices implements Collection<DeviceValues> {
     return this.#show({ ...plainRow(device), ...seen }, await this.#defaults());
   }
 
-  async remove(caller: Caller, id: string): Promise<void> {
+  async #remove(caller: Caller, id: string, ownerId: string | null): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: (transaction) => lockRecord(this.#database.models.Device, id, transaction),
+      judge: (transaction) => this.#lock(id, ownerId, transaction),
       write: (transaction, { id: present }) =>
         removeDevices(this.#database, [present], transaction),
     });
   }
 
-  get #database(): Database {
-    return this.#context.services.database;
+  async #lock(id: string, ownerId: string | null, transaction: Transaction): Promise<Device> {
+    const device = await lockRecord(this.#database.models.Device, id, transaction);
+    if (ownerId !== null && device.user_id !== ownerId) throw new ApiError('not_found');
+    return device;
   }
 
   async #defaults(): Promise<SettingValues> {
@@ -195,6 +225,11 @@ export function newDeviceRow(row: FoundRow, values: DeviceValues): NewDevice {
     ...switchValues({ disabled_at: null }, switchesOf(values)),
     ...row,
   };
+}
+
+/** Whose devices are a caller's own; nobody's where no user asks. */
+function ownerIn({ userId }: Caller): string {
+  return userId ?? '';
 }
 
 /** Whether an update gives a device other addresses, or networks behind it. */

@@ -7,17 +7,22 @@ import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 
-/** Notes what a device's client file is made with; does nothing for a device that is gone. */
+/**
+ * Notes what a device's client file is made with; does nothing for a device that is gone, or that
+ * is not `ownerId`'s, where that is given.
+ */
 export async function noteClientFile(
   database: Database,
   deviceId: string,
   sha256: string,
+  ownerId: string | null = null,
 ): Promise<void> {
+  const whose = ownerId === null ? '' : ' AND user_id = :ownerId';
   await rerunOnConflict(database, () =>
     database.sequelize.query(
-      'UPDATE devices SET client_file_sha256 = :sha256 WHERE id = :deviceId',
+      `UPDATE devices SET client_file_sha256 = :sha256 WHERE id = :deviceId${whose}`,
       {
-        replacements: { deviceId, sha256 },
+        replacements: { deviceId, sha256, ownerId },
         type: QueryTypes.UPDATE,
       },
     ),

@@ -4,8 +4,6 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { noteClientFile, readUsers } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import { Devices } from '../../devices/devices.ts';
 import {
   clientFile,
   clientFileHash,
@@ -13,11 +11,14 @@ import {
   PRIVATE_KEY_BLANK,
 } from '../../devices/client-config.ts';
 import { sessionSeconds } from '../../devices/vpn-session.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { actorId, callerOf } from '../../http/request-caller.ts';
+import type { Caller } from '../../process/caller.ts';
 import { textOf } from '../kit/form-token.ts';
+import type { RoomWrite } from '../parts/effect.ts';
 import { fileProblems } from '../parts/gateway-problems.ts';
 import {
   anyDevice,
+  changesOwn,
   deviceRights,
   type FiledDevice,
   noteFile,
@@ -26,6 +27,7 @@ import {
   sessionRules,
 } from '../parts/own-devices.ts';
 import { adminPage, page } from '../kit/route.ts';
+import { performs, saveForm } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
 import { OWN_DEVICES } from './user-devices.ts';
 
@@ -34,16 +36,22 @@ interface Place {
   readonly path: string;
   readonly route: typeof page;
   readonly find: (web: Web, request: Request) => Promise<FiledDevice>;
+  /** The write that changes such a device. */
+  readonly write: (caller: Caller, id: string, record: object) => RoomWrite;
 }
 
 const places: readonly Place[] = [
-  { path: OWN_DEVICES, route: page, find: ownDevice },
-  { path: '/devices', route: adminPage, find: anyDevice },
+  { path: OWN_DEVICES, route: page, find: ownDevice, write: changesOwn },
+  {
+    path: '/devices',
+    route: adminPage,
+    find: anyDevice,
+    write: (caller, id, record) => performs(caller, 'updateDevice', { params: { id }, record }),
+  },
 ];
 
 /** The routes of the file. */
 export function deviceFilePages(web: Web): ServerRoute[] {
-  const devices = new Devices(web);
   return places.flatMap((place) => {
     const { path, route } = place;
     return [
@@ -56,7 +64,7 @@ export function deviceFilePages(web: Web): ServerRoute[] {
         return response.header('content-disposition', `attachment; filename="${name}"`);
       }),
       route('POST', `${path}/{id}/file`, (request, h) => noteUse(web, place, request, h)),
-      route('POST', `${path}/{id}/key`, (request, h) => changeKey(web, devices, place, request, h)),
+      route('POST', `${path}/{id}/key`, (request, h) => changeKey(web, place, request, h)),
     ];
   });
 }
@@ -103,14 +111,15 @@ async function noteUse(
   await rightsToManage(web, request);
   const { row } = await find(web, request);
   const hash = textOf(request, 'hash');
-  if (/^[0-9a-f]{64}$/.test(hash)) await noteClientFile(web.services.database, row.id, hash);
+  const ownerId = path === OWN_DEVICES ? actorId(request) : null;
+  if (/^[0-9a-f]{64}$/.test(hash))
+    await noteClientFile(web.services.database, row.id, hash, ownerId);
   return web.pages.redirect(h, `${path}/${row.id}`);
 }
 
 /** Sent twice with one key, it does nothing the second time: a browser may miss the answer. */
 async function changeKey(
   web: Web,
-  devices: Devices,
   place: Place,
   request: Request,
   h: ResponseToolkit,
@@ -118,16 +127,14 @@ async function changeKey(
   await rightsToManage(web, request);
   const { row } = await place.find(web, request);
   const publicKey = textOf(request, 'public_key').trim();
-  try {
-    const input = devices.judge({ public_key: publicKey }, 'update');
-    await devices.update(callerOf(request), row.id, input);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.faults === null) throw error;
-    const keyFaults = error.faults['public_key'] ?? [];
-    return (await showFile(web, place, request, h, { publicKey, keyFaults })).code(422);
-  }
-  await noteFile(web, row.id);
-  const done = `The new key of ${row.name} is in force. Files with the former key no longer work.`;
-  web.pages.flash(h, 'done', done);
-  return web.pages.redirect(h, `${place.path}/${row.id}/file`);
+  return saveForm(web, request, h, {
+    write: place.write(callerOf(request), row.id, { public_key: publicKey }),
+    again: ({ public_key: keyFaults = [] }) =>
+      showFile(web, place, request, h, { publicKey, keyFaults }),
+    done: async () => {
+      await noteFile(web, row.id);
+      const said = `The new key of ${row.name} is in force. Files with the former key no longer work.`;
+      return { said, to: `${place.path}/${row.id}/file` };
+    },
+  });
 }

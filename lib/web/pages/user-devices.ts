@@ -6,7 +6,6 @@ import { readUsers, type UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { sentences } from '../../judge/messages.ts';
-import { Devices } from '../../devices/devices.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import { settingNames } from '../../devices/settings.ts';
 import { vpnSessionOf } from '../../devices/vpn-session.ts';
@@ -14,12 +13,12 @@ import {
   deviceFormView,
   deviceInput,
   flatDevice,
+  hostFaultsOf,
   textsOf,
   typedDevice,
   type TypedDevice,
   typedFrom,
   UNTYPED,
-  withHostFaults,
 } from '../parts/device-form.ts';
 import { limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
@@ -28,6 +27,7 @@ import { textOfValue, type Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { problemOf } from '../parts/gateway-problems.ts';
 import {
+  changesOwn,
   deviceRights,
   type DeviceRights,
   madeBefore,
@@ -39,6 +39,7 @@ import {
   settingDefaults,
 } from '../parts/own-devices.ts';
 import { page } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
 import { ownDiagnosisView } from '../parts/diagnosis.ts';
@@ -51,14 +52,13 @@ type Answer = Promise<ResponseObject>;
 
 /** The routes of a person's own devices. */
 export function userDevicePages(web: Web): ServerRoute[] {
-  const devices = new Devices(web);
   return [
     page('GET', OWN_DEVICES, (request, h) => showList(web, request, h)),
     page('GET', `${OWN_DEVICES}/new`, async (request, h) => {
       const rights = await rightsToManage(web, request);
       return showNew(web, request, h, { rights, typed: UNTYPED });
     }),
-    page('POST', `${OWN_DEVICES}/new`, (request, h) => add(web, devices, request, h)),
+    page('POST', `${OWN_DEVICES}/new`, (request, h) => add(web, request, h)),
     page('GET', ONE, (request, h) => showOne(web, request, h)),
     page('GET', `${ONE}/live`, async (request, h) => {
       const { row } = await ownDevice(web, request);
@@ -70,16 +70,19 @@ export function userDevicePages(web: Web): ServerRoute[] {
     page('GET', `${ONE}/edit`, async (request, h) => {
       const rights = await rightsToManage(web, request);
       const { row } = await ownDevice(web, request);
-      const typed = typedFrom(await devices.show(row.id));
+      const typed = typedFrom(await web.rooms.devices.show(row.id));
       return showEdit(web, request, h, { rights, typed, present: flatDevice(typed, rights) });
     }),
-    page('POST', `${ONE}/edit`, (request, h) => change(web, devices, request, h)),
+    page('POST', `${ONE}/edit`, (request, h) => change(web, request, h)),
     page('POST', `${ONE}/delete`, async (request, h) => {
       await rightsToManage(web, request);
       const { row } = await ownDevice(web, request);
-      await devices.remove(callerOf(request), row.id);
-      web.pages.flash(h, 'done', `${row.name} is removed. It passes no packet any more.`);
-      return web.pages.redirect(h, OWN_DEVICES);
+      return act(web, request, h, {
+        write: ({ devices }) => devices.removeOwn(callerOf(request), row.id),
+        back: `${OWN_DEVICES}/${row.id}`,
+        to: OWN_DEVICES,
+        done: () => `${row.name} is removed. It passes no packet any more.`,
+      });
     }),
   ];
 }
@@ -159,23 +162,24 @@ async function showNew(
   });
 }
 
-async function add(web: Web, devices: Devices, request: Request, h: ResponseToolkit): Answer {
+async function add(web: Web, request: Request, h: ResponseToolkit): Answer {
   const rights = await rightsToManage(web, request);
   const typed = typedDevice(request);
   const publicKey = textOf(request, 'public_key').trim();
   const key = { public_key: publicKey, user_id: actorId(request) };
   const before = await madeBefore(web, request, key);
   if (before !== null) return web.pages.redirect(h, `${OWN_DEVICES}/${before}/file`);
-  try {
-    const input = devices.judge({ ...deviceInput(typed, rights), ...key }, 'create');
-    const { id, name } = await devices.create(callerOf(request), withHostFaults(input, typed));
-    await noteFile(web, String(id));
-    web.pages.flash(h, 'done', `${String(name)} is added.`);
-    return web.pages.redirect(h, `${OWN_DEVICES}/${String(id)}/file`);
-  } catch (error) {
-    const faults = faultsOf(error);
-    return (await showNew(web, request, h, { rights, typed, publicKey, faults })).code(422);
-  }
+  return saveForm(web, request, h, {
+    write: performs(callerOf(request), 'createDevice', {
+      record: { ...deviceInput(typed, rights), ...key },
+      faults: hostFaultsOf(typed),
+    }),
+    again: (faults) => showNew(web, request, h, { rights, typed, publicKey, faults }),
+    done: async ({ id, name }) => {
+      await noteFile(web, String(id));
+      return { said: `${String(name)} is added.`, to: `${OWN_DEVICES}/${String(id)}/file` };
+    },
+  });
 }
 
 /** What the form of a device shows that exists, and the device as it is now. */
@@ -198,29 +202,18 @@ async function showEdit(
   });
 }
 
-async function change(web: Web, devices: Devices, request: Request, h: ResponseToolkit): Answer {
+async function change(web: Web, request: Request, h: ResponseToolkit): Answer {
   const rights = await rightsToManage(web, request);
   const { row } = await ownDevice(web, request);
   const typed = typedDevice(request);
-  const present = flatDevice(typedFrom(await devices.show(row.id)), rights);
-  const refused = async (faults: FormFaults) =>
-    (await showEdit(web, request, h, { rights, typed, present, faults })).code(422);
-  const meanwhile = changedMeanwhile(request, { typed: flatDevice(typed, rights), present });
-  if (meanwhile !== null) return refused(meanwhile);
-  try {
-    const input = devices.judge(deviceInput(typed, rights), 'update');
-    await devices.update(callerOf(request), row.id, withHostFaults(input, typed));
-  } catch (error) {
-    return refused(faultsOf(error));
-  }
-  web.pages.flash(h, 'done', 'The changes are in force.');
-  return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}`);
-}
-
-/** The messages of a refused form; any other error is thrown again. */
-function faultsOf(error: unknown): FormFaults {
-  if (error instanceof ApiError && error.faults !== null) return error.faults;
-  throw error;
+  const present = flatDevice(typedFrom(await web.rooms.devices.show(row.id)), rights);
+  const record = deviceInput(typed, rights);
+  return saveForm(web, request, h, {
+    refused: changedMeanwhile(request, { typed: flatDevice(typed, rights), present }),
+    write: changesOwn(callerOf(request), row.id, record, hostFaultsOf(typed)),
+    again: (faults) => showEdit(web, request, h, { rights, typed, present, faults }),
+    done: () => ({ said: 'The changes are in force.', to: `${OWN_DEVICES}/${row.id}` }),
+  });
 }
 
 /** The person of a request. */

@@ -3,7 +3,7 @@
 
 import type { Request } from '@hapi/hapi';
 import { deviceFields, type DeviceRow, type SentName } from '../../../models/index.ts';
-import type { Faults, Judged } from '../../judge/judge.ts';
+import type { Faults } from '../../judge/judge.ts';
 import type { FormError, FormFaults } from '../kit/plain-words.ts';
 import type { Shown } from '../../records/shown.ts';
 import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
@@ -156,14 +156,6 @@ export function deviceInput(typed: TypedDevice, rights: FormRights): Record<stri
 /** What a form refuses beyond the rules of the API: hosts made of numbers. */
 export function hostFaultsOf(typed: TypedDevice): Faults {
   return hostFaults(ownTexts(typed));
-}
-
-/** What was judged, with the faults of hosts that a form refuses beyond the API's rules. */
-export function withHostFaults<Values>(
-  { values, faults }: Judged<Values>,
-  typed: TypedDevice,
-): Judged<Values> {
-  return { values, faults: { ...hostFaultsOf(typed), ...faults } };
 }
 
 /** Names of the texts that a person may set, in the order of the questions. */

@@ -8,7 +8,10 @@ import {
   readClientFiles,
   readDevices,
 } from '../../../models/index.ts';
+import { judgeDevice } from '../../devices/devices.ts';
 import { isUuid } from '../../judge/fields.ts';
+import type { Faults } from '../../judge/judge.ts';
+import type { Caller } from '../../process/caller.ts';
 import { ApiError } from '../../http/errors.ts';
 import { actorId } from '../../http/request-caller.ts';
 import { includedRoutes } from '../../devices/routes.ts';
@@ -17,6 +20,7 @@ import { defaultSettings, type SettingValues } from '../../devices/settings.ts';
 import type { SessionRules } from '../../devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
 import type { FormRights } from './device-form.ts';
+import type { RoomWrite } from './effect.ts';
 import { PageError } from '../../http/page-error.ts';
 import type { Web } from '../kit/web.ts';
 
@@ -71,6 +75,18 @@ export async function ownDevice(web: Web, request: Request): Promise<FiledDevice
   const device = devices.find(({ row }) => row.id === id);
   if (device === undefined) throw new ApiError('not_found');
   return device;
+}
+
+/** The write that changes a device of the caller; whose it is, is asked in its transaction. */
+export function changesOwn(
+  caller: Caller,
+  id: string,
+  record: object,
+  faults: Faults = {},
+): RoomWrite {
+  const judged = judgeDevice(record, 'update');
+  const input = { ...judged, faults: { ...faults, ...judged.faults } };
+  return ({ devices }) => devices.updateOwn(caller, id, input);
 }
 
 /** The device that the path of a request names, of any owner; for administrators. */

@@ -1,10 +1,10 @@
 // The own devices by form: added, shown, changed and removed, by nobody else and only if the
 // configuration allows it. docs/api.md#devices.
 
+import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
-import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
 import type { Problem } from '../../../../lib/reconcile/known.ts';
-import { readAuditEntries } from '../../../../models/index.ts';
+import { readAuditEntries, readClientFiles, writeTransaction } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
 import { newKey, openServer } from '../../../support/api/server.ts';
@@ -83,20 +83,20 @@ for (const kind of firstKind()) {
     const ann = await visit(server, ANN);
     const device = await addOwn(server, ann, { name: 'laptop' });
     const here = `/user_devices/${device.id}`;
-    const texts = async (switches: Switches): Promise<[list: string, page: string]> => {
-      await setSwitches(server.database, device.id, switches);
+    const texts = async (switches: object): Promise<[list: string, page: string]> => {
+      await server.send('PATCH', `/v0/devices/${device.id}`, { body: { device: switches } });
       return [(await ann.get('/user_devices')).text, (await ann.get(here)).text];
     };
     for (const text of await texts({})) t.notRegex(text, /Switched off|Ended|It ended|It works/);
-    const [offList, off] = await texts({ isOn: false });
+    const [offList, off] = await texts({ enabled: false });
     t.regex(offList, /badge bad"[^>]*>Switched off</);
     t.regex(
       off,
       /Switched off since <time[^<]*<\/time>: it passes no packet\. Ask an administrator/,
     );
-    const [, until] = await texts({ isOn: true, expiresAt: new Date('2199-01-02T03:04Z') });
+    const [, until] = await texts({ enabled: true, ends_at: '2199-01-02T03:04:00Z' });
     t.regex(until, /It works until <time datetime="2199-01-02T03:04:00\.000Z">/);
-    const [endedList, ended] = await texts({ expiresAt: new Date('2020-01-02T03:04Z') });
+    const [endedList, ended] = await texts({ ends_at: '2020-01-02T03:04:00Z' });
     t.regex(endedList, /badge bad"[^>]*>Ended</);
     t.regex(ended, /It ended at <time datetime="2020-01-02T03:04:00\.000Z">/);
   });
@@ -247,6 +247,40 @@ for (const kind of firstKind()) {
     for (const bad of ['x', `${id}x`, '%00', '..%2f', id.toUpperCase()]) {
       const { status } = await ann.get(`/user_devices/${bad}`);
       t.is(status, bad === id.toUpperCase() ? 200 : 404, bad);
+    }
+  });
+
+  test(`${kind}: a device that gets another owner before a form is written stays as it is`, async (t) => {
+    const server = await openServer(t, kind);
+    const { database } = server;
+    const [ann] = [await visit(server, ANN), await visit(server, BOB)];
+    const where = { email: BOB };
+    const { id: user_id } = await database.models.User.findOne({ where, rejectOnEmpty: true });
+    for (const [path, fields] of [
+      ['edit', { ...BY_DEFAULT, name: 'mine' }],
+      ['key', { public_key: newKey() }],
+      ['delete', {}],
+      ['file', { hash: 'ab'.repeat(32) }],
+    ] as const) {
+      const device = await addOwn(server, ann, { name: path });
+      const [moved, found] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const move = writeTransaction(database, async (transaction) => {
+        await device.update({ user_id }, { transaction });
+        moved.resolve();
+        await found.promise;
+      });
+      await moved.promise;
+      // The page still finds its own device, and waits until it may write.
+      const sent = ann.post(`/user_devices/${device.id}/${path}`, fields);
+      await setTimeout(500);
+      found.resolve();
+      await move;
+      t.is((await sent).status, path === 'file' ? 303 : 404, path);
+      const { name, public_key } = device;
+      const after = await database.models.Device.findByPk(device.id, { rejectOnEmpty: true });
+      t.like(after, { user_id, name, public_key }, path);
+      const files = await readClientFiles(database, [device.id]);
+      t.not(files.get(device.id), 'ab'.repeat(32), path);
     }
   });
 
