@@ -3,22 +3,20 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { callerOf } from '../../http/request-caller.ts';
-import { lockRecord } from '../../records/collection.ts';
 import { isFaultless } from '../../judge/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import {
   DAYS_MAX,
   DEFAULT_DAYS,
-  makeToken,
   type OwnedToken,
   readTokens,
   tokenFaults,
 } from '../../auth/tokens.ts';
 import { type Scope, SCOPES } from '../../operations/scopes.ts';
-import { attempt } from '../kit/attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
 import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
@@ -148,30 +146,28 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
   const scopes = SCOPES.filter((scope) => typed[scope] === 'true');
   const faults: FormFaults = tokenFaults({ name, days });
   if (scopes.length === 0) faults['admin'] = ['choose at least one'];
-  if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
-  const made = await attempt(() => makeToken(web, callerOf(request), { name, days, scopes }));
-  if (made.faults !== null) return (await showForm(web, request, h, typed, made.faults)).code(422);
-  const { token, expires_at } = made.result;
-  // The token is shown only once, in this answer. A redirect would lose it.
-  return web.pages.show(request, h, 'api-token-made', {
-    title: 'The token is made',
-    tokenName: name,
-    token,
-    expiresAt: expires_at.toISOString(),
-    example: `curl -H 'Authorization: Bearer ${token}' ${web.services.config.externalUrl}v0/configuration`,
+  return saveForm(web, request, h, {
+    refused: isFaultless(faults) ? null : faults,
+    write: performs(callerOf(request), 'createApiToken', { record: { name, days, scopes } }),
+    again: (refused) => showForm(web, request, h, typed, refused),
+    // The token is shown only once, in this answer. A redirect would lose it.
+    done: ({ token, expires_at: expiresAt }) =>
+      web.pages.show(request, h, 'api-token-made', {
+        title: 'The token is made',
+        tokenName: name,
+        token,
+        expiresAt,
+        example: `curl -H 'Authorization: Bearer ${String(token)}' ${web.services.config.externalUrl}v0/configuration`,
+      }),
   });
 }
 
 async function revoke(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const { ApiToken } = web.services.database.models;
   const id = String(request.params['id']).toLowerCase();
-  const { name } = await web.writes.run(callerOf(request), {
-    judge: (transaction) => lockRecord(ApiToken, id, transaction),
-    write: async (transaction, token) => {
-      await token.destroy({ transaction });
-      return token;
-    },
+  const { name } = await web.rooms.apiTokens.show(id);
+  return act(web, request, h, {
+    write: performs(callerOf(request), 'deleteApiToken', { params: { id } }),
+    back: TOKENS,
+    done: () => `The token ${String(name)} is revoked.`,
   });
-  web.pages.flash(h, 'done', `The token ${name} is revoked.`);
-  return web.pages.redirect(h, TOKENS);
 }

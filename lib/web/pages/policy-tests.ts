@@ -4,15 +4,9 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readDevices, readUsers } from '../../../models/index.ts';
 import { callerOf } from '../../http/request-caller.ts';
-import { addFault, type Judged } from '../../judge/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import {
-  POLICY_TESTS_MAX,
-  PolicyTests,
-  type PolicyTestValues,
-} from '../../policy-tests/policy-tests.ts';
+import { POLICY_TESTS_MAX, type PolicyTests } from '../../policy-tests/policy-tests.ts';
 import type { Shown } from '../../records/shown.ts';
-import { attempt } from '../kit/attempt.ts';
 import {
   formView,
   inputOf,
@@ -23,6 +17,7 @@ import {
   typedIn,
 } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs, saveForm, type Sending } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -75,27 +70,29 @@ const testForm: readonly Section[] = [
 
 /** The routes of policy tests. */
 export function policyTestPages(web: Web): ServerRoute[] {
-  const tests = new PolicyTests(web);
+  const tests = web.rooms.policyTests;
   return [
     adminPage('GET', TESTS, (request, h) => showTests(web, tests, request, h)),
     adminPage('GET', `${TESTS}/new`, (request, h) => {
       const typed = typedFrom({ protocol: 'tcp', expect: 'accept' }, testForm);
       return showForm(web, request, h, { test: null, shown: null, typed });
     }),
-    adminPage('POST', `${TESTS}/new`, (request, h) => save(web, tests, null, request, h)),
+    adminPage('POST', `${TESTS}/new`, (request, h) => save(web, null, request, h)),
     adminPage('GET', `${TESTS}/{id}`, async (request, h) => {
       const test = await tests.show(idOf(request));
       const shown = await typedPresent(web, test);
       return showForm(web, request, h, { test, shown, typed: shown });
     }),
     adminPage('POST', `${TESTS}/{id}`, async (request, h) =>
-      save(web, tests, await tests.show(idOf(request)), request, h),
+      save(web, await tests.show(idOf(request)), request, h),
     ),
-    adminPage('POST', `${TESTS}/{id}/delete`, async (request, h) => {
-      await tests.remove(callerOf(request), idOf(request));
-      web.pages.flash(h, 'done', 'The policy test is deleted.');
-      return web.pages.redirect(h, TESTS);
-    }),
+    adminPage('POST', `${TESTS}/{id}/delete`, (request, h) =>
+      act(web, request, h, {
+        write: performs(callerOf(request), 'deletePolicyTest', { params: { id: idOf(request) } }),
+        back: TESTS,
+        done: () => 'The policy test is deleted.',
+      }),
+    ),
   ];
 }
 
@@ -208,53 +205,40 @@ async function showForm(
 
 async function save(
   web: Web,
-  tests: PolicyTests,
   present: Shown | null,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const typed = typedIn(request, testForm);
   const id = present === null ? null : String(present['id']);
-  const input = await judgeTyped(web, tests, typed, id);
   const shown = present === null ? null : await typedPresent(web, present);
-  const again = async (faults: FormFaults): Promise<ResponseObject> =>
-    (await showForm(web, request, h, { test: present, shown, typed, faults })).code(422);
-  const meanwhile =
-    shown === null ? null : changedMeanwhile(request, { typed, present: shown }, testForm);
-  if (meanwhile !== null) return again(meanwhile);
-  const saved = await attempt(() =>
-    id === null
-      ? tests.create(callerOf(request), input)
-      : tests.update(callerOf(request), id, input),
-  );
-  if (saved.faults !== null) return again(saved.faults);
-  const { passes, text } = saved.result;
-  const words =
-    passes === true ? 'The policy test is saved, and passes.' : 'It is saved, and fails.';
-  web.pages.flash(h, passes === true ? 'done' : 'failed', `${words} ${textOfValue(text)}`);
-  return web.pages.redirect(h, TESTS);
+  const sending = await sendingOf(web, typed);
+  return saveForm(web, request, h, {
+    refused: shown === null ? null : changedMeanwhile(request, { typed, present: shown }, testForm),
+    write:
+      id === null
+        ? performs(callerOf(request), 'createPolicyTest', sending)
+        : performs(callerOf(request), 'updatePolicyTest', { ...sending, params: { id } }),
+    again: (faults) => showForm(web, request, h, { test: present, shown, typed, faults }),
+    done: ({ passes, text }) => {
+      const words =
+        passes === true ? 'The policy test is saved, and passes.' : 'It is saved, and fails.';
+      const kind = passes === true ? 'done' : 'failed';
+      return { said: `${words} ${textOfValue(text)}`, to: TESTS, kind };
+    },
+  });
 }
 
 /** People name a user by e-mail and a device by its name, the API by id. */
-async function judgeTyped(
-  web: Web,
-  tests: PolicyTests,
-  typed: Typed,
-  id: string | null,
-): Promise<Judged<PolicyTestValues>> {
+async function sendingOf(web: Web, typed: Typed): Promise<Sending> {
   const { database } = web.services;
   const user_id = await ownerIdOf(database, (typed['user_id'] ?? '').trim());
   const word = (typed['device_id'] ?? '').trim();
   const named = word === '' ? null : await namedDevice(database, word);
-  const input = { ...inputOf(typed, testForm), user_id, device_id: named?.id ?? '' };
-  const judged = tests.judge(input, id === null ? 'create' : 'update');
-  if (named !== null && named.id === null)
-    addFault(
-      judged.faults,
-      'device_id',
-      named.fault ?? { code: 'noDeviceAt', values: { address: word } },
-    );
-  return judged;
+  const record = { ...inputOf(typed, testForm), user_id, device_id: named?.id ?? '' };
+  if (named === null || named.id !== null) return { record };
+  const fault = named.fault ?? { code: 'noDeviceAt', values: { address: word } };
+  return { record, faults: { device_id: [fault] } };
 }
 
 function idOf(request: Request): string {

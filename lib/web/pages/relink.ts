@@ -11,13 +11,13 @@ import {
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import { isUuid } from '../../judge/fields.ts';
-import { relinkWork } from '../../auth/identity/relink.ts';
 import { relinkedSentence } from '../../auth/identity/relink.ts';
-import { attempt, faultLine } from '../kit/attempt.ts';
+import { faultLine } from '../kit/attempt.ts';
 import { textOf } from '../kit/form-token.ts';
 import { providerForms } from '../parts/provider-form.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
 
 /** The routes. */
@@ -89,19 +89,22 @@ async function relink(
   wanted: LinksWanted,
   back: string,
 ): Promise<ResponseObject> {
-  const { kind, provider_id } = wanted;
+  const { kind, provider_id, userId } = wanted;
   if (!(await entriesOf(web, kind)).some(({ id }) => id === provider_id))
     throw new ApiError('not_found');
-  const work = relinkWork(web.services.database, async () => wanted);
-  const done = await attempt(() => web.writes.run(callerOf(request), work));
-  if (done.faults === null) {
-    const { result } = done;
-    web.pages.flash(h, 'done', relinkedSentence(result, result.until));
-  } else {
-    const why = faultLine({ base: done.faults['user_id'] ?? [] });
-    web.pages.flash(h, 'failed', `This user ${why}.`);
-  }
-  return web.pages.redirect(h, back);
+  return act(web, request, h, {
+    write: performs(callerOf(request), 'updateRelink', {
+      params: { kind, id: provider_id },
+      record: userId === null ? { everyone: true } : { user_id: userId },
+    }),
+    back,
+    done: ({ users, administrators, until }) =>
+      relinkedSentence(
+        { users: Number(users), administrators: Number(administrators) },
+        new Date(String(until)),
+      ),
+    failed: ({ user_id: why = [] }) => `This user ${faultLine({ base: why })}.`,
+  });
 }
 
 async function entriesOf(web: Web, kind: ProviderKind) {

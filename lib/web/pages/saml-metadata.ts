@@ -4,14 +4,11 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
-import {
-  dropFormerCertificates,
-  refreshOnDemand,
-  type Refreshed,
-} from '../../auth/saml/refresh.ts';
+import { refreshOnDemand, type Refreshed } from '../../auth/saml/refresh.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { act, performs } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
 
 const PROVIDER = '/settings/providers/saml/{id}';
@@ -36,7 +33,7 @@ async function refresh(web: Web, request: Request, h: ResponseToolkit): Promise<
   const refreshed = await refreshOnDemand({ database, log, counters, limits }, entry);
   const isDone = refreshed?.kind === 'fetched';
   web.pages.flash(h, isDone ? 'done' : 'failed', sentenceOf(refreshed));
-  return back(web, entry, h);
+  return web.pages.redirect(h, pageOf(entry));
 }
 
 function sentenceOf(refreshed: Refreshed | null): string {
@@ -48,17 +45,18 @@ function sentenceOf(refreshed: Refreshed | null): string {
 
 async function drop(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const entry = await findEntry(web, request);
-  await web.writes.run(callerOf(request), {
-    judge: async () => findEntry(web, request),
-    write: (transaction, found) =>
-      dropFormerCertificates(web.services.database, found, transaction),
+  return act(web, request, h, {
+    write: performs(callerOf(request), 'updateSamlMetadata', {
+      params: { id: entry.id },
+      record: { drop_former: true },
+    }),
+    back: pageOf(entry),
+    done: () => 'Only the certificates of the metadata serve.',
   });
-  web.pages.flash(h, 'done', 'Only the certificates of the metadata serve.');
-  return back(web, entry, h);
 }
 
-function back(web: Web, { id }: SamlIdentityProvider, h: ResponseToolkit): ResponseObject {
-  return web.pages.redirect(h, PROVIDER.replace('{id}', encodeURIComponent(id)));
+function pageOf({ id }: SamlIdentityProvider): string {
+  return PROVIDER.replace('{id}', encodeURIComponent(id));
 }
 
 async function findEntry(web: Web, request: Request): Promise<SamlIdentityProvider> {

@@ -5,13 +5,12 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
 import { callerOf } from '../../http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { Users } from '../../users/users.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
-import { attempt } from '../kit/attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
+import { performs, saveForm } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
@@ -81,7 +80,6 @@ const newUser: readonly Section[] = [
 
 /** The routes of the users. */
 export function usersPages(web: Web): ServerRoute[] {
-  const users = new Users(web);
   const { database } = web.services;
   return [
     adminPage('GET', USERS, (request, h) => showUsers(web, request, h)),
@@ -96,7 +94,7 @@ export function usersPages(web: Web): ServerRoute[] {
         showNew(web, request, h, typedFrom({ role: 'unprivileged' }, newUser)),
       ),
     ),
-    recently(adminPage('POST', `${USERS}/new`, (request, h) => addUser(web, users, request, h))),
+    recently(adminPage('POST', `${USERS}/new`, (request, h) => addUser(web, request, h))),
   ];
 }
 
@@ -198,16 +196,14 @@ function showNew(
   });
 }
 
-async function addUser(
-  web: Web,
-  users: Users,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
+function addUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const typed = typedIn(request, newUser);
-  const input = users.judge(inputOf(typed, newUser), 'create');
-  const made = await attempt(() => users.create(callerOf(request), input));
-  if (made.faults !== null) return (await showNew(web, request, h, typed, made.faults)).code(422);
-  web.pages.flash(h, 'done', `${String(made.result['email'])} is added.`);
-  return web.pages.redirect(h, `${USERS}/${String(made.result['id'])}`);
+  return saveForm(web, request, h, {
+    write: performs(callerOf(request), 'createUser', { record: inputOf(typed, newUser) }),
+    again: (faults) => showNew(web, request, h, typed, faults),
+    done: ({ id, email }) => ({
+      said: `${String(email)} is added.`,
+      to: `${USERS}/${String(id)}`,
+    }),
+  });
 }
