@@ -4,6 +4,7 @@
 
 import { ApiTokens } from './auth/api-tokens.ts';
 import { apiTokenOperations } from './auth/operations.ts';
+import { OwnAccounts } from './auth/own-account.ts';
 import { configurationOperations } from './configuration/operations.ts';
 import type { SamlMetadataContext } from './configuration/saml-metadata.ts';
 import { type DeviceContext, Devices } from './devices/devices.ts';
@@ -49,6 +50,7 @@ export interface Rooms {
   readonly configuration: SamlMetadataContext;
   readonly enrolments: Enrolments;
   readonly apiTokens: ApiTokens;
+  readonly ownAccounts: OwnAccounts;
   /** What is read of all rows alike. */
   readonly records: RecordContext['services'] & ServesHere;
 }
@@ -95,6 +97,7 @@ export function makeRooms(context: RoomContext): Rooms {
     policyTests: new PolicyTests(context),
     enrolments: new Enrolments(context),
     apiTokens: new ApiTokens(context),
+    ownAccounts: new OwnAccounts(context),
     records: context.services,
     ruleCounters: new RuleCounters(context),
     live: context.services,

@@ -5,10 +5,14 @@
 import {
   type Database,
   findSignInRequest,
+  noteAction,
+  type ProviderKind,
   type SignInRequest,
   type TestReport,
 } from '../../../models/index.ts';
 import { shortened } from '../../judge/texts.ts';
+import type { Caller } from '../../process/caller.ts';
+import type { RunsWrites } from '../../records/writes.ts';
 import type { Finding } from './finding.ts';
 import { keepRequest, newState } from './request.ts';
 
@@ -35,6 +39,20 @@ function shortList(values: readonly string[]): string[] {
   const shown = values.slice(0, VALUES_MAX).map(shortened);
   const left = values.length - shown.length;
   return left === 0 ? shown : [...shown, `… and ${left} more`];
+}
+
+/** Notes in the audit trail who begins a test of which entry. */
+export async function noteTestBegun(
+  { writes }: { readonly writes: RunsWrites },
+  caller: Caller,
+  { kind, id }: { readonly kind: ProviderKind; readonly id: string },
+): Promise<void> {
+  const changes = { kind: { to: kind } };
+  const entry = { action: 'test sign-in', kind: 'identity_provider', recordId: id } as const;
+  await writes.run(caller, {
+    judge: async () => null,
+    write: async (transaction) => noteAction(transaction, { ...entry, changes }),
+  });
 }
 
 /** The end of a test: with the ticket, the administrator who began it finds the report. */

@@ -2,20 +2,13 @@
 // which they are signed in. Their second factors are in second-factors.ts.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { noteAction, Op, type Session, type User, within } from '../../../models/index.ts';
+import { type Session, type User, within } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isFaultless } from '../../judge/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { messages } from '../../judge/messages.ts';
 import { judgePasswordFields } from '../../users/users.ts';
-import { saveChanges } from '../../records/writes.ts';
-import {
-  accountOf,
-  forgiveAttempt,
-  fromAddress,
-  noteLocks,
-  takeAttempt,
-} from '../../auth/attempts.ts';
+import { accountOf, fromAddress, noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
@@ -24,6 +17,7 @@ import { IDLE_MS } from '../../records/session-life.ts';
 import { browserName } from '../parts/browser-name.ts';
 import { textOf } from '../kit/form-token.ts';
 import { page } from '../kit/route.ts';
+import { act } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
 
 const WRONG =
@@ -39,7 +33,7 @@ export function accountPages(web: Web): ServerRoute[] {
     ),
     page('POST', '/user_account/change_password', (request, h) => changePassword(web, request, h)),
     page('POST', '/user_account/sessions/end_others', (request, h) =>
-      endSessions(web, request, h, { [Op.ne]: ownSession(request) }),
+      endSessions(web, request, h, null),
     ),
     page('POST', '/user_account/sessions/{id}/end', (request, h) =>
       endSessions(web, request, h, String(request.params['id'])),
@@ -87,26 +81,17 @@ async function changePassword(
   const user = await ownUser(web, request);
   if (!(await isOwnPassword(web, request, user))) faults['current_password'] = [WRONG];
   if (!isFaultless(faults)) return (await showPasswordForm(web, request, h, faults)).code(422);
-  const password_hash = await hashPassword(values.password ?? '', services.passwordCost);
-  const secret = await web.writes.run(callerOf(request), {
-    judge: async (transaction) => {
-      const present = await services.database.models.User.findByPk(user.id, {
-        transaction,
-        lock: true,
-      });
-      // Somebody else changed it since it was compared.
-      if (present?.password_hash !== user.password_hash) throw new ApiError('stale_form');
-      return present;
-    },
-    write: async (transaction, present) => {
-      // Ends every session, this browser's too, which then gets another one.
-      await saveChanges(present, { password_hash }, transaction);
+  const secret = await web.rooms.ownAccounts.changePassword(
+    callerOf(request),
+    user.password_hash,
+    await hashPassword(values.password ?? '', services.passwordCost),
+    (present, transaction) => {
       const atProvider = request.app.session ?? undefined;
       const method = atProvider?.method ?? LOCAL_METHOD;
       const beginning = { user: present, method, state: 'open', atProvider } as const;
       return sessions.begin(request, beginning, transaction);
     },
-  });
+  );
   sessions.setSecret(h, secret);
   web.pages.flash(h, 'done', 'Your password is changed. Other browsers were signed out.');
   return web.pages.redirect(h, '/user_account');
@@ -125,10 +110,7 @@ async function isOwnPassword(web: Web, request: Request, user: User): Promise<bo
     await noteLocks(web.services, callerOf(request), taken, user.id);
     return false;
   }
-  await web.writes.run(callerOf(request), {
-    judge: async () => null,
-    write: (transaction) => forgiveAttempt(database, counted, transaction),
-  });
+  await web.rooms.ownAccounts.forgive(callerOf(request), counted);
   return true;
 }
 
@@ -143,31 +125,22 @@ async function showPasswordForm(
   return web.pages.show(request, h, 'change-password', values);
 }
 
-/** Ends sessions of one's own; the one that asks is ended by signing out. */
+/** Ends sessions of one's own; the one that asks is ended by signing out. Null: all others. */
 async function endSessions(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  id: string | { [Op.ne]: string },
+  id: string | null,
 ): Promise<ResponseObject> {
-  const userId = actorId(request);
-  const { Session: sessions } = web.services.database.models;
-  const count = await web.writes.run(callerOf(request), {
-    judge: async () => null,
-    write: async (transaction) => {
-      const ended = await sessions.destroy({ where: { user_id: userId, id }, transaction });
-      const entry = { action: 'sign out', kind: 'user', recordId: userId } as const;
-      if (ended > 0) noteAction(transaction, { ...entry, changes: { sessions: { to: ended } } });
-      return ended;
+  return act(web, request, h, {
+    async write({ ownAccounts }) {
+      const count = await ownAccounts.endSessions(callerOf(request), id);
+      if (count === 0 && id !== null) throw new ApiError('not_found');
+      return count;
     },
+    back: '/user_account',
+    done: (count) => (count === 1 ? 'One session is ended.' : `${count} sessions are ended.`),
   });
-  if (count === 0 && typeof id === 'string') throw new ApiError('not_found');
-  web.pages.flash(
-    h,
-    'done',
-    count === 1 ? 'One session is ended.' : `${count} sessions are ended.`,
-  );
-  return web.pages.redirect(h, '/user_account');
 }
 
 function shownSession(session: Session, own: string) {

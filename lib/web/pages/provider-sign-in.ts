@@ -19,12 +19,11 @@ import {
 } from '../../auth/identity/provision.ts';
 import { ProviderRefusal, type RefusalReason } from '../../auth/identity/refusal.ts';
 import { type Beginner, makeRoom, sourceOf } from '../../auth/identity/request.ts';
-import type { Tested } from '../../auth/identity/test-report.ts';
+import { noteTestBegun, type Tested } from '../../auth/identity/test-report.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { findOpenLink, LINK_FIELD, openLink, useLink } from '../../auth/one-time-links.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
 import {
-  noteAction,
   type ProviderKind,
   type SessionAtProvider,
   type Transaction,
@@ -138,13 +137,8 @@ export class ProviderSignIn {
   async tester(request: Request, h: ResponseToolkit): Promise<Beginner> {
     const { sessionId: testBy = null } = callerOf(request).letIn ?? {};
     if (testBy === null) throw new ApiError('not_found');
-    const recordId = String(request.params['id']);
-    const changes = { kind: { to: this.#kind } };
-    const entry = { action: 'test sign-in', kind: 'identity_provider', recordId, changes } as const;
-    await this.#web.writes.run(callerOf(request), {
-      judge: async () => null,
-      write: async (transaction) => noteAction(transaction, entry),
-    });
+    const named = { kind: this.#kind, id: String(request.params['id']) };
+    await noteTestBegun(this.#web.rooms.configuration, callerOf(request), named);
     return { ...(await this.beginner(request, h)), userId: null, returnTo: null, testBy };
   }
 

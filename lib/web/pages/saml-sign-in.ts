@@ -4,18 +4,13 @@
 // us. docs/api.md#sign-in.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import {
-  actAs,
-  lockScopes,
-  type SamlIdentityProvider,
-  writeTransaction,
-} from '../../../models/index.ts';
+import type { SamlIdentityProvider } from '../../../models/index.ts';
 import { newSecret } from '../../auth/browser-cookies.ts';
 import { samlAuthority } from '../../auth/identity/authority.ts';
-import { disableByProvider } from '../../auth/identity/disable.ts';
-import { methodOf, shownMethod } from '../../auth/identity/method.ts';
+import { methodOf } from '../../auth/identity/method.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
 import type { Beginner } from '../../auth/identity/request.ts';
+import { shutOutDenied } from '../../auth/saml/denied.ts';
 import { logoutAnswer } from '../../auth/saml/logout.ts';
 import { metadataOf } from '../../auth/saml/provider-metadata.ts';
 import { ourMetadata, serviceProvider } from '../../auth/saml/service-provider.ts';
@@ -212,17 +207,7 @@ class SamlPages {
     const { database } = this.#web.services;
     const { disable_vpn_on_oidc_error: isOn } = await this.#web.recall.configuration();
     if (!isOn) return;
-    const method = methodOf('saml', providerId);
-    const { revision } = await writeTransaction(database, async (transaction) => {
-      actAs(transaction, callerOf(request).origin);
-      await lockScopes(database, transaction, { configuration: true });
-      const { User, Identity } = database.models;
-      const user = await User.findByPk(userId, { transaction, lock: true });
-      const where = { user_id: userId, kind: 'saml', provider_id: providerId };
-      const bound = await Identity.count({ where, transaction });
-      const isTheirs = bound > 0 || user?.last_signed_in_method === shownMethod(method);
-      if (isTheirs) await disableByProvider(database, userId, method, transaction);
-    });
-    callerOf(request).revision = revision;
+    const denied = { userId, providerId };
+    callerOf(request).revision = await shutOutDenied(database, denied, callerOf(request).origin);
   }
 }

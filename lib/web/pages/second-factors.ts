@@ -3,31 +3,33 @@
 // a browser that somebody left open is not enough.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import type { Transaction, User } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { FormError } from '../kit/plain-words.ts';
 import { atMostCharacters, messages } from '../../judge/messages.ts';
-import { forgiveAttempt, noteLocks, takeAttempt } from '../../auth/attempts.ts';
+import { noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { actorId, callerOf } from '../../http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
+import type {
+  BeginsSession,
+  ChangedFactors,
+  FactorChange,
+  ProvenFactor,
+} from '../../auth/own-account.ts';
 import {
-  addSecondFactor,
   beginEnrolment,
   type Enrolment,
   FACTOR_NAME_CHARACTERS_MAX,
   FACTORS_MAX,
   hasSecondFactor,
   openEnrolment,
-  removeSecondFactor,
-  renewRecoveryCodes,
-  spendCode,
   stepOf,
 } from '../../auth/second-factors.ts';
+import { codesOf, type SpendsCode, spends, tryCode } from '../../auth/try-code.ts';
 import { textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
-import { BAD_CODE, codesOf, tryCode } from './second-factor.ts';
+import { BAD_CODE } from './second-factor.ts';
 
 type Faults = Record<string, FormError[]>;
 
@@ -123,102 +125,75 @@ async function addProven(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  factor: { readonly name: string; readonly secret: string; readonly step: number },
+  factor: ProvenFactor,
 ): Promise<{ recoveryCodes: readonly string[] } | { faults: Faults }> {
   const { database } = web.services;
-  const counted = codesOf(request);
+  const caller = callerOf(request);
+  const counted = codesOf(caller);
   const isAsked = await hasSecondFactor(database, actorId(request));
   const taken = isAsked ? await takeAttempt(database, counted) : null;
-  const mayTry = taken?.refusedBy === null;
-  let faults: Faults = {};
-  const added = await changeFactors(web, request, h, async (user, transaction) => {
-    faults = { [PRESENT_CODE]: [BAD_CODE] };
-    if (await hasSecondFactor(database, user.id, transaction)) {
-      const code = textOf(request, PRESENT_CODE);
-      if (!mayTry || !(await spendCode(database, user.id, code, transaction))) return null;
-      await forgiveAttempt(database, counted, transaction);
-    }
-    faults = { name: [TOO_MANY] };
-    return addSecondFactor(database, { ...factor, userId: user.id }, transaction);
-  });
-  if (added === null && taken !== null)
-    await noteLocks(web.services, callerOf(request), taken, actorId(request));
-  return added ?? { faults };
+  const spend: SpendsCode =
+    taken?.refusedBy === null
+      ? spends(database, counted, textOf(request, PRESENT_CODE))
+      : async () => false;
+  const begin = beginsAnew(web, request);
+  const added = await web.rooms.ownAccounts.addSecondFactor(caller, factor, { spend, begin });
+  if (typeof added !== 'string') return goOn(web, request, h, added);
+  if (taken !== null) await noteLocks(web.services, caller, taken, actorId(request));
+  return { faults: added === 'bad code' ? { [PRESENT_CODE]: [BAD_CODE] } : { name: [TOO_MANY] } };
 }
 
 async function remove(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const { database } = web.services;
   const id = String(request.params['id']);
-  const isDone = await withCode(web, request, h, (user, transaction) =>
-    removeSecondFactor(database, user.id, id, transaction),
+  const removed = await withCode(web, request, (change) =>
+    web.rooms.ownAccounts.removeSecondFactor(callerOf(request), id, change),
   );
-  if (isDone === null) return askForCode(web, request, h, removal, { code: [BAD_CODE] });
-  if (!isDone) throw new ApiError('not_found');
+  if (removed === null) return askForCode(web, request, h, removal, { code: [BAD_CODE] });
+  if (!goOn(web, request, h, removed)) throw new ApiError('not_found');
   web.pages.flash(h, 'done', 'The second factor is removed. Other browsers were signed out.');
   return web.pages.redirect(h, '/user_account');
 }
 
 async function renew(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const codes = await withCode(web, request, h, (user, transaction) =>
-    renewRecoveryCodes(web.services.database, user.id, transaction),
+  const renewed = await withCode(web, request, (change) =>
+    web.rooms.ownAccounts.renewRecoveryCodes(callerOf(request), change),
   );
-  return codes === null
+  return renewed === null
     ? askForCode(web, request, h, renewal, { code: [BAD_CODE] })
-    : showCodes(web, request, h, codes);
+    : showCodes(web, request, h, goOn(web, request, h, renewed));
 }
 
-/** Spends the code of the form and then runs `write`; null if the code is not good. */
-async function withCode<T>(
+/** Makes a change that spends the code of the form; null if the code is not good. */
+function withCode<Result>(
   web: Web,
   request: Request,
-  h: ResponseToolkit,
-  write: (user: User, transaction: Transaction) => Promise<T>,
-): Promise<T | null> {
+  act: (change: FactorChange) => Promise<Result | null>,
+): Promise<Result | null> {
   const count = (isLocked: boolean): void =>
     web.services.counters.add('sign_ins', isLocked ? 'too_many_own_codes' : 'bad_own_code');
-  return tryCode(web, request, count, (spend) =>
-    changeFactors(web, request, h, async (user, transaction) =>
-      (await spend(user.id, transaction)) ? write(user, transaction) : null,
-    ),
-  );
+  const typed = { code: textOf(request, 'code'), count };
+  const begin = beginsAnew(web, request);
+  return tryCode(web.services, callerOf(request), typed, (spend) => act({ spend, begin }));
 }
 
-/**
- * Runs `write`, which changes the user's second factors. If it changed something (its result is not
- * null), other browsers are signed out and this one gets a new secret.
- */
-async function changeFactors<T>(
+/** Begins the session with which this browser goes on after its second factors changed. */
+function beginsAnew(web: Web, request: Request): BeginsSession {
+  const { method = LOCAL_METHOD, inserted_at: since } = request.app.session ?? {};
+  const atProvider = request.app.session ?? undefined;
+  return (user, transaction) =>
+    web.sessions.begin(request, { user, method, state: 'open', since, atProvider }, transaction);
+}
+
+/** Gives this browser the secret of the session that goes on. */
+function goOn<Result>(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  write: (user: User, transaction: Transaction) => Promise<T | null>,
-): Promise<T | null> {
-  const { models } = web.services.database;
-  const { method = LOCAL_METHOD, inserted_at: since } = request.app.session ?? {};
-  const done = await web.writes.run(callerOf(request), {
-    judge: async (transaction) => {
-      const id = actorId(request);
-      const user = await models.User.findByPk(id, { transaction, lock: true });
-      if (user === null) throw new ApiError('not_found');
-      // A session that ended after the request came (by a new password, say) must begin no other.
-      const where = { id: request.app.session?.id ?? '' };
-      if ((await models.Session.count({ where, transaction })) === 0)
-        throw new ApiError('stale_form');
-      return user;
-    },
-    write: async (transaction, user) => {
-      const result = await write(user, transaction);
-      if (result === null) return null;
-      await models.Session.destroy({ where: { user_id: user.id }, transaction });
-      const atProvider = request.app.session ?? undefined;
-      const beginning = { user, method, state: 'open', since, atProvider } as const;
-      return { result, secret: await web.sessions.begin(request, beginning, transaction) };
-    },
-  });
-  if (done === null) return null;
-  web.sessions.setSecret(h, done.secret);
-  request.app.newSecret = done.secret;
-  return done.result;
+  { result, secret }: ChangedFactors<Result>,
+): Result {
+  web.sessions.setSecret(h, secret);
+  request.app.newSecret = secret;
+  return result;
 }
 
 async function askForCode(
