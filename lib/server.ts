@@ -122,10 +122,10 @@ export function createApiServer(services: Services): ApiServer {
   giveWayToWrites(server, turns);
   server.ext('onPreStop', () => captures.stop());
   const rooms = makeRooms({ services, recall, writes, fixed });
-  const api = { services, recall, writes, turns, fixed, captures, rooms };
-  void server.register({ plugin: v0, options: api });
+  const all = { services, recall, fixed, captures, rooms };
+  void server.register({ plugin: v0, options: { ...all, writes, turns } });
   const live = new LiveStatus({ ...services, unnamed }, recall);
-  const web = { ...api, sessions, strangers: judge, pages, live, jobs: new Jobs(log), outside };
+  const web = { ...all, sessions, strangers: judge, pages, live, jobs: new Jobs(log), outside };
   return {
     server,
     addPages: () => void server.register({ plugin: webPages, options: web }),

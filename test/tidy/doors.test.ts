@@ -1,5 +1,6 @@
 // The door of `models` offers what `lib` takes, and nothing else: who reads it learns what the
-// database is used for. Tests import the rest from the files that have it.
+// database is used for. Tests import the rest from the files that have it. The doors of the program
+// write by operations: none of them has a transaction of its own.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -46,4 +47,33 @@ test('everything that models offer is taken by lib', (t) => {
     [],
     'the lists were read',
   );
+});
+
+/** Ways to write that are not operations: they belong below the doors. */
+const WRITES = /\b(?:writeTransaction|writes\s*\.\s*(?:run|join)|new Writes)\b/;
+
+/** Doors of the program that write by operations alone. */
+const DOORS = ['lib/web'];
+
+test('no door has a transaction of its own', (t) => {
+  for (const door of DOORS) {
+    const files = readdirSync(join(ROOT, door), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => join(door, path));
+    t.true(files.length > 50, door);
+    const writing = files.filter((path) => WRITES.test(readFileSync(join(ROOT, path), 'utf8')));
+    t.deepEqual(writing, []);
+  }
+});
+
+test('each way to write is seen', (t) => {
+  for (const line of [
+    'const { result } = await writeTransaction(database, work);',
+    'await web.writes.run(caller, {',
+    'return context.writes.join(caller, work, input);',
+    '    .writes\n    .run(caller, work)',
+    'const writes = new Writes(database);',
+  ])
+    t.regex(line, WRITES, line);
+  t.notRegex('await performs(caller, id, sending)(web.rooms);', WRITES);
 });

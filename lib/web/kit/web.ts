@@ -12,7 +12,7 @@ import type { LiveStatus } from '../parts/live-status.ts';
 import type { Pages } from './answers.ts';
 
 /** The web interface of one server. */
-export interface Web extends RecordContext {
+export interface Web extends Pick<RecordContext, 'recall' | 'fixed'> {
   readonly services: Services;
   /** The rooms of the server, whose writes are joined with those of the API. */
   readonly rooms: Rooms;
