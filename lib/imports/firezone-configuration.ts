@@ -18,7 +18,7 @@ import {
 } from '../configuration/configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { metadataDoubts } from '../auth/saml/metadata-problems.ts';
-import { parseSamlMetadata, samlMetadataFault } from '../auth/saml-metadata.ts';
+import { namedEntities, parseSamlMetadata, samlMetadataFault } from '../auth/saml-metadata.ts';
 import type { DumpRecord } from './firezone-dump.ts';
 import { faultLines } from './run.ts';
 
@@ -97,13 +97,27 @@ function judgeMetadata(
   notes: string[],
 ) {
   if (faults['saml_identity_providers'] !== undefined) return;
-  const found = saml.map(({ id, metadata, entity_id: wanted }) => {
+  const found = saml.map((provider) => {
+    const { id, metadata, entity_id: wanted } = provider;
     const entry: Record<string, FieldError[]> = {};
     const fault = samlMetadataFault(metadata, wanted);
-    if (fault !== null) addFault(entry, 'metadata', metadataFault(fault));
-    else
-      for (const { text, fix } of metadataDoubts(parseSamlMetadata(metadata, wanted), wanted))
-        notes.push(`saml_identity_providers: ${id}: ${text} ${fix}`);
+    if (fault !== null) {
+      addFault(entry, 'metadata', metadataFault(fault));
+      return entry;
+    }
+    const { entityId, entityIds } = parseSamlMetadata(metadata, wanted);
+    if (wanted === undefined && entityIds !== undefined) {
+      // An entry never trusts a provider that nobody named.
+      provider.entity_id = entityId;
+      notes.push(
+        `saml_identity_providers: ${id}: The metadata describe ${entityIds.length} identity ` +
+          `providers: ${namedEntities(entityIds)}. Firezone sent people to the first one, so ` +
+          `entity_id is now ${entityId}; change it if your people are at another one`,
+      );
+    }
+    const read = parseSamlMetadata(metadata, provider.entity_id);
+    for (const { text, fix } of metadataDoubts(read, provider.entity_id))
+      notes.push(`saml_identity_providers: ${id}: ${text} ${fix}`);
     return entry;
   });
   if (found.some((entry) => !isFaultless(entry))) faults['saml_identity_providers'] = found;

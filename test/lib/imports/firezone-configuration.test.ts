@@ -68,15 +68,31 @@ test('metadata that is none is a fault with its place, and nothing is saved', as
   t.is(row.vpn_session_duration, 0);
 });
 
-test('metadata of several providers are taken as they were, and the note asks for entity_id', async (t) => {
+test('metadata of several providers serve as in Firezone, and the entry names the one', async (t) => {
   const { database, run } = await start(t);
   const metadata = federation('urn:a', 'urn:b');
   const saml = { id: 's', label: 's', metadata, auto_create_users: true };
+  const entityOf = async (): Promise<string | undefined> => {
+    const stored = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    return stored.saml_identity_providers[0]?.entity_id;
+  };
   const { faults, notes } = await run({ saml_identity_providers: [saml] });
   t.deepEqual(faults, []);
-  t.regex(notes.join(), /saml_identity_providers: s: .* urn:a, serves.* in entity_id\./);
+  t.is(await entityOf(), 'urn:a');
+  t.deepEqual(notes, [
+    'saml_identity_providers: s: The metadata describe 2 identity providers: urn:a, urn:b. ' +
+      'Firezone sent people to the first one, so entity_id is now urn:a; change it if your people ' +
+      'are at another one',
+  ]);
   const named = { ...saml, entity_id: 'urn:b' };
   t.deepEqual(await run({ saml_identity_providers: [named] }), { faults: [], notes: [] });
+  t.is(await entityOf(), 'urn:b');
+});
+
+test('metadata of one provider get no entity_id', async (t) => {
+  const { database, run } = await start(t);
+  const saml = { id: 's', label: 's', metadata: federation('urn:a'), auto_create_users: true };
+  t.deepEqual(await run({ saml_identity_providers: [saml] }), { faults: [], notes: [] });
   const stored = await database.models.Configuration.findOne({ rejectOnEmpty: true });
-  t.is(stored.saml_identity_providers[0]?.entity_id, 'urn:b');
+  t.is(stored.saml_identity_providers[0]?.entity_id, undefined);
 });
