@@ -19,6 +19,12 @@ export class Quotas {
   readonly #over = new Set<string>();
   #month: Month = 0;
 
+  /**
+   * True: who is over their quota stays so, in a new month too. On a later schema a quota may be of
+   * another period, or be lower. What is judged after it is false again counts.
+   */
+  opensNothing = false;
+
   /** How many users are over their quota. */
   get overCount(): number {
     return this.#over.size;
@@ -96,7 +102,7 @@ export class Quotas {
       if (quota !== null && used === undefined) this.#unread.add(userId);
       else this.#unread.delete(userId);
       const isOver = used !== undefined && isUsedUp(quota, used);
-      if (isOver === this.#over.has(userId)) return false;
+      if (isOver === this.#over.has(userId) || (this.opensNothing && !isOver)) return false;
       if (isOver) this.#over.add(userId);
       else this.#over.delete(userId);
       return true;

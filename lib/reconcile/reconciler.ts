@@ -10,10 +10,8 @@ import {
   isDatabaseFull,
   isDatabaseReadOnly,
   isUnchangedSince,
-  monthOf,
   pruneChanges,
   readDevices,
-  readQuotaUsage,
   recordHeartbeat,
   type Revision,
 } from '../../models/index.ts';
@@ -25,6 +23,7 @@ import { type HearLater, readAll, readSince, type RowChanges, type TakeRows } fr
 import type { TranslateSettings } from './translate.ts';
 import type { KnownDevice, Problem } from './known.ts';
 import { Translation } from './translation.ts';
+import { UsageReading } from './usage-reading.ts';
 
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
@@ -41,8 +40,6 @@ const EARLY_BEAT_MS = 500;
 /** The least time between two beats while this process writes. */
 const BUSY_BEAT_MS = 1_000;
 const PRUNE_MS = 60_000;
-/** How often it is read what users with a quota carried, at all gateways. */
-const USAGE_MS = 1_900;
 /** Revisions whose changes are kept for gateways that lag behind. */
 const CHANGES_KEPT = 10_000;
 
@@ -97,6 +94,7 @@ export class Reconciler {
   readonly #translation: Translation;
   readonly #neighbours: Neighbours;
   readonly #clock: OwnClock;
+  readonly #usage: UsageReading;
   /** What `#translation` knows, and what the data plane obeys; null before the first. */
   #readRevision: Revision | null = null;
   /** The version of the database that was read; null where it may be another one. */
@@ -121,7 +119,6 @@ export class Reconciler {
   #beatAtMs = 0;
   #recordedRevision: Revision | null = null;
   #prunedAtMs = 0;
-  #usageReadAtMs = 0;
 
   /** The greatest time that initiations may be dated with. */
   #greatestMs: number;
@@ -130,6 +127,7 @@ export class Reconciler {
     this.#options = options;
     const translation = new Translation(options.settings);
     this.#translation = translation;
+    this.#usage = new UsageReading(options.database, translation, options.log);
     this.#neighbours = new Neighbours({
       database: options.database,
       gatewayId: options.settings.gatewayId,
@@ -362,6 +360,8 @@ export class Reconciler {
     if (this.isSchemaNewer) {
       // The revision that is obeyed stays: of what came since, the ends alone are.
       await this.#putInForce();
+      await this.#usage.tryRead(wallMs());
+      await this.#putInForce();
       return;
     }
     if (wasNewer) {
@@ -370,7 +370,7 @@ export class Reconciler {
     }
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
-    await this.#readUsage();
+    await this.#usage.read(wallMs());
     await this.#putInForce();
     await this.#clock.noteRead();
     this.#appliedRevision = revision;
@@ -390,20 +390,6 @@ export class Reconciler {
       );
     if (step === null && wasNewer)
       log.warn({}, 'the database has the schema of this version again; all of it is obeyed');
-  }
-
-  /** Reads what users carried who have a quota: now and then of all, else of whom it is unknown. */
-  async #readUsage(): Promise<void> {
-    const { database, wallMs } = this.#options;
-    const { quotas } = this.#translation;
-    const nowMs = wallMs();
-    const isDue = Math.abs(nowMs - this.#usageReadAtMs) >= USAGE_MS;
-    const userIds = isDue ? quotas.limited : quotas.unread;
-    if (isDue) this.#usageReadAtMs = nowMs;
-    if (userIds.length === 0) return;
-    const month = monthOf(nowMs);
-    const used = await readQuotaUsage(database, month, userIds);
-    this.#translation.hearUsage(month, userIds, used);
   }
 
   /** Puts in force what the rows mean by now, unless that is in force already. */

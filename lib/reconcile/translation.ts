@@ -88,6 +88,7 @@ export class Translation {
   take(changes: RowChanges, nowMs: number): void {
     const { all, users, groups, devices, rules } = changes;
     this.#rules.opensNothing = false;
+    this.#quotas.opensNothing = false;
     if (all !== null) this.#takeGone(all, nowMs);
     if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
@@ -102,6 +103,7 @@ export class Translation {
   /** Takes what ends of rows on a later schema, at `nowMs` (Unix time); nothing else changes. */
   takeEnds({ isAll, users, devices, vpnSessionDuration }: RowEnds, nowMs: number): void {
     this.#rules.opensNothing = true;
+    this.#quotas.opensNothing = true;
     const duration = shorter(this.#configuration.vpn_session_duration, vpnSessionDuration);
     const shortened = { ...this.#configuration, vpn_session_duration: duration };
     this.#configuration = this.#effective(shortened);
@@ -161,10 +163,8 @@ export class Translation {
 
   /** What is pending; null if nothing is. */
   pending(): Amendment | null {
-    const pendingDefault =
-      this.#defaultAction === this.#handedOverDefault ? null : this.#defaultAction;
-    if (this.#pendingKeys.size === 0 && !this.#rules.hasPending && pendingDefault === null)
-      return null;
+    const action = this.#defaultAction === this.#handedOverDefault ? null : this.#defaultAction;
+    if (this.#pendingKeys.size === 0 && !this.#rules.hasPending && action === null) return null;
     const peers = new Map<string, PeerConfig | null>();
     for (const key of this.#pendingKeys) peers.set(key, this.#peerOf(key));
     for (const key of this.#places.assign(peers)) {
@@ -172,7 +172,7 @@ export class Translation {
       peers.set(key, this.#peerOf(key));
     }
     const rules = this.#rules.pending();
-    return { peers, rules, ...(pendingDefault === null ? {} : { defaultAction: pendingDefault }) };
+    return { peers, rules, ...(action === null ? {} : { defaultAction: action }) };
   }
 
   /** Notes that the last result of `pending` was sent to the data plane. */
@@ -208,8 +208,7 @@ export class Translation {
   /**
    * What rows would change of what is in force if they were committed, at `nowMs` (Unix time).
    * `changes` has, beside the rows that change, the owners of its devices with their groups, and
-   * all devices of its owners; `used` what they carried this month, with new settings what all
-   * users did. Nothing changes here.
+   * all devices of its owners; `used` what they carried this month, with new settings all users.
    */
   tried(changes: RowChanges, used: ReadonlyMap<string, number>, nowMs: number): Amendment {
     const { settings } = changes;

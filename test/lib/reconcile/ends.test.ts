@@ -11,9 +11,11 @@ import {
   type Database,
   type DeviceEnd,
   migrate,
+  monthOf,
   NO_REVISION,
   pruneChanges,
   readGateways,
+  recordQuotaUsage,
   registerGateway,
   removeDevices,
   removeUser,
@@ -106,6 +108,38 @@ test('an end that was read first counts, whatever is read later', (t) => {
   t.is(translation.pending(), null);
   translation.passTo(NOW + 1_000);
   t.deepEqual(translation.pending()?.peers, new Map([[KEY, null]]));
+});
+
+test('who is over a quota stays so in a new month, and who reaches one is over it', (t) => {
+  const [november, december] = [202_611, 202_612];
+  const before = Date.UTC(2026, 10, 30, 23, 59);
+  const translation = new Translation(settings);
+  const users = [userRow({ quota: 100 }), userRow({ id: 'u2', quota: 100 })];
+  const devices = [
+    deviceRow(),
+    deviceRow({ id: 'd2', user_id: 'u2', public_key: OTHER_KEY, ipv4: '100.64.0.9', ipv6: null }),
+  ];
+  const isOver = (): Record<string, boolean> =>
+    Object.fromEntries(
+      [...(translation.pending()?.peers ?? [])].map(([key, peer]) => [
+        key,
+        peer?.isOverQuota === true,
+      ]),
+    );
+  translation.take(everything({ users, devices }), before);
+  translation.hearUsage(november, ['u1', 'u2'], new Map([['u1', 100]]));
+  t.deepEqual(isOver(), { [KEY]: true, [OTHER_KEY]: false });
+  translation.handOver();
+  const ends = { isAll: false, users: new Map(), devices: new Map(), vpnSessionDuration: null };
+  translation.takeEnds(ends, before);
+  translation.passTo(before + 60_000);
+  translation.hearUsage(december, ['u1', 'u2'], new Map([['u2', 100]]));
+  t.deepEqual(isOver(), { [OTHER_KEY]: true });
+  translation.handOver();
+  // The schema of this version again.
+  translation.take(everything({ users, devices }), before + 60_000);
+  translation.hearUsage(december, ['u1', 'u2'], new Map([['u2', 100]]));
+  t.deepEqual(isOver()[KEY], false);
 });
 
 // ---- a running gateway --------------------------------------------------------------------------
@@ -243,6 +277,33 @@ for (const kind of databaseKinds()) {
     const [after] = await readGateways(later, 86_400_000);
     t.true(after!.seen_at > before!.seen_at);
     t.not(reconciler.appliedRevision, NO_REVISION);
+  });
+
+  test(`${kind}: a quota that is used up on a later schema ends there too`, async (t) => {
+    const place = await makePlace(t, kind);
+    const database = await openAt(t, place);
+    await migrate(database);
+    const { id } = await addUser(database, { quota: 1_000 });
+    const { public_key } = await addDevice(database, id);
+    const removed = await addDevice(database, id);
+    const { gateway, lines, reconciler } = await begin(t, database);
+    await until(() => gateway.peers.size === 2);
+    const later = await migrateLater(t, place);
+    await until(() => reconciler.isSchemaNewer);
+    await recordQuotaUsage(later, 'g2', [{ userId: id, month: monthOf(Date.now()), bytes: 1_000 }]);
+    await until(() => gateway.peers.get(public_key)?.isOverQuota === true);
+    t.true(gateway.peers.get(public_key)?.isOverQuota);
+
+    // Where they cannot be read, other ends are obeyed, and the log says it once.
+    await later.sequelize.query('ALTER TABLE quota_usage RENAME COLUMN bytes TO octets');
+    const said = (): string[] => lines.filter((line) => line.startsWith('what users carried'));
+    await until(() => said().length > 0);
+    await writeTransaction(later, (transaction) => removeDevices(later, [removed.id], transaction));
+    await until(() => gateway.peers.size === 1);
+    t.deepEqual([...gateway.peers.keys()], [public_key]);
+    await sleep(4_000);
+    t.is(said().length, 1);
+    t.is(reconciler.error, null);
   });
 
   test(`${kind}: rows that cannot be read there do not close the gateway`, async (t) => {

@@ -78,3 +78,16 @@ test('it ends with the month, to the millisecond, and the new month counts for i
   // A clock that is set back.
   t.deepEqual(quotas.passTo(IN_NOVEMBER), ['ann']);
 });
+
+test('while nothing may open, who is over a quota stays so in a new month too', (t) => {
+  const quotas = quotasOf();
+  for (const id of ['ann', 'bob']) quotas.take(id, { quota: 100 });
+  hear(quotas, { ann: 100, bob: 99 });
+  quotas.opensNothing = true;
+  t.deepEqual(quotas.passTo(IN_DECEMBER), []);
+  t.deepEqual(hear(quotas, { ann: 0, bob: 100 }, 202_612), ['bob']);
+  t.deepEqual([quotas.isOver('ann'), quotas.isOver('bob')], [true, true]);
+  quotas.opensNothing = false;
+  t.deepEqual(quotas.take('ann', { quota: 100 }), ['ann']);
+  t.deepEqual(quotas.take('bob', { quota: 100 }), []);
+});

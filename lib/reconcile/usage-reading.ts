@@ -1,0 +1,54 @@
+// Reads what users carried who have a quota: of all of them now and then, of whom it is unknown at
+// once. docs/state.md#quotas.
+
+import { type Database, monthOf, readQuotaUsage } from '../../models/index.ts';
+import type { Log } from '../process/log.ts';
+import type { Translation } from './translation.ts';
+
+/** How often it is read what users with a quota carried, at all gateways. */
+const USAGE_MS = 1_900;
+
+/** What is made of what is read. */
+type Heard = Pick<Translation, 'hearUsage' | 'quotas'>;
+
+/** What is read for one translation. */
+export class UsageReading {
+  readonly #database: Database;
+  readonly #translation: Heard;
+  readonly #log: Log;
+  #readAtMs = 0;
+  #isFailing = false;
+
+  constructor(database: Database, translation: Heard, log: Log) {
+    this.#database = database;
+    this.#translation = translation;
+    this.#log = log;
+  }
+
+  /** Reads what is due at `nowMs` (Unix time). */
+  async read(nowMs: number): Promise<void> {
+    const { quotas } = this.#translation;
+    const isDue = Math.abs(nowMs - this.#readAtMs) >= USAGE_MS;
+    const userIds = isDue ? quotas.limited : quotas.unread;
+    if (isDue) this.#readAtMs = nowMs;
+    if (userIds.length === 0) return;
+    const month = monthOf(nowMs);
+    const used = await readQuotaUsage(this.#database, month, userIds);
+    this.#translation.hearUsage(month, userIds, used);
+    this.#isFailing = false;
+  }
+
+  /** Reads so on a later schema, whose step may have changed the table: never rejects. */
+  async tryRead(nowMs: number): Promise<void> {
+    try {
+      await this.read(nowMs);
+    } catch (error) {
+      if (!this.#isFailing)
+        this.#log.warn(
+          { err: error },
+          'what users carried could not be read on the later schema; users who reach their quota are not stopped here until this gateway is upgraded',
+        );
+      this.#isFailing = true;
+    }
+  }
+}
