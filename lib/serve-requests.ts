@@ -37,6 +37,7 @@ import { PendingUsage } from './reconcile/pending-usage.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import { forgetEntries } from './records/audit.ts';
+import { forgetOldGateways } from './records/gateways.ts';
 import { ALIKE_FIX, readDifferences } from './records/gateway-differences.ts';
 import { effectiveConfiguration, type FixedSettings } from './records/effective-configuration.ts';
 import { createServer } from './server.ts';
@@ -204,7 +205,8 @@ function startChores(
   ];
   // Where no history is to be kept, no clock matters.
   (config.historyRetention === 'off' ? chores : old).push(history);
-  old.push(shrinkDatabase(database, log));
+  // After the history, which ends connections to gateways that were killed.
+  old.push(forgetOldGateways(database, time), shrinkDatabase(database, log));
   const working = startHourly(chores, log, { isWaiting });
   const forgetting = startHourly(old, log, { firstMs: FIRST_MS, isWaiting });
   return {

@@ -107,7 +107,9 @@ async function climb(
   const fixed = fixedSettingsOf(config);
   const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
   const history = await startHistory({ config, database, log }, identity.id);
-  const clockFloorMs = await enterGateway(database, { ...identity, publicKey }, config);
+  const start = { ...identity, publicKey, startedAt: new Date() };
+  const enter = (): Promise<number> => enterGateway(database, start, config);
+  const clockFloorMs = await enter();
 
   // The data plane starts in its own thread, while the rows are read here.
   const opening = (instead.createGateway ?? createGateway)({
@@ -127,7 +129,7 @@ async function climb(
   undo.push(() => closeGateway(opening, reporting));
   const requireSignIn = config.vpnSessionRequireSignIn;
   const settings = { ...networks, fixed, requireSignIn, gatewayId: identity.id };
-  const followed = { database, gateway: opening, settings, clockFloorMs, log };
+  const followed = { database, gateway: opening, settings, clockFloorMs, log, enter };
   const followers = followersOf({ ...followed, awayLimitMs: awayLimitMs(config) }, history);
   const { reconciler } = followers;
   undo.push(() => reconciler.stop());
@@ -171,12 +173,12 @@ function ignore(): void {}
 /** Writes this start to the database; no handshake initiation may have an earlier time. */
 async function enterGateway(
   database: Database,
-  start: Omit<GatewayStart, 'startedAt' | 'settings'>,
+  start: Omit<GatewayStart, 'settings'>,
   config: Config,
 ): Promise<number> {
   const settings = JSON.stringify(openSettings(config));
   await beginForgettingClock(database);
-  const row = await registerGateway(database, { ...start, settings, startedAt: new Date() });
+  const row = await registerGateway(database, { ...start, settings });
   return row.clock_floor?.getTime() ?? 0;
 }
 

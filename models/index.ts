@@ -123,6 +123,7 @@ export {
   claimBootstrapToken,
   GATEWAY_ALIVE_MS,
   type GatewayStart,
+  forgetGateways,
   listGateways,
   readGateways,
   recordHeartbeat,

@@ -76,7 +76,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/trusted-provider.ts': 'test/models/queries/trust.test.ts',
   'models/tables/used-assertion.ts': 'test/models/queries/used-assertions.test.ts',
   'lib/api/id-pages.ts': 'test/lib/api/v0/audit.test.ts',
-  'lib/records/gateways.ts': 'test/lib/api/v0/gateways.test.ts',
   'lib/configuration/relinking.ts': 'test/lib/api/v0/relinking.test.ts',
   'lib/configuration/saml-metadata.ts': 'test/lib/api/v0/saml-metadata.test.ts',
   'lib/configuration/trusted-providers.ts': 'test/lib/api/v0/trusted-providers.test.ts',

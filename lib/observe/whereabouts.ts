@@ -74,7 +74,7 @@ export async function readLastSeen(
   return {
     gatewayId: status.gateway_id,
     gatewayName: gateway?.name ?? null,
-    isRunning: gateway === null || isWithin(gateway.seen_at, GATEWAY_ALIVE_MS, nowMs),
+    isRunning: gateway !== null && isWithin(gateway.seen_at, GATEWAY_ALIVE_MS, nowMs),
     handshakeMs,
     sinceMs: status.arrived_at?.getTime() ?? handshakeMs,
     address: status.remote_ip,

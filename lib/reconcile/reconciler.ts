@@ -57,6 +57,8 @@ export interface ReconcilerOptions {
   /** How long packets pass while the database cannot be read; infinite where it is left out. */
   readonly awayLimitMs?: number;
   readonly log: Log;
+  /** Enters this gateway into the database once more, where it was forgotten. */
+  readonly enter?: () => Promise<unknown>;
   /** Hears what came into force. */
   readonly onAmended?: (amendment: Amendment) => void;
   /** Hears who made a handshake with other gateways: by public key, when (Unix ms). */
@@ -474,11 +476,13 @@ export class Reconciler {
     const revision = this.#appliedRevision;
     if (revision === null) return;
     this.#greatestMs = Math.max(this.#greatestMs, nowMs);
-    await recordHeartbeat(database, settings.gatewayId, {
+    const isEntered = await recordHeartbeat(database, settings.gatewayId, {
       seenAt: new Date(nowMs),
       appliedRevision: revision,
       clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
     });
+    // Whoever was away from the database for very long was forgotten there.
+    if (!isEntered) await this.#options.enter?.();
     this.#beatAtMs = nowMs;
     this.#recordedRevision = revision;
   }

@@ -1,6 +1,14 @@
-// A gateway of the database, as programs and people get it.
+// A gateway of the database, as programs and people get it, and when one is forgotten.
 
-import { type Gateway, GATEWAY_ALIVE_MS, isWithin } from '../../models/index.ts';
+import {
+  type Database,
+  forgetGateways,
+  type Gateway,
+  GATEWAY_ALIVE_MS,
+  isWithin,
+} from '../../models/index.ts';
+import type { ForgettingTime } from '../process/forgetting.ts';
+import type { Chore } from '../process/hourly.ts';
 import { showTime, type Shown } from './shown.ts';
 
 /** The gateway of this process: what others only read of its last heartbeat, it knows. */
@@ -45,6 +53,20 @@ export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSee
     running: isWithin(seen_at, GATEWAY_ALIVE_MS, nowMs),
     up_to_date: (row.id === here?.id ? here.appliedRevision : Number(applied_revision)) >= revision,
     settings: settings === null ? null : (JSON.parse(settings) as object),
+  };
+}
+
+/** How long a gateway is listed that does not run: a container may be a new one at each start. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** Forgets gateways that have not run for long. */
+export function forgetOldGateways(database: Database, time: ForgettingTime): Chore {
+  return {
+    failure: 'old gateways were not forgotten',
+    async run() {
+      const now = await time();
+      await forgetGateways(database, { seenBefore: new Date(now.getTime() - KEPT_MS), now });
+    },
   };
 }
 

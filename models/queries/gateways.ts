@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
-import { shortSelect } from '../storage/select.ts';
+import { plainSelect, shortSelect } from '../storage/select.ts';
 import { within } from '../storage/stored-time.ts';
 import { sqlTime } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
@@ -110,7 +110,7 @@ export function readGateways(
 /** Gateways say every 5 seconds that they run; one that is late for a moment runs too. */
 export const GATEWAY_ALIVE_MS = 60_000;
 
-/** A part of all gateways that there ever were, in the order of their ids. */
+/** A part of all gateways that are not forgotten, in the order of their ids. */
 export function listGateways(
   database: Database,
   { afterId, limit }: { afterId: string | null; limit: number },
@@ -120,6 +120,26 @@ export function listGateways(
     order: [['id', 'ASC']],
     limit,
   });
+}
+
+/**
+ * Deletes the gateways that were not seen since a time; returns how many. One stays while it has
+ * connections that are not ended, and while its next start needs its clock floor.
+ */
+export async function forgetGateways(
+  database: Database,
+  { seenBefore, now }: { seenBefore: Date; now: Date },
+): Promise<number> {
+  const open = await database.sequelize.query<{ id: string }>(
+    'SELECT DISTINCT gateway_id AS id FROM connections WHERE disconnected_at IS NULL',
+    plainSelect(),
+  );
+  const where = {
+    id: { [Op.notIn]: open.map(({ id }) => id) },
+    seen_at: { [Op.lt]: seenBefore },
+    clock_floor: { [Op.or]: [null, { [Op.lt]: now }] },
+  };
+  return rerunOnConflict(database, () => database.models.Gateway.destroy({ where }));
 }
 
 /** Gateways beat every 5 seconds, and look at the clock once a second. */

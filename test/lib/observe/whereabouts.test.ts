@@ -61,16 +61,17 @@ for (const kind of databaseKinds())
     const wanted = {
       gatewayId: 'g',
       gatewayName: null,
-      isRunning: true,
+      isRunning: false,
       handshakeMs: at.getTime(),
       sinceMs: at.getTime(),
       address: '192.0.2.7',
     };
-    t.deepEqual(await readLastSeen(database, device.id, NOW), wanted);
+    t.deepEqual(await readLastSeen(database, device.id, NOW), wanted, 'it was forgotten');
     await registerGateway(database, { id: 'g', name: 'berlin', startedAt: at });
     const beat = { seen_at: new Date(NOW - 59_999) };
     await database.models.Gateway.update(beat, { where: { id: 'g' } });
-    t.deepEqual(await readLastSeen(database, device.id, NOW), { ...wanted, gatewayName: 'berlin' });
+    const running = { ...wanted, gatewayName: 'berlin', isRunning: true };
+    t.deepEqual(await readLastSeen(database, device.id, NOW), running);
     t.false((await readLastSeen(database, device.id, NOW + 1))!.isRunning);
     const ids = [device.id];
     t.deepEqual([...(await readElsewhere(database, 'here', ids, NOW))], [[device.id, 'berlin']]);

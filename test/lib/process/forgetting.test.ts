@@ -8,6 +8,7 @@ import { forgetHistory } from '../../../lib/history/keeping.ts';
 import { Counters } from '../../../lib/process/counters.ts';
 import { forgettingTime } from '../../../lib/process/forgetting.ts';
 import { forgetEntries } from '../../../lib/records/audit.ts';
+import { forgetOldGateways } from '../../../lib/records/gateways.ts';
 import { forgetUsage } from '../../../lib/users/usage.ts';
 import { type LogLine, logInto } from '../../support/api/server.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
@@ -34,6 +35,7 @@ for (const kind of databaseKinds())
         forgetLinks(database, time),
         forgetHistory(database, 400, log, time),
         forgetUsage(database, time),
+        forgetOldGateways(database, time),
       ];
       return async () => {
         for (const { run } of chores) await run(() => false);

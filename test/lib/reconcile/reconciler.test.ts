@@ -88,7 +88,7 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
 async function start(
   t: ExecutionContext,
   database: Database,
-  options: Partial<Pick<ReconcilerOptions, 'wallMs' | 'log' | 'onAmended'>> & {
+  options: Partial<Pick<ReconcilerOptions, 'wallMs' | 'log' | 'onAmended' | 'enter'>> & {
     gateway?: Memory;
   } = {},
 ): Promise<{ reconciler: Reconciler; gateway: Memory }> {
@@ -102,6 +102,7 @@ async function start(
     clockFloorMs: 0,
     log: options.log ?? silent,
     ...(options.onAmended === undefined ? {} : { onAmended: options.onAmended }),
+    ...(options.enter === undefined ? {} : { enter: options.enter }),
     wallMs: options.wallMs ?? (() => Date.now()),
   });
   await reconciler.start();
@@ -286,6 +287,22 @@ for (const kind of databaseKinds()) {
       return row.seen_at.getTime() === nowMs;
     });
     t.is(await floorOf(), first);
+  });
+
+  test(`${kind}: a gateway that was forgotten is entered again`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { Gateway } = database.models;
+    let [id, entered] = ['', 0];
+    const enter = async (): Promise<void> => {
+      entered += 1;
+      await registerGateway(database, { id, name: 'g', startedAt: new Date() });
+    };
+    await start(t, database, { enter });
+    ({ id } = await Gateway.findOne({ rejectOnEmpty: true }));
+    t.is(entered, 0);
+    await Gateway.destroy({ where: {} });
+    await until(async () => (await Gateway.count()) === 1);
+    t.deepEqual([entered, await Gateway.count()], [1, 1]);
   });
 
   test(`${kind}: a start puts everything in force`, async (t) => {

@@ -4,6 +4,7 @@ import {
   monthOf,
   recordHistory,
   recordQuotaUsage,
+  registerGateway,
   useAssertion,
   type Database,
 } from '../../../models/index.ts';
@@ -12,6 +13,7 @@ import { addDevice, addUser } from './records.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const GATEWAY = '01900000-0000-7000-8000-000000000001';
+const RUNNING = '01900000-0000-7000-8000-000000000002';
 
 /** Fills every table that is forgotten by its age, with what is right now and a month old. */
 export async function fillWithOldRows(database: Database, nowMs: number): Promise<void> {
@@ -26,6 +28,9 @@ export async function fillWithOldRows(database: Database, nowMs: number): Promis
   }
   const month = monthOf(nowMs);
   await recordQuotaUsage(database, GATEWAY, [{ userId: user.id, month, bytes: 9 }]);
+  const startedAt = new Date(nowMs - 20 * DAY_MS);
+  await registerGateway(database, { id: GATEWAY, name: 'stopped', startedAt });
+  await registerGateway(database, { id: RUNNING, name: 'running', startedAt: new Date(nowMs) });
   const expiresAt = new Date(nowMs + 8 * HOUR_MS);
   await useAssertion(database, { id: 'b'.repeat(64), expiresAt });
   await database.models.OneTimeLink.create({
@@ -53,6 +58,7 @@ export async function countsOfOldRows({
     links: await models.OneTimeLink.count(),
     assertions: await models.UsedAssertion.count(),
     usage: await count('quota_usage'),
+    gateways: await models.Gateway.count(),
     history: await count('device_traffic'),
   };
 }
