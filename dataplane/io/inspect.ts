@@ -5,7 +5,7 @@
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NetworkConfig } from '../contract.ts';
 import { loadAddon } from '../native/index.ts';
@@ -15,7 +15,7 @@ import { tryMasquerade } from './masquerade.ts';
 import { fixOfRefusal } from './netfilter/message.ts';
 import { isOwnTable, readTables } from './netfilter/table.ts';
 import { fixOfNft, runNft } from './nft.ts';
-import { readSysctl, SYSCTL } from './system.ts';
+import { acceptRa, forwardingFix, namesHearingRouters, readSysctl, SYSCTL } from './system.ts';
 
 /** The result of one check. */
 export interface Finding {
@@ -153,7 +153,7 @@ function forwarding(inspected: Inspected): Finding[] {
   const findings: Finding[] = [];
   const { ipv4, ipv6 } = inspected;
   if (ipv4 !== null)
-    findings.push(switched(inspected, 'IPv4', 'ipv4/ip_forward', 'net.ipv4.ip_forward'));
+    findings.push(switched(inspected, 'ipv4', 'ipv4/ip_forward', 'net.ipv4.ip_forward'));
   if (ipv6 === null) return findings;
   const name = 'net.ipv6.conf.all.forwarding';
   if (!existsSync(join(SYSCTL, 'ipv6'))) {
@@ -165,13 +165,18 @@ function forwarding(inspected: Inspected): Finding[] {
     });
     return findings;
   }
-  findings.push(switched(inspected, 'IPv6', 'ipv6/conf/all/forwarding', name));
+  findings.push(switched(inspected, 'ipv6', 'ipv6/conf/all/forwarding', name));
   if (readSysctl('ipv6/conf/all/forwarding') === '1') findings.push(...lostRouters(inspected));
   return findings;
 }
 
-function switched(inspected: Inspected, family: string, file: string, name: string): Finding {
-  const check = `forwarding ${family}`;
+function switched(
+  inspected: Inspected,
+  family: 'ipv4' | 'ipv6',
+  file: string,
+  name: string,
+): Finding {
+  const check = `forwarding ${family === 'ipv4' ? 'IPv4' : 'IPv6'}`;
   if (readSysctl(file) === '1') return good(check, `${name} is on`);
   if (inspected.forwarding === 'auto' && !inspected.isRunning && canWrite(join(SYSCTL, file)))
     return good(check, `${name} is off; the gateway switches it on when it starts`);
@@ -185,7 +190,7 @@ function switched(inspected: Inspected, family: string, file: string, name: stri
     check,
     level: 'failed',
     message: `${name} is off, and ${why}: devices reach the gateway alone`,
-    fix: `sysctl -w ${name}=1; for a container: --sysctl ${name}=1`,
+    fix: forwardingFix(family),
   };
 }
 
@@ -205,13 +210,9 @@ function canWrite(path: string): boolean {
 function lostRouters({ interfaceName }: Inspected): Finding[] {
   const check = 'router advertisements';
   if (defaultInterfaces('ipv6').length > 0) return [good(check, 'there is an IPv6 default route')];
-  const deaf = readdirSync(join(SYSCTL, 'ipv6/conf')).filter(
-    (name) =>
-      !['all', 'default', 'lo', interfaceName].includes(name) &&
-      readSysctl(`ipv6/conf/${name}/accept_ra`) === '1',
-  );
+  const deaf = namesHearingRouters().filter((name) => name !== 'default' && name !== interfaceName);
   if (deaf.length === 0) return [];
-  const commands = deaf.map((name) => `sysctl -w net.ipv6.conf.${name}.accept_ra=2`);
+  const commands = deaf.map((name) => `sysctl -w ${acceptRa(name)}=2`);
   return [
     {
       check,

@@ -15,35 +15,63 @@ const FORWARDING6 = 'net.ipv6.conf.all.forwarding';
 /** Switches IP forwarding on where it is off; returns what is wrong and how to fix it. */
 export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): string[] {
   const faults: string[] = [];
-  if (families.ipv4) faults.push(...enable('ipv4/ip_forward', 'net.ipv4.ip_forward'));
-  if (families.ipv6 && existsSync(join(SYSCTL, 'ipv6'))) {
-    const isOff = readSysctl('ipv6/conf/all/forwarding') === '0';
-    // A host that forwards ignores router advertisements, unless it is configured otherwise, and
-    // would lose the routes that it learnt from them. Where that cannot be configured, forwarding
-    // stays off.
-    const kept = isOff ? keepRouterAdvertisements() : [];
-    faults.push(...kept);
-    faults.push(
-      ...(kept.length === 0
-        ? enable('ipv6/conf/all/forwarding', FORWARDING6)
-        : [`${FORWARDING6} stays off until that is set. Run: sysctl -w ${FORWARDING6}=1`]),
-    );
+  if (families.ipv4 && readSysctl('ipv4/ip_forward') !== '1') {
+    const code = writeSysctl('ipv4/ip_forward', '1');
+    if (code !== null)
+      faults.push(
+        `net.ipv4.ip_forward could not be set (${code}); devices reach only the gateway. Run: ${forwardingFix('ipv4')}`,
+      );
   }
+  if (families.ipv6 && existsSync(join(SYSCTL, 'ipv6'))) faults.push(...enableForwarding6());
   return faults;
 }
 
-function enable(file: string, name: string): string[] {
-  if (readSysctl(file) === '1') return [];
-  return writeSysctl(file, name, '1');
+/**
+ * A host that forwards ignores router advertisements, unless it is configured otherwise, and would
+ * lose the routes that it learnt from them. Where that cannot be configured, forwarding stays off.
+ */
+function enableForwarding6(): string[] {
+  if (readSysctl('ipv6/conf/all/forwarding') === '1') return [];
+  const fix = forwardingFix('ipv6');
+  const refused: string[] = [];
+  let code: string | null = null;
+  for (const name of namesHearingRouters()) {
+    const fault = writeSysctl(`ipv6/conf/${name}/accept_ra`, '2');
+    if (fault === null) continue;
+    refused.push(acceptRa(name));
+    code = fault;
+  }
+  if (code !== null)
+    return [
+      `${refused.join(', ')} could not be set (${code}), so ${FORWARDING6} stays off; devices reach only the gateway over IPv6. Run: ${fix}`,
+    ];
+  code = writeSysctl('ipv6/conf/all/forwarding', '1');
+  return code === null
+    ? []
+    : [
+        `${FORWARDING6} could not be set (${code}); devices reach only the gateway over IPv6. Run: ${fix}`,
+      ];
 }
 
-function keepRouterAdvertisements(): string[] {
-  const folder = join(SYSCTL, 'ipv6/conf');
-  return readdirSync(folder)
-    .filter((name) => name !== 'all' && readSysctl(`ipv6/conf/${name}/accept_ra`) === '1')
-    .flatMap((name) =>
-      writeSysctl(`ipv6/conf/${name}/accept_ra`, `net.ipv6.conf.${name}.accept_ra`, '2'),
-    );
+/** The command that switches the forwarding of a family on, and keeps what routers announce. */
+export function forwardingFix(family: 'ipv4' | 'ipv6'): string {
+  const [name, kept] =
+    family === 'ipv4'
+      ? ['net.ipv4.ip_forward', []]
+      : [FORWARDING6, namesHearingRouters().map((one) => `${acceptRa(one)}=2 `)];
+  return `sysctl -w ${kept.join('')}${name}=1; for a container: --sysctl ${name}=1`;
+}
+
+/** The interfaces that hear routers only as long as the host does not forward. */
+export function namesHearingRouters(): string[] {
+  return readdirSync(join(SYSCTL, 'ipv6/conf')).filter(
+    (name) => name !== 'all' && name !== 'lo' && readSysctl(`ipv6/conf/${name}/accept_ra`) === '1',
+  );
+}
+
+/** The name of a setting for sysctl, which takes a dot in the name of an interface for a slash. */
+export function acceptRa(interfaceName: string): string {
+  return `net.ipv6.conf.${interfaceName.replaceAll('.', '/')}.accept_ra`;
 }
 
 /** A value in /proc/sys/net, null where there is none. */
@@ -91,15 +119,13 @@ export function acceptOwnSource(interfaceName: string): boolean {
   return readSysctl(file) === '1' || readSysctl('ipv4/conf/all/accept_local') === '1';
 }
 
-function writeSysctl(file: string, name: string, value: string): string[] {
+/** Writes a value; returns the code of the error, null where there is none. */
+function writeSysctl(file: string, value: string): string | null {
   try {
     writeFileSync(join(SYSCTL, file), value);
-    return [];
+    return null;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    return [
-      `${name} could not be set (${code}); devices reach only the gateway. Run: sysctl -w ${name}=${value}`,
-    ];
+    return (error as NodeJS.ErrnoException).code ?? 'unknown error';
   }
 }
 

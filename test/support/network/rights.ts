@@ -16,6 +16,8 @@ const MODULES = {
   expressions: 'netfilter/expressions.ts',
   table: 'netfilter/table.ts',
   events: 'kernel-events.ts',
+  inspect: 'inspect.ts',
+  system: 'system.ts',
   native: '../native/index.ts',
 };
 
