@@ -6,10 +6,15 @@
 import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { accessSync, constants, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, isIP } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { type Config, rootlessEnvironment, isLoopback } from '../../config/index.ts';
+import {
+  type Config,
+  flowCollectorOf,
+  isLoopback,
+  rootlessEnvironment,
+} from '../../config/index.ts';
 import { defaultSignals, openUdpSockets } from '../../dataplane/index.ts';
 
 /** What the host says of itself; tests give other answers. */
@@ -22,16 +27,18 @@ export interface RootlessHost {
   readonly makesNamespaces: () => boolean | null;
   /** Code of the error with which /dev/net/tun cannot be opened; null where it can. */
   readonly tunError: () => string | null;
-  /** Whether a port can be bound; `address` null: on all addresses. */
-  readonly isFree: (
+  /** Code of the error with which a port cannot be bound; `address` null: on all addresses. */
+  readonly bindError: (
     kind: 'tcp' | 'udp4' | 'udp6',
     port: number,
     address: string | null,
-  ) => Promise<boolean>;
+  ) => Promise<string | null>;
   /** What `pasta --version` prints; null where there is no pasta. */
   readonly pastaVersion: () => string | null;
   /** A number below /proc/sys; null where there is none. */
   readonly sysctl: (name: string) => number | null;
+  /** The name servers of /etc/resolv.conf, as the gateway will see it. */
+  readonly nameServers: () => readonly string[];
 }
 
 /**
@@ -39,6 +46,10 @@ export interface RootlessHost {
  * (lib/process/pasta.ts). Not all later ones were tried.
  */
 const HANGING_PASTA = 'git20230309';
+/** The name servers behind the resolver of systemd. */
+const BEHIND_SYSTEMD = '/run/systemd/resolve/resolv.conf';
+/** The addresses of the host's loopback that pasta reaches. */
+const LOOPBACK_ADDRESSES = new Set(['127.0.0.1', '::1']);
 /** The program that this process becomes. */
 const LAUNCHER = fileURLToPath(new URL('../rootless', import.meta.url));
 
@@ -48,36 +59,71 @@ export async function becomeRootless(config: Config): Promise<never> {
   const sockets = await openUdpSockets({ engine, workers, listenPort });
   // Node says that `execve` may change still.
   process.removeAllListeners('warning');
-  const options = pastaOptions(config, sockets.length > 0);
+  const options = pastaOptions(config, sockets.length > 0, thisHost);
   await defaultSignals();
   process.execve?.('/bin/sh', ['sh', LAUNCHER, ...options], rootlessEnvironment(sockets));
   throw new Error('this Node cannot become another program');
 }
 
 /**
- * The arguments of pasta: the ports of the gateway, and the port of a database on this host.
- * `hasSockets`: the UDP sockets of devices are open already.
+ * The arguments of pasta: the ports of the gateway, and those of what it asks on the loopback of
+ * this host. `hasSockets`: the UDP sockets of devices are open already.
  */
-export function pastaOptions(config: Config, hasSockets: boolean): string[] {
+export function pastaOptions(
+  config: Config,
+  hasSockets: boolean,
+  host: Pick<RootlessHost, 'nameServers'>,
+): string[] {
   const { httpHost, httpPort, wireguardPort } = config;
   const address = addressOf(httpHost);
-  const database = localDatabasePort(config);
+  const names = host.nameServers().some((one) => LOOPBACK_ADDRESSES.has(one)) ? [53] : [];
   return [
     ['--tcp-ports', address === null ? `${httpPort}` : `${address}/${httpPort}`],
     ['--udp-ports', hasSockets ? 'none' : `${wireguardPort}`],
     // By default every port that is open on the host's loopback could be reached from inside.
-    ['--tcp-ns', database === null ? 'none' : `${database}`],
-    ['--udp-ns', 'none'],
+    ['--tcp-ns', listed([...databasePorts(config), ...mailPorts(config), ...names])],
+    ['--udp-ns', listed([...collectorPorts(config), ...names])],
   ].flat();
 }
 
+/**
+ * The name servers in the text of /etc/resolv.conf; where that names the resolver of systemd, those
+ * behind it, as `lib/rootless` shows them to the gateway. Null: there is no such file.
+ */
+export function nameServersIn(text: string | null, behind: string | null): string[] {
+  const servers = [...(text ?? '').matchAll(/^nameserver[ \t]+(\S+)/gm)].map((found) => found[1]);
+  const isSystemd = servers.some((one) => one?.startsWith('127.0.0.53') === true);
+  if (isSystemd && behind !== null) return nameServersIn(behind, null);
+  return servers.filter((one) => one !== undefined);
+}
+
+function listed(ports: readonly number[]): string {
+  return ports.length === 0 ? 'none' : [...new Set(ports)].join(',');
+}
+
 /** What hinders no start, but should be known, with its fix. */
-export function rootlessWarnings(host: Pick<RootlessHost, 'pastaVersion'> = thisHost): string[] {
+export function rootlessWarnings(
+  host: Pick<RootlessHost, 'pastaVersion' | 'nameServers'> = thisHost,
+): string[] {
+  return [...pastaWarnings(host), ...nameWarnings(host)];
+}
+
+function pastaWarnings(host: Pick<RootlessHost, 'pastaVersion'>): string[] {
   const version = /unknown version|git\d{8}/.exec(host.pastaVersion() ?? '')?.[0];
   if (version === undefined) return [];
   if (version !== 'unknown version' && version > HANGING_PASTA) return [];
   return [
     `this pasta (${version}) can hang when a device opens and resets many TCP connections, and then nothing goes through the gateway for some 15 seconds; where devices are not all yours, install a newer one (package passt)`,
+  ];
+}
+
+/** Of the loopback of this host pasta reaches two addresses. */
+function nameWarnings(host: Pick<RootlessHost, 'nameServers'>): string[] {
+  const servers = host.nameServers();
+  const isReached = servers.some((one) => !isLoopback(one) || LOOPBACK_ADDRESSES.has(one));
+  if (servers.length === 0 || isReached) return [];
+  return [
+    `the gateway cannot ask the name server ${servers.join(', ')} of /etc/resolv.conf, so it finds no names (of identity providers, mail and database servers); name one there that listens at 127.0.0.1 or at an address of the network`,
   ];
 }
 
@@ -87,7 +133,7 @@ export async function rootlessFaults(
   host: RootlessHost = thisHost,
 ): Promise<string[]> {
   if (host.isRoot) return ['this is root, which needs no help: run npm start'];
-  const ports = portFaults(config, host);
+  const ports = [...addressFaults(config), ...portFaults(config, host)];
   const taken = ports.length > 0 ? [] : await takenPorts(config, host);
   return [...programFaults(host), ...tunFaults(host), ...ports, ...taken];
 }
@@ -121,6 +167,15 @@ function tunFaults(host: RootlessHost): string[] {
   return [`/dev/net/tun cannot be opened (${code}); as root run: chmod 0666 /dev/net/tun`];
 }
 
+/** pasta takes no name. */
+function addressFaults({ httpHost }: Config): string[] {
+  const address = addressOf(httpHost);
+  if (address === null || isIP(address) !== 0) return [];
+  return [
+    `HTTP_HOST=${httpHost} is a name, which pasta does not take; set an address of this host`,
+  ];
+}
+
 function portFaults({ httpPort, wireguardPort }: Config, { sysctl }: RootlessHost): string[] {
   const first = sysctl('net/ipv4/ip_unprivileged_port_start') ?? 1024;
   const faults: string[] = [];
@@ -137,14 +192,22 @@ function portFaults({ httpPort, wireguardPort }: Config, { sysctl }: RootlessHos
 async function takenPorts(config: Config, host: RootlessHost): Promise<string[]> {
   const { httpPort, wireguardPort } = config;
   const faults: string[] = [];
-  const udp4 = await host.isFree('udp4', wireguardPort, null);
-  if (!udp4 || !(await host.isFree('udp6', wireguardPort, null)))
+  const errors = [
+    await host.bindError('udp4', wireguardPort, null),
+    await host.bindError('udp6', wireguardPort, null),
+  ];
+  if (errors.includes('EADDRINUSE'))
     faults.push(
       `UDP port ${wireguardPort} is taken; stop what uses it (ss -lunp) or set WIREGUARD_PORT to another`,
     );
-  if (!(await host.isFree('tcp', httpPort, addressOf(config.httpHost))))
+  const error = await host.bindError('tcp', httpPort, addressOf(config.httpHost));
+  if (error === 'EADDRINUSE')
     faults.push(
       `TCP port ${httpPort} is taken; stop what uses it (ss -ltnp) or set HTTP_PORT to another`,
+    );
+  if (error === 'EADDRNOTAVAIL')
+    faults.push(
+      `HTTP_HOST=${config.httpHost} is no address of this host; set one that it has (ip address)`,
     );
   return faults;
 }
@@ -155,13 +218,27 @@ function addressOf(host: string): string | null {
   return host === 'localhost' ? '127.0.0.1' : host.replaceAll(/[[\]]/g, '');
 }
 
-/** The port of a database server that listens on the loopback of this host; null for any other. */
-function localDatabasePort(config: Config): number | null {
-  const { databaseHost, databasePort, databaseUrl } = config;
-  if (databaseHost !== null) return isLoopback(databaseHost) ? databasePort : null;
-  const url = databaseUrl === null ? null : URL.parse(databaseUrl);
-  if (url === null || !isLoopback(url.hostname)) return null;
-  return url.port === '' ? 3306 : Number(url.port);
+/** The port of a database server that listens on the loopback of this host. */
+function databasePorts({ databaseHost, databasePort, databaseUrl }: Config): number[] {
+  if (databaseHost !== null) return isLoopback(databaseHost) ? [databasePort] : [];
+  return portsOf(databaseUrl, 3306);
+}
+
+/** The port of a mail server there. */
+function mailPorts({ smtpUrl }: Config): number[] {
+  return portsOf(smtpUrl, smtpUrl?.startsWith('smtps:') === true ? 465 : 587);
+}
+
+/** The port of a collector of flows there. */
+function collectorPorts({ flowLog }: Config): number[] {
+  const collector = flowCollectorOf(flowLog);
+  return collector !== null && isLoopback(collector.host) ? [collector.port] : [];
+}
+
+function portsOf(text: string | null, usual: number): number[] {
+  const url = text === null ? null : URL.parse(text);
+  if (url === null || !isLoopback(url.hostname)) return [];
+  return [url.port === '' ? usual : Number(url.port)];
 }
 
 /** What the pasta of this host said: a start wants to know it twice. */
@@ -182,12 +259,12 @@ const thisHost: RootlessHost = {
       return (error as NodeJS.ErrnoException).code ?? 'unknown';
     }
   },
-  isFree: (kind, port, address) =>
+  bindError: (kind, port, address) =>
     new Promise((resolve) => {
       const at = { port, exclusive: true, ...(address === null ? {} : { address, host: address }) };
       const tried = kind === 'tcp' ? createServer() : createSocket(kind);
-      tried.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EADDRINUSE'));
-      tried.on('listening', () => tried.close(() => resolve(true)));
+      tried.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'unknown'));
+      tried.on('listening', () => tried.close(() => resolve(null)));
       if ('bind' in tried) tried.bind(at);
       else tried.listen(at);
     }),
@@ -204,4 +281,13 @@ const thisHost: RootlessHost = {
       return null;
     }
   },
+  nameServers: () => nameServersIn(read('/etc/resolv.conf'), read(BEHIND_SYSTEMD)),
 };
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

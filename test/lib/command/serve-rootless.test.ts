@@ -8,6 +8,7 @@ import process from 'node:process';
 import test from 'ava';
 import { type Config, parseConfig } from '../../../config/index.ts';
 import {
+  nameServersIn,
   pastaOptions,
   rootlessFaults,
   rootlessWarnings,
@@ -28,9 +29,10 @@ const GOOD: RootlessHost = {
   isRoot: false,
   makesNamespaces: () => true,
   tunError: () => null,
-  isFree: () => Promise.resolve(true),
+  bindError: () => Promise.resolve(null),
   pastaVersion: () => 'pasta 0.0~git20261002.cba3570-1',
   sysctl: () => null,
+  nameServers: () => ['192.0.2.53'],
 };
 
 const options: [settings: Record<string, string>, words: string][] = [
@@ -61,13 +63,34 @@ const options: [settings: Record<string, string>, words: string][] = [
     { DATABASE_HOST: 'localhost', DATABASE_PORT: '3308' },
     '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3308 --udp-ns none',
   ],
+  [
+    { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'vpn@example.com' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 587 --udp-ns none',
+  ],
+  [
+    {
+      DATABASE_URL: 'mysql://u:p@127.0.0.1/postern',
+      SMTP_URL: 'smtps://127.0.0.1',
+      MAIL_FROM: 'vpn@example.com',
+      FLOW_LOG: 'ipfix://[::1]:4739',
+    },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3306,465 --udp-ns 4739',
+  ],
+  [
+    {
+      SMTP_URL: 'smtp://mail.example.com:25',
+      MAIL_FROM: 'vpn@example.com',
+      FLOW_LOG: 'ipfix://192.0.2.9:4739',
+    },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none',
+  ],
 ];
 
 for (const [settings, words] of options)
   test(`${JSON.stringify(settings)}: ${words}`, async (t) => {
-    t.is(pastaOptions(configOf(settings), false).join(' '), words);
+    t.is(pastaOptions(configOf(settings), false, GOOD).join(' '), words);
     const withSockets = words.replace(/--udp-ports \d+/, '--udp-ports none');
-    t.is(pastaOptions(configOf(settings), true).join(' '), withSockets);
+    t.is(pastaOptions(configOf(settings), true, GOOD).join(' '), withSockets);
     t.deepEqual(await rootlessFaults(configOf(settings), GOOD), []);
   });
 
@@ -103,13 +126,27 @@ const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, sa
   [{}, { tunError: () => 'EACCES' }, /\(EACCES\).*chmod 0666/],
   [
     {},
-    { isFree: (kind) => Promise.resolve(kind !== 'udp6') },
+    { bindError: (kind) => Promise.resolve(kind === 'udp6' ? 'EADDRINUSE' : null) },
     /^UDP port 51820 is taken.*WIREGUARD_PORT/,
   ],
   [
     { HTTP_HOST: '0.0.0.0' },
-    { isFree: (kind, _, address) => Promise.resolve(kind !== 'tcp' || address !== null) },
+    {
+      bindError: (kind, _, address) =>
+        Promise.resolve(kind === 'tcp' && address === null ? 'EADDRINUSE' : null),
+    },
     /^TCP port 13000 is taken.*HTTP_PORT/,
+  ],
+  [
+    { HTTP_HOST: '203.0.113.9' },
+    { bindError: (kind) => Promise.resolve(kind === 'tcp' ? 'EADDRNOTAVAIL' : null) },
+    /^HTTP_HOST=203\.0\.113\.9 is no address of this host; /,
+  ],
+  // pasta tries IPv6 only where the host has it.
+  [
+    { HTTP_HOST: 'vpn.example.com' },
+    { bindError: (kind) => Promise.resolve(kind === 'udp6' ? 'EADDRNOTAVAIL' : null) },
+    /^HTTP_HOST=vpn\.example\.com is a name, which pasta does not take/,
   ],
   [{ HTTP_PORT: '0' }, {}, /^HTTP_PORT=0 .* set one$/],
   [{ HTTP_PORT: '443' }, {}, /^HTTP_PORT=443 .*from 1024 on.*ip_unprivileged_port_start=443/],
@@ -134,7 +171,7 @@ test('a host that lets ordinary users have low ports is believed', async (t) => 
 
 test('a pasta that devices can make hang is said, and no other', (t) => {
   const warningsOf = (version: string): string[] =>
-    rootlessWarnings({ pastaVersion: () => version });
+    rootlessWarnings({ ...GOOD, pastaVersion: () => version });
   // Debian 12 has the first.
   for (const version of ['pasta unknown version\nCopyright', 'pasta 0.0~git20230309.7c7625d-1'])
     t.regex(
@@ -159,4 +196,27 @@ test.serial('pasta is asked for its version once', (t) => {
   process.env['PATH'] = `${folder}:${path}`;
   for (let i = 0; i < 2; i += 1) t.regex(rootlessWarnings().join(), /^this pasta/);
   t.is(readFileSync(asked, 'utf8'), '\n');
+});
+
+test('a name server on the loopback of the host is reached, or it is said that it is not', (t) => {
+  const at = (...servers: string[]) => ({ ...GOOD, nameServers: () => servers });
+  for (const one of ['127.0.0.1', '::1']) {
+    const words = pastaOptions(configOf({}), true, at(one)).join(' ');
+    t.regex(words, /--tcp-ns 53 --udp-ns 53$/);
+    t.deepEqual(rootlessWarnings(at(one)), []);
+  }
+  t.regex(rootlessWarnings(at('127.0.1.1')).join(), /cannot ask the name server 127\.0\.1\.1 /);
+  t.deepEqual(rootlessWarnings(at('127.0.1.1', '192.0.2.53')), []);
+  t.deepEqual(rootlessWarnings(at()), []);
+});
+
+test('name servers are read as the gateway will see them', (t) => {
+  const systemd = 'options edns0\nnameserver 127.0.0.53\n';
+  t.deepEqual(nameServersIn(systemd, 'nameserver 192.0.2.53\n'), ['192.0.2.53']);
+  t.deepEqual(nameServersIn(systemd, null), ['127.0.0.53']);
+  t.deepEqual(nameServersIn('# nameserver 1.1.1.1\nnameserver\t::1\nnameserver 9.9.9.9', 'x'), [
+    '::1',
+    '9.9.9.9',
+  ]);
+  t.deepEqual(nameServersIn(null, null), []);
 });
