@@ -1,5 +1,6 @@
-// test/budget.json has a line for each room of unit tests, and none for a room that is gone. If a
-// whole run (`npm run test:all`) has left its seconds here, no room of it grew by more than a tenth.
+// The budget (test/budget.json) has a line for each room of unit tests, and none for a room that is
+// gone. If a whole run (`npm run test:all`) has left its seconds here, no room of it grew by more than
+// a tenth.
 
 import { resolve } from 'node:path';
 import test from 'ava';

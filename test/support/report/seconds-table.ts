@@ -59,11 +59,11 @@ export function readRooms(folder: string): Map<string, number> {
   return rooms;
 }
 
-/** The folder of a test file; of `lib` and `dataplane` the folder below, of `artefacts` the phase. */
-function roomOf(file: string): string {
-  const [, wing = '', room = ''] = file.split('/');
-  if (wing.includes('.')) return 'test';
-  return ['lib', 'dataplane'].includes(wing) && !room.includes('.') ? `${wing}/${room}` : wing;
+/** The folder of a test file below `test`: three parts of it in `lib`, two in `dataplane`, else one. */
+export function roomOf(file: string): string {
+  const folders = file.split('/').slice(1, -1);
+  const depth = { lib: 3, dataplane: 2 }[folders[0] ?? ''] ?? 1;
+  return folders.slice(0, depth).join('/') || 'test';
 }
 
 function readFiles(folder: string): Map<string, FileSeconds[]> {
