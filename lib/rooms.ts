@@ -2,8 +2,9 @@
 // server, because writes that wait together are joined by the room that they are of, and because
 // the room of devices remembers where its search for free addresses ended; and once for a dry run.
 
+import { Accounts } from './auth/accounts.ts';
 import { ApiTokens } from './auth/api-tokens.ts';
-import { apiTokenOperations } from './auth/operations.ts';
+import { accountOperations, apiTokenOperations } from './auth/operations.ts';
 import { OwnAccounts } from './auth/own-account.ts';
 import { configurationOperations } from './configuration/operations.ts';
 import type { SamlMetadataContext } from './configuration/saml-metadata.ts';
@@ -51,6 +52,7 @@ export interface Rooms {
   readonly enrolments: Enrolments;
   readonly apiTokens: ApiTokens;
   readonly ownAccounts: OwnAccounts;
+  readonly accounts: Accounts;
   /** What is read of all rows alike. */
   readonly records: RecordContext['services'] & ServesHere;
 }
@@ -65,7 +67,10 @@ export type RoomContext = DeviceContext &
   ExplainContext &
   DiagnosisContext & { readonly services: ServesHere };
 
-/** All operations, in the order of the OpenAPI document. */
+/** Operations without a route. */
+export const unroutedOperations: readonly Operation<Rooms>[] = accountOperations;
+
+/** All operations of the API, in the order of the OpenAPI document. */
 export const operations: readonly Operation<Rooms>[] = [
   ...deviceOperations,
   ...userOperations,
@@ -98,6 +103,7 @@ export function makeRooms(context: RoomContext): Rooms {
     enrolments: new Enrolments(context),
     apiTokens: new ApiTokens(context),
     ownAccounts: new OwnAccounts(context),
+    accounts: new Accounts(context),
     records: context.services,
     ruleCounters: new RuleCounters(context),
     live: context.services,

@@ -10,13 +10,15 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { type FieldError, messages, sentenceOf, sentences } from '../judge/messages.ts';
+import { type FieldError, messages, sentences } from '../judge/messages.ts';
+import type { Caller } from '../process/caller.ts';
+import { lockRecord, type RecordContext } from '../records/collection.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
 import { UsageError } from '../process/usage-error.ts';
 import { neededFault } from './administrators.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
-import { findByEmail, lockUserOf, looksTaken } from './named-user.ts';
+import { findByEmail, looksTaken } from './named-user.ts';
 import {
   DEFAULT_COST,
   hashPassword,
@@ -119,12 +121,33 @@ async function administratorValues({ email, password }: Administrator, cost: num
   } as const;
 }
 
-/** Ends the wait of the user with an e-mail address; throws a sentence if there is none. */
-export async function endWaitOf(database: Database, email: string): Promise<void> {
-  await writeTransaction(database, async (transaction) => {
-    const user = await lockUserOf(database, email, transaction);
-    await endWait(database, user, transaction);
-  });
+/** What administrators do to the accounts of others, beside what the records of users hold. */
+export class Accounts {
+  readonly #context: Pick<RecordContext, 'services' | 'writes'>;
+
+  constructor(context: Pick<RecordContext, 'services' | 'writes'>) {
+    this.#context = context;
+  }
+
+  /** Lets a user sign in at once, although many wrong passwords or codes were typed. */
+  async unlock(caller: Caller, userId: string): Promise<void> {
+    await this.#context.writes.run(caller, {
+      judge: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
+      write: (transaction, user) => endWait(this.#database, user, transaction),
+    });
+  }
+
+  /** Removes the second factors of a user; returns how many authenticators they were. */
+  removeSecondFactors(caller: Caller, userId: string): Promise<number> {
+    return this.#context.writes.run(caller, {
+      judge: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
+      write: (transaction, user) => takeSecondFactors(this.#database, user.id, transaction),
+    });
+  }
+
+  get #database(): Database {
+    return this.#context.services.database;
+  }
 }
 
 /** Lets a user sign in at once, although many wrong passwords or codes were typed. */
@@ -136,15 +159,6 @@ export async function endWait(
   await forgetAttempts(database, countedOf(user), user.id, transaction);
 }
 
-/** Removes the second factors of the user with an e-mail address; throws a sentence if none. */
-export async function resetSecondFactorsOf(database: Database, email: string): Promise<number> {
-  const { result } = await writeTransaction(database, async (transaction) => {
-    const user = await lockUserOf(database, email, transaction);
-    return takeSecondFactors(database, user.id, transaction);
-  });
-  return result;
-}
-
 /** Removes the second factors of the user with an id; returns how many authenticators it were. */
 export async function takeSecondFactors(
   database: Database,
@@ -153,22 +167,6 @@ export async function takeSecondFactors(
 ): Promise<number> {
   await forgetAttempts(database, [{ kind: 'code', subject: userId }], userId, transaction);
   return resetSecondFactors(database, userId, transaction);
-}
-
-/** Enables or disables the user with an e-mail address; throws a sentence if there is none. */
-export async function setUserEnabled(
-  database: Database,
-  email: string,
-  isEnabled: boolean,
-  fixed: FixedSettings = {},
-): Promise<void> {
-  await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    const user = await lockUserOf(database, email, transaction);
-    const fault = isEnabled ? null : await switchOffFault(database, user, fixed, transaction);
-    if (fault !== null) throw new Error(`${user.email}: ${sentenceOf(fault)}`);
-    await user.update(switchedUser(user, isEnabled), { transaction });
-  });
 }
 
 /**

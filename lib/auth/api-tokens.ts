@@ -25,6 +25,7 @@ import {
   DAYS_MAX,
   DEFAULT_DAYS,
   makeToken,
+  makeTokenFor,
   NAME_CHARACTERS_MAX,
   type OwnedToken,
   readTokenPage,
@@ -105,6 +106,18 @@ export class ApiTokens {
   ): Promise<Shown> {
     refuseFaults(faults);
     const { id, token } = await makeToken(this.#context, caller, { name, days, scopes });
+    return { ...(await this.show(id)), token };
+  }
+
+  /** Makes a token for a user who did not ask for it. */
+  async makeFor(
+    caller: Caller,
+    userId: string,
+    { values, faults }: Judged<ApiTokenValues>,
+  ): Promise<Shown> {
+    refuseFaults(faults);
+    const { name = '', ...wish } = values;
+    const { id, token } = await makeTokenFor(this.#context, caller, userId, { ...wish, name });
     return { ...(await this.show(id)), token };
   }
 

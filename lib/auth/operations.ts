@@ -1,9 +1,12 @@
-// What can be done with API tokens. docs/api.md#api-tokens.
+// What can be done with API tokens (docs/api.md#api-tokens), and with the accounts of others, for
+// which the API has no route: commands of the host perform that.
 
-import { isUuid, resource, text } from '../judge/fields.ts';
+import { isUuid, joi, mark, resource, text } from '../judge/fields.ts';
 import { judgeOf } from '../judge/judge.ts';
 import { type AskedPage, idPageFields, idPages } from '../operations/id-pages.ts';
 import { type Operation, queryOf, read, UUID_PARAM, write } from '../operations/operation.ts';
+import { placed } from '../operations/places.ts';
+import type { Accounts } from './accounts.ts';
 import {
   apiTokenFields,
   type ApiTokens,
@@ -11,6 +14,10 @@ import {
   judgeApiToken,
   madeTokenFields,
 } from './api-tokens.ts';
+
+interface HasAccounts {
+  readonly accounts: Accounts;
+}
 
 interface HasApiTokens {
   readonly apiTokens: ApiTokens;
@@ -26,6 +33,17 @@ const listParameters = resource({
 });
 
 const token = { title: 'ApiToken', fields: apiTokenFields } as const;
+const newToken = {
+  ...token,
+  wrapper: 'api_token',
+  judge: judgeApiToken,
+  mode: 'create',
+} as const;
+const madeToken = {
+  title: 'MadeApiToken',
+  fields: madeTokenFields,
+  description: 'The token.',
+} as const;
 const all = { path: '/v0/api_tokens', tag: 'api_tokens' } as const;
 const one = { path: '/v0/api_tokens/{id}', tag: 'api_tokens', params: UUID_PARAM } as const;
 
@@ -53,8 +71,8 @@ export const apiTokenOperations: readonly Operation<HasApiTokens>[] = [
     summary: 'Make an API token',
     description:
       'For the user who asks, and not longer than the token with which they ask. The token itself is in this answer only.',
-    body: { ...token, wrapper: 'api_token', judge: judgeApiToken, mode: 'create' },
-    answer: { title: 'MadeApiToken', fields: madeTokenFields, description: 'The token.' },
+    body: newToken,
+    answer: madeToken,
     placeOf: ({ id }) => `${all.path}/${String(id)}`,
     run: ({ apiTokens }, caller, { body }) => apiTokens.make(caller, body),
   }),
@@ -69,8 +87,7 @@ export const apiTokenOperations: readonly Operation<HasApiTokens>[] = [
   }),
   write<HasApiTokens>({
     ...one,
-    id: 'deleteApiToken',
-    method: 'DELETE',
+    ...placed('deleteApiToken'),
     scopes: [],
     summary: 'Revoke an API token',
     answer: null,
@@ -78,5 +95,46 @@ export const apiTokenOperations: readonly Operation<HasApiTokens>[] = [
       await apiTokens.revoke(caller, params['id'] ?? '');
       return null;
     },
+  }),
+];
+
+/** A user who did not ask. */
+const ofUser = { tag: 'users', params: UUID_PARAM, scopes: [], isPublic: false } as const;
+
+const removedFields = resource({
+  removed: mark(joi.number().integer().min(0).description('How many authenticators they were.'), {
+    readOnly: true,
+  }),
+});
+
+/** The operations on accounts. */
+export const accountOperations: readonly Operation<HasAccounts & HasApiTokens>[] = [
+  write<HasAccounts>({
+    ...ofUser,
+    ...placed('unlockUser'),
+    summary: 'Let a user sign in at once, although many wrong passwords or codes were typed',
+    answer: null,
+    async run({ accounts }, caller, { params }) {
+      await accounts.unlock(caller, params['id'] ?? '');
+      return null;
+    },
+  }),
+  write<HasAccounts>({
+    ...ofUser,
+    ...placed('removeSecondFactors'),
+    summary: 'Remove the second factors of a user, who is signed out',
+    answer: { title: 'SecondFactorsRemoved', fields: removedFields, description: 'How many.' },
+    run: async ({ accounts }, caller, { params }) => ({
+      removed: await accounts.removeSecondFactors(caller, params['id'] ?? ''),
+    }),
+  }),
+  write<HasApiTokens, ApiTokenValues>({
+    ...ofUser,
+    ...placed('createTokenOfUser'),
+    summary: 'Make an API token for a user who did not ask for it',
+    body: newToken,
+    answer: madeToken,
+    run: ({ apiTokens }, caller, { params, body }) =>
+      apiTokens.makeFor(caller, params['id'] ?? '', body),
   }),
 ];

@@ -13,14 +13,16 @@ import {
   readClocks,
   type Role,
   type Transaction,
+  type User,
   writeTransaction,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Faults } from '../judge/judge.ts';
-import { atMostCharacters, type FieldError, messages, sentenceOf } from '../judge/messages.ts';
+import { atMostCharacters, type FieldError, messages } from '../judge/messages.ts';
+import { noUser } from '../process/absent.ts';
 import type { Caller } from '../process/caller.ts';
-import { refuseFaults, type RunsWrites } from '../records/writes.ts';
-import { lockUserOf } from './named-user.ts';
+import { refuseFaults, type RunsWrites, type Work } from '../records/writes.ts';
+import { findByEmail } from './named-user.ts';
 import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from '../operations/scopes.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
@@ -102,25 +104,19 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Makes a token for the user with an e-mail address. Throws sentences for a person. */
+/** Makes a token for the user with an e-mail address, where no server runs writes. */
 export async function createToken(
   database: Database,
-  { email, name, scopes, days = DEFAULT_DAYS }: TokenWish & { email: string },
+  { email, ...wish }: TokenWish & { readonly email: string },
   now: Date = new Date(),
 ): Promise<CreatedToken> {
-  const faults = tokenFaults({ name, days });
-  if (faults['days'] !== undefined)
-    throw new RangeError(`a token lives 1 to ${DAYS_MAX} days, not ${days}`);
-  if (faults['name'] !== undefined)
-    throw new RangeError(`a token's name has 1 to ${NAME_CHARACTERS_MAX} characters`);
-  const fresh = newToken({ name, days, ...(scopes && { scopes }) }, now);
-  const { result: id } = await writeTransaction(database, async (transaction) => {
-    const userId = await lockOwner(database, email, transaction);
-    const { base } = await liveTokenFaults(database, userId, transaction, now);
-    if (base !== undefined) throw new Error(base.map(sentenceOf).join('; '));
-    return insertToken(database, userId, fresh, transaction);
-  });
-  return { id, ...fresh };
+  const user = await findByEmail(database, email);
+  if (user === null) throw noUser(email);
+  const work = tokenWork(database, { userId: user.id, tokenId: null }, wish, now);
+  const { result } = await writeTransaction(database, async (transaction) =>
+    work.write(transaction, await work.judge(transaction)),
+  );
+  return result;
 }
 
 /** What is wrong with the name and the days of a new token. */
@@ -150,24 +146,50 @@ function newToken(
   };
 }
 
-/** Makes a token for whoever asks; it ends with the token that they ask by, if that is earlier. */
+/** Whose token is made, and by which token they ask; null: by none. */
+interface TokenMakers {
+  readonly userId: string;
+  readonly tokenId: string | null;
+}
+
+/** Makes a token for whoever asks. */
 export function makeToken(
   { services: { database }, writes }: TokenMaker,
   caller: Caller,
   wish: TokenWish,
 ): Promise<CreatedToken> {
+  const makers = { userId: caller.userId ?? '', tokenId: caller.letIn?.tokenId ?? null };
+  return writes.run(caller, tokenWork(database, makers, wish));
+}
+
+/** Makes a token for the user of an id, who did not ask for it. */
+export function makeTokenFor(
+  { services: { database }, writes }: TokenMaker,
+  caller: Caller,
+  userId: string,
+  wish: TokenWish,
+): Promise<CreatedToken> {
+  return writes.run(caller, tokenWork(database, { userId, tokenId: null }, wish));
+}
+
+/** Makes a token; it ends with the token by which it is asked for, if that is earlier. */
+function tokenWork(
+  database: Database,
+  { userId, tokenId }: TokenMakers,
+  wish: TokenWish,
+  now: Date = new Date(),
+): Work<Omit<CreatedToken, 'id'>, CreatedToken> {
   const { User, ApiToken } = database.models;
-  const userId = caller.userId ?? '';
-  const tokenId = caller.letIn?.tokenId ?? null;
-  return writes.run(caller, {
+  return {
     judge: async (transaction) => {
       const lock = { transaction, lock: true };
       const user = await User.findByPk(userId, lock);
       const maker = tokenId === null ? undefined : await ApiToken.findByPk(tokenId, lock);
       // They were there when the request was let in.
       if (user === null || maker === null) throw new ApiError('invalid_token');
-      refuseFaults(await liveTokenFaults(database, userId, transaction));
-      const token = newToken(wish);
+      if (user.disabled_at !== null) refuseFaults({ base: [ofDisabled(user)] });
+      refuseFaults(await liveTokenFaults(database, userId, transaction, now));
+      const token = newToken(wish, now);
       const end = maker?.expires_at ?? token.expires_at;
       return { ...token, expires_at: end < token.expires_at ? end : token.expires_at };
     },
@@ -175,7 +197,11 @@ export function makeToken(
       ...token,
       id: await insertToken(database, userId, token, transaction),
     }),
-  });
+  };
+}
+
+function ofDisabled({ email }: Pick<User, 'email'>): FieldError {
+  return { code: 'tokenOfDisabled', values: { email } };
 }
 
 /** The faults if a user may not have one more token; the user's row must be locked. */
@@ -274,14 +300,6 @@ function ownedToken(token: ApiToken): OwnedToken {
   };
 }
 
-/** Revokes a token, for the next request to any process; false if there is none. */
-export async function revokeToken(database: Database, id: string): Promise<boolean> {
-  const { result } = await writeTransaction(database, (transaction) =>
-    database.models.ApiToken.destroy({ where: { id: id.toLowerCase() }, transaction }),
-  );
-  return result > 0;
-}
-
 /**
  * Makes the given value a token of the first administrator. Each gateway claims its value at every
  * start; a token that no gateway claims any more is deleted. Who still claims one is judged by the
@@ -340,17 +358,6 @@ export async function findTokenOwner(
 
 function isSameHash(left: string, right: string): boolean {
   return left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right));
-}
-
-async function lockOwner(
-  database: Database,
-  email: string,
-  transaction: Transaction,
-): Promise<string> {
-  const user = await lockUserOf(database, email, transaction);
-  if (user.disabled_at !== null)
-    throw new Error(`${user.email} is disabled, so a token of this user would not work`);
-  return user.id;
 }
 
 async function firstAdministrator(

@@ -1,24 +1,21 @@
-// What the commands of the command line do, besides serving: each takes an open database and
-// returns what to print. Faults are thrown with a sentence for the person who typed.
+// The commands of administrators' passwords, of tokens and of the audit trail, and those that let
+// somebody in who is locked out. Errors are thrown with a sentence for the person who typed.
 
-import { type Database, emailKey, readAuditEntries } from '../../models/index.ts';
-import {
-  endWaitOf,
-  ensureAdministrator,
-  resetSecondFactorsOf,
-  setUserEnabled,
-} from '../auth/accounts.ts';
-import type { FixedSettings } from '../records/effective-configuration.ts';
+import { readAuditEntries } from '../../models/index.ts';
+import { ensureAdministrator } from '../auth/accounts.ts';
+import { listTokens, NAME_CHARACTERS_MAX } from '../auth/tokens.ts';
 import { isScope, type Scope, SCOPES } from '../operations/scopes.ts';
-import { createToken, listTokens, revokeToken } from '../auth/tokens.ts';
-import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
-import { labelOfPassword, passwordOf } from './passwords.ts';
-import { setSwitches, type Switches } from '../devices/switches.ts';
-import { entryLine, showEntry } from '../records/audit.ts';
 import { UsageError } from '../process/usage-error.ts';
-import type { Command, Outcome, Run } from './run.ts';
-import { printable, table } from './text-table.ts';
+import { entryLine, showEntry } from '../records/audit.ts';
+import { refusalOf } from './fault-words.ts';
+import { findUser } from './finds.ts';
+import type { CommandName } from './grammar.ts';
+import { labelOfPassword, passwordOf } from './passwords.ts';
+import { performHere, performs } from './perform.ts';
+import type { Finds, Row, Sending } from './row.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
+import { table } from './text-table.ts';
 
 /** What an administrator should know who gets a password where none serves. */
 const LOCAL_REOPENED =
@@ -29,31 +26,59 @@ const LOCAL_FIXED =
 const NO_ADMINISTRATOR =
   'Its owner is no administrator: the API answers “forbidden” to each request with this token.';
 
+const BAD_NAME = `a token's name has 1 to ${NAME_CHARACTERS_MAX} characters`;
+
 /** Audit entries that are listed when nobody says how many. */
 const AUDIT_LIMIT = 100;
 
-/** The commands that need nothing but the database. */
+const resetMfa: Row = {
+  operation: 'removeSecondFactors',
+  sends: ofUser,
+  says({ answer: { removed }, command: { options } }) {
+    const { email } = options;
+    const done =
+      removed === 0
+        ? `${email} has no second factor`
+        : removed === 1
+          ? `One second factor of ${email} removed`
+          : `${String(removed)} second factors of ${email} removed`;
+    return { text: `${done}; the user is signed out.`, data: { email, removed } };
+  },
+};
+
+const unlock: Row = {
+  operation: 'unlockUser',
+  sends: ofUser,
+  says: ({ command: { options } }) => ({
+    text: `${options.email} may try to sign in at once.`,
+    data: { email: options.email, unlocked: true },
+  }),
+};
+
+const revokeToken: Row = {
+  operation: 'deleteApiToken',
+  absent: (id) => new Error(`there is no token ${id}; see: ${commandLine('token list')}`),
+  sends: ({ operand }) => ({ params: { id: operand ?? '' }, named: operand ?? '' }),
+  says: ({ command: { operand: id } }) => ({
+    text: `${id} is revoked.`,
+    data: { id, revoked: true },
+  }),
+};
+
+/** The commands. */
 export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'admin create-or-reset': createOrResetAdministrator,
-  'user enable': (database, command) => switchUser(database, command, true),
-  'user disable': (database, command, _stdin, fixed) => switchUser(database, command, false, fixed),
-  'device enable': (database, command) => switchDevice(database, command, { isOn: true }),
-  'device disable': (database, command) => switchDevice(database, command, { isOn: false }),
-  'device expire': (database, command) =>
-    switchDevice(database, command, { expiresAt: command.options.at ?? null }),
-  'user reset-mfa': resetMfa,
-  'user unlock': unlockUser,
+  'user reset-mfa': performs(resetMfa),
+  'user unlock': performs(unlock),
   'token create': createTokenFor,
   'token list': listAllTokens,
-  'token revoke': revokeOneToken,
+  'token revoke': performs(revokeToken),
   'audit list': listAudit,
 };
 
 async function createOrResetAdministrator(
-  database: Database,
+  { database, readStdin, rooms }: Given,
   { options }: Command,
-  readStdin: () => Promise<string>,
-  fixed: FixedSettings = {},
 ): Promise<Outcome> {
   const email = options.email ?? '';
   const { passwordStdin, resetMfa: resetFactors } = options;
@@ -63,6 +88,7 @@ async function createOrResetAdministrator(
     { email, password },
     { resetFactors },
   );
+  const { fixed } = await (await rooms()).context();
   const notes = passwordStdin ? [] : [labelOfPassword(email)];
   if (fixed.local_auth_enabled === false) notes.push(LOCAL_FIXED);
   else if (isLocalReopened) notes.push(LOCAL_REOPENED);
@@ -73,81 +99,30 @@ async function createOrResetAdministrator(
   };
 }
 
-async function switchUser(
-  database: Database,
-  { options }: Command,
-  isEnabled: boolean,
-  fixed?: FixedSettings,
-): Promise<Outcome> {
-  const email = options.email ?? '';
-  await setUserEnabled(database, email, isEnabled, fixed);
-  return {
-    text: `${email} is ${isEnabled ? 'enabled' : 'disabled'}.`,
-    data: { email, enabled: isEnabled },
-  };
+async function ofUser({ options }: Command, finds: Finds): Promise<Sending> {
+  return { params: { id: (await finds.user(options.email ?? '')).id } };
 }
 
-async function switchDevice(
-  database: Database,
-  { options }: Command,
-  switches: Switches,
-): Promise<Outcome> {
-  const { id, name, disabled_at, expires_at } = await setSwitches(
-    database,
-    options.id ?? '',
-    switches,
+async function createTokenFor(given: Given, { options }: Command): Promise<Outcome> {
+  const { email = '', name = '', days, scopes } = options;
+  const fields = {
+    name,
+    ...(days === undefined ? {} : { days }),
+    ...(scopes === undefined ? {} : { scopes: scopesOf(scopes) }),
+  };
+  const user = await findUser(given.database, email);
+  const sent = { params: { id: user.id }, body: { api_token: fields } };
+  const { answer } = await performHere(given, 'createTokenOfUser', sent, (faults) =>
+    faults['name'] === undefined ? refusalOf(faults) : new Error(BAD_NAME),
   );
-  return {
-    text: `${printable(name)} is switched ${disabled_at === null ? 'on' : 'off'} and ${endInWords(expires_at)}.`,
-    data: { id, enabled: disabled_at === null, expires_at },
-  };
-}
-
-function endInWords(end: Date | null): string {
-  if (end === null) return 'does not end';
-  const time = end.toISOString();
-  return end.getTime() <= Date.now() ? `has ended: ${time} is past` : `ends at ${time}`;
-}
-
-async function resetMfa(database: Database, { options }: Command): Promise<Outcome> {
-  const email = options.email ?? '';
-  const count = await resetSecondFactorsOf(database, email);
-  const done =
-    count === 0
-      ? `${email} has no second factor`
-      : count === 1
-        ? `One second factor of ${email} removed`
-        : `${count} second factors of ${email} removed`;
-  return {
-    text: `${done}; the user is signed out.`,
-    data: { email, removed: count },
-  };
-}
-
-async function unlockUser(
-  database: Database,
-  { options: { email = '' } }: Command,
-): Promise<Outcome> {
-  await endWaitOf(database, email);
-  return { text: `${email} may try to sign in at once.`, data: { email, unlocked: true } };
-}
-
-async function createTokenFor(database: Database, { options }: Command): Promise<Outcome> {
-  const created = await createToken(database, {
-    email: options.email ?? '',
-    name: options.name ?? '',
-    ...(options.days === undefined ? {} : { days: options.days }),
-    ...(options.scopes === undefined ? {} : { scopes: scopesOf(options.scopes) }),
-  });
-  const user = await database.models.User.findOne({
-    where: { email_key: emailKey((options.email ?? '').trim()) },
-  });
-  const { id, expires_at } = created;
+  const { id, token, expires_at: end } = answer;
+  const expires_at = new Date(String(end)).toISOString();
   const note = [
-    `This is shown once. Its id is ${id}; it ends at ${expires_at.toISOString()}, or by: ${commandLine(`token revoke ${id}`)}`,
-    ...(user?.role === 'admin' ? [] : [NO_ADMINISTRATOR]),
+    `This is shown once. Its id is ${String(id)}; it ends at ${expires_at}, or by: ${commandLine(`token revoke ${String(id)}`)}`,
+    ...(user.role === 'admin' ? [] : [NO_ADMINISTRATOR]),
   ].join('\n');
-  return { text: created.token, data: created, note };
+  const data = { id, token, name: answer['name'], scopes: answer['scopes'], expires_at };
+  return { text: String(token), data, note };
 }
 
 function scopesOf(text: string): Scope[] {
@@ -157,7 +132,7 @@ function scopesOf(text: string): Scope[] {
   return words;
 }
 
-async function listAllTokens(database: Database, { options }: Command): Promise<Outcome> {
+async function listAllTokens({ database }: Given, { options }: Command): Promise<Outcome> {
   const tokens = await listTokens(
     database,
     options.email === undefined ? {} : { email: options.email },
@@ -176,14 +151,7 @@ async function listAllTokens(database: Database, { options }: Command): Promise<
   };
 }
 
-async function revokeOneToken(database: Database, { operand }: Command): Promise<Outcome> {
-  const id = operand ?? '';
-  if (!(await revokeToken(database, id)))
-    throw new Error(`there is no token ${id}; see: ${commandLine('token list')}`);
-  return { text: `${id} is revoked.`, data: { id, revoked: true } };
-}
-
-async function listAudit(database: Database, { options }: Command): Promise<Outcome> {
+async function listAudit({ database }: Given, { options }: Command): Promise<Outcome> {
   const { since, limit = since === undefined ? AUDIT_LIMIT : Number.POSITIVE_INFINITY } = options;
   const entries = await readAuditEntries(database, {
     limit,

@@ -13,7 +13,7 @@ const ROOM_BESIDES = 16 * MIB;
 
 /** The commands. */
 export const databaseCommands: Partial<Record<CommandName, Run>> = {
-  'database compact': (database) => compact(database),
+  'database compact': ({ database }) => compact(database),
 };
 
 /** What tests replace. */

@@ -1,33 +1,19 @@
-// The device commands of the command line: they make a device with its key pair, list devices, and
-// print the file of one. Unlike the commands in commands.ts, they also need the settings. The
-// private key is printed and never stored.
+// The device commands of the command line: they make a device with its key pair, list devices,
+// print the file of one, and change them by the operations of the API. The private key is printed
+// and never stored.
 
 import { randomBytes } from 'node:crypto';
-import { encode, type QrCodeGenerateResult } from 'uqr';
-import type { Config } from '../../config/index.ts';
+import type { QrCodeGenerateResult } from 'uqr';
 import { derivePublicKey, makePrivateKey } from '../../dataplane/index.ts';
 import {
   type Database,
   type DeviceRow,
-  emailKey,
-  lockScopes,
   noteClientFile,
   readDevices,
   readOrCreateConfiguration,
   readUsers,
-  type UserRow,
-  writeTransaction,
 } from '../../models/index.ts';
-import { isUuid } from '../judge/fields.ts';
-import { isFaultless, judgeOf } from '../judge/judge.ts';
-import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
-import { includedRoutes, storedRoutes } from '../devices/routes.ts';
-import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
-import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedIfAny } from '../configuration/fixed-if-any.ts';
-import { noDevice, noUser } from '../process/absent.ts';
-import type { CommandName } from './grammar.ts';
-import type { Command, Outcome } from './run.ts';
 import {
   type ClientConfig,
   clientConfigOf,
@@ -35,13 +21,20 @@ import {
   clientFileHash,
   clientFileName,
 } from '../devices/client-config.ts';
-import { lockDevice, switchState } from '../devices/switches.ts';
-import { refusalOf } from './fault-words.ts';
-import { printable, table } from './text-table.ts';
+import { includedRoutes } from '../devices/routes.ts';
 import { defaultSettings } from '../devices/settings.ts';
+import { switchState } from '../devices/switches.ts';
 import { endpoint } from '../doctor/serving.ts';
 import { type GatewayOfFiles, gatewayOfFiles } from '../installation/running-gateway.ts';
-import { UsageError } from '../process/usage-error.ts';
+import { isUuid } from '../judge/texts.ts';
+import { noDevice } from '../process/absent.ts';
+import { effectiveConfiguration } from '../records/effective-configuration.ts';
+import { deviceRows, routesIn } from './device-rows.ts';
+import { findUser } from './finds.ts';
+import type { CommandName } from './grammar.ts';
+import { performHere, performs } from './perform.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
+import { table } from './text-table.ts';
 
 /** What is said in place of a code. */
 const TOO_LONG =
@@ -51,93 +44,42 @@ const QUIET_MODULES = 4;
 /** White on black, whatever the terminal's own colours are. */
 const [CODE_COLOURS, OWN_COLOURS] = ['\u001B[97;40m', '\u001B[0m'];
 
-/** In place of networks: there are none. */
-const NO_ROUTES = 'none';
-
-type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
-
 /** The commands. */
 export const deviceCommands: Partial<Record<CommandName, Run>> = {
   'device create': createDevice,
   'device list': listDevices,
   'device config': printFile,
-  'device route': routeDevice,
+  'device route': performs(deviceRows['device route']),
+  'device enable': performs(deviceRows['device enable']),
+  'device disable': performs(deviceRows['device disable']),
+  'device expire': performs(deviceRows['device expire']),
+  'device limit': performs(deviceRows['device limit']),
+  'device delete': performs(deviceRows['device delete']),
 };
 
 async function createDevice(
-  config: Config,
-  database: Database,
+  given: Given,
   { options: { email = '', name = '', routes, qr } }: Command,
 ): Promise<Outcome> {
+  const { config, database } = given;
   const owner = await findUser(database, email);
   const privateBytes = makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)));
   const privateKey = textOfKey(privateBytes);
   const public_key = textOfKey(derivePublicKey(privateBytes));
   const gateway = await gatewayOfFiles(config, database);
-  const judge = new DeviceJudge({ ...gateway, database });
-  const fields = { user_id: owner.id, name, public_key, ...routesIn(routes) };
-  const input = judgeOf<DeviceValues>(deviceSchema)(fields, 'create');
-  const { result: id } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { addressPool: true });
-    const [judgement] = await judge.forCreate([input], transaction);
-    if (judgement === undefined) throw new Error('the device was not judged');
-    if (!isFaultless(judgement.faults)) throw refusalOf(judgement.faults);
-    const row = newDeviceRow(judgement.row, input.values);
-    return (await database.models.Device.create(row, { transaction })).id;
-  });
-  const { row, client } = await findDevice(gateway, database, id);
+  const device = { user_id: owner.id, name, public_key, ...routesIn(routes) };
+  const { answer } = await performHere(given, 'createDevice', { body: { device } });
+  const { row, client } = await findDevice(gateway, database, String(answer['id']));
   await noteClientFile(database, row.id, clientFileHash(client));
   const file = clientFile(client, privateKey);
   const data = { ...dataOf(row, owner.email), file_name: clientFileName(row.name), file };
-  const code = qr ? codeInWords(file) : null;
+  const code = qr ? await codeInWords(file) : null;
   const shown = code === null ? { text: file.trimEnd() } : { text: file, picture: code };
   const notes = [noteOn(gateway, client), qr && code === null ? TOO_LONG : null];
   return { ...shown, data, ...noteOf(notes) };
 }
 
-/** Replaces the networks behind a device. */
-async function routeDevice(
-  config: Config,
-  database: Database,
-  { options: { id = '', routes = '' } }: Command,
-): Promise<Outcome> {
-  const gateway = await gatewayOfFiles(config, database);
-  const judge = new DeviceJudge({ ...gateway, database });
-  const input = judgeOf<DeviceValues>(deviceSchema)(routesIn(routes), 'update');
-  const { result: device } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { addressPool: true });
-    const present = await lockDevice(database, id, transaction);
-    if (present === null) throw noDevice(id);
-    const faults = await judge.forUpdate(input, present, transaction);
-    if (!isFaultless(faults)) throw refusalOf(faults);
-    return present.update(storedRoutes(input.values), { transaction });
-  });
-  const networks = device.routes ?? [];
-  const name = printable(device.name);
-  const text =
-    networks.length === 0
-      ? `No network is behind ${name}.`
-      : `Behind ${name}: ${networks.join(', ')}.`;
-  return { text, data: { id: device.id, routes: networks } };
-}
-
-function routesIn(text: string | undefined): { routes?: string[] } {
-  if (text === undefined) return {};
-  if (text === NO_ROUTES) return { routes: [] };
-  const routes = text
-    .split(',')
-    .map((member) => member.trim())
-    .filter((member) => member !== '');
-  // An unset variable of a shell must not cut off a branch.
-  if (routes.length === 0) throw new UsageError('routes is missing; give networks, or none');
-  return { routes };
-}
-
-async function listDevices(
-  _config: Config,
-  database: Database,
-  { options: { email } }: Command,
-): Promise<Outcome> {
+async function listDevices({ database }: Given, { options: { email } }: Command): Promise<Outcome> {
   const owner = email === undefined ? null : await findUser(database, email);
   const devices = await readDevices(database, owner === null ? {} : { userId: owner.id });
   const users = owner === null ? await readUsers(database) : [owner];
@@ -158,8 +100,7 @@ async function listDevices(
 }
 
 async function printFile(
-  config: Config,
-  database: Database,
+  { config, database }: Given,
   { options: { id = '' } }: Command,
 ): Promise<Outcome> {
   const gateway = await gatewayOfFiles(config, database);
@@ -187,13 +128,6 @@ function dataOf(device: DeviceRow, email: string) {
     limit_up: device.limit_up,
     latest_handshake: handshake?.toISOString() ?? null,
   };
-}
-
-/** Finds the user with an e-mail address; throws a sentence for a person if there is none. */
-export async function findUser(database: Database, email: string): Promise<UserRow> {
-  const [user] = await readUsers(database, { emailKey: emailKey(email) });
-  if (user === undefined) throw noUser(email);
-  return user;
 }
 
 async function findDevice(
@@ -230,7 +164,8 @@ function textOfKey(bytes: Uint8Array): string {
 }
 
 /** A code of a text; null where the text is too long for one. */
-function codeOf(text: string): QrCodeGenerateResult | null {
+async function codeOf(text: string): Promise<QrCodeGenerateResult | null> {
+  const { encode } = await import('uqr');
   try {
     return encode(text, { ecc: 'L', border: QUIET_MODULES });
   } catch (error) {
@@ -243,8 +178,8 @@ function codeOf(text: string): QrCodeGenerateResult | null {
  * A QR code for a terminal: each character shows two modules, one above the other. Null where the
  * text is too long for a code.
  */
-function codeInWords(text: string): string | null {
-  const code = codeOf(text);
+async function codeInWords(text: string): Promise<string | null> {
+  const code = await codeOf(text);
   if (code === null) return null;
   const { data, size } = code;
   const isLight = (x: number, y: number): boolean => data[y]?.[x] !== true;

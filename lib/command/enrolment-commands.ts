@@ -3,21 +3,12 @@
 
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';
-import { type Database, emailKey, lockScopes, writeTransaction } from '../../models/index.ts';
+import type { Database } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
-import { type FieldError, sentenceOf, sentences } from '../judge/messages.ts';
-import { noUser } from '../process/absent.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
-import { type JoinWish, planJoining } from '../enrolment/joining.ts';
+import { Enrolments } from '../enrolment/enrolment.ts';
 import type { MailOutcome } from '../enrolment/mails.ts';
-import {
-  type Enrolled,
-  type Enrolment,
-  type EnrolWish,
-  enrolledFile,
-  enrolMany,
-  mailMany,
-} from '../enrolment/many.ts';
+import { type Enrolled, type Enrolment, enrolledFile, mailMany } from '../enrolment/many.ts';
 import {
   addressIn,
   faultsInOne,
@@ -28,57 +19,54 @@ import {
   readPeople,
 } from '../enrolment/people-list.ts';
 import { ApiError } from '../http/errors.ts';
-import { servedConfig } from '../installation/running-gateway.ts';
+import { type FieldError, sentenceOf, sentences } from '../judge/messages.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { Counters } from '../process/counters.ts';
 import { createLog } from '../process/log.ts';
-import type { FailingTest } from '../policy/guard.ts';
-import { isFormula } from '../records/csv.ts';
 import { UsageError } from '../process/usage-error.ts';
+import { isFormula } from '../records/csv.ts';
+import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { failuresNote, policyContextOf } from './rule-commands.ts';
-import type { Command, Outcome } from './run.ts';
+import { commandLineCaller } from './perform.ts';
+import { failuresNote } from './rule-rows.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
 import { textOfFile } from './text-file.ts';
 import { table } from './text-table.ts';
 
-type Obey = (
-  config: Config,
-  database: Database,
-  command: Command,
-  readStdin: () => Promise<string>,
-) => Promise<Outcome>;
-
 /** The commands. */
-export const enrolmentCommands: Partial<Record<CommandName, Obey>> = { 'user enrol': enrol };
+export const enrolmentCommands: Partial<Record<CommandName, Run>> = { 'user enrol': enrol };
 
 const ONCE =
   'Each link works once, for whoever has it. Postern shows it only now; another one takes its place.';
 
-async function enrol(
-  config: Config,
-  database: Database,
-  command: Command,
-  readStdin: () => Promise<string>,
-): Promise<Outcome> {
+async function enrol(given: Given, command: Command): Promise<Outcome> {
+  const { config, database, readStdin } = given;
   const { operand, options } = command;
   const { file, createUser, hours = LINK_HOURS.default } = options;
   if ((operand === null) === (file === undefined))
     throw new UsageError('give the e-mail of one user, or --file with a list of e-mails');
   const mailer = options.mail ? await mailerFor(config) : null;
   const people = operand === null ? await listIn(file ?? '', readStdin) : [oneOf(command)];
-  if (operand !== null && !createUser) await judgeThere(database, operand);
-  const { externalUrl } = await servedConfig(config, database);
+  // A slip of the pen must not make a user.
+  if (operand !== null && !createUser) await findUser(database, operand);
+  const context = await (await given.rooms()).context();
+  const { externalUrl } = context.services.config;
   const wish = { hours, createdBy: null, isMailed: mailer !== null, externalUrl };
   const groups = groupNames(options.group ?? '', ',', null);
   const asked = { people, groups, force: options.force };
-  const { enrolment, failing } = await write(config, database, { asked, wish, file });
+  const caller = commandLineCaller();
+  const enrolment = await new Enrolments(context)
+    .enrol(caller, asked, wish)
+    .catch((error: unknown) => {
+      throw error instanceof ApiError ? new Error(inWords(error, file)) : error;
+    });
   const unsent = await sendAll(database, mailer, enrolment);
   const { people: enrolled } = enrolment;
   const [only] = enrolled;
   if (operand !== null && only?.url === null)
     throw new Error(`${only.email} is disabled, so a link of this user would not work`);
   const data = operand === null ? enrolled : only;
-  const { note: failures } = failuresNote(failing);
+  const { note: failures } = failuresNote(caller.failing ?? 0);
   const notes = [
     ONCE,
     ...(failures === undefined ? [] : [failures]),
@@ -92,32 +80,6 @@ async function enrol(
     note: notes.join('\n'),
     ...(isBad ? { isBad } : {}),
   };
-}
-
-/** What is asked for. */
-interface Asked {
-  readonly asked: JoinWish;
-  readonly wish: EnrolWish;
-  /** Where the list is from, for what is said of it. */
-  readonly file: string | undefined;
-}
-
-async function write(
-  config: Config,
-  database: Database,
-  { asked, wish, file }: Asked,
-): Promise<{ enrolment: Enrolment; failing: readonly FailingTest[] }> {
-  const context = await policyContextOf(config, database);
-  const { people } = asked;
-  const { result } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    const joining = await planJoining(context, asked, transaction).catch((error: unknown) => {
-      throw error instanceof ApiError ? new Error(inWords(error, file)) : error;
-    });
-    const enrolment = await enrolMany(database, { people, joining }, wish, transaction);
-    return { enrolment, failing: joining.failing };
-  });
-  return result;
 }
 
 /** A refusal as a sentence, with the way out where policy tests hold people up. */
@@ -177,12 +139,6 @@ async function sendAll(
   } finally {
     await mailer.stop();
   }
-}
-
-/** A slip of the pen must not make a user. */
-async function judgeThere({ models }: Database, email: string): Promise<void> {
-  const where = { email_key: emailKey(email.trim()) };
-  if ((await models.User.count({ where })) === 0) throw noUser(email);
 }
 
 function textFor(enrolled: readonly Enrolled[], { operand, options }: Command): string {

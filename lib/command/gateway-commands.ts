@@ -1,9 +1,9 @@
 // The gateways of the database, for the command line: what GET /v0/gateways answers.
 
-import { currentRevision, type Database, listGateways } from '../../models/index.ts';
+import { currentRevision, listGateways } from '../../models/index.ts';
 import { showGateway, stateOf } from '../records/gateways.ts';
 import type { CommandName } from './grammar.ts';
-import type { Outcome, Run } from './run.ts';
+import type { Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
 /** The most gateways that are listed. */
@@ -14,7 +14,7 @@ export const gatewayCommands: Partial<Record<CommandName, Run>> = {
   'gateway list': list,
 };
 
-async function list(database: Database): Promise<Outcome> {
+async function list({ database }: Given): Promise<Outcome> {
   const revision = await currentRevision(database);
   const rows = await listGateways(database, { afterId: null, limit: LISTED_MAX });
   const seen = { revision, nowMs: Date.now(), here: null };

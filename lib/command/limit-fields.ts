@@ -2,7 +2,7 @@
 
 import { UsageError } from '../process/usage-error.ts';
 import type { Hints } from './fault-words.ts';
-import type { Options } from './run.ts';
+import type { Options, Outcome } from './run.ts';
 
 /** What takes a limit away. */
 const NONE = 'none';
@@ -30,4 +30,18 @@ function typedIn({ down, up, quota }: Options, wanted: string): Record<string, u
   const given = typed.filter(([, text]) => text !== undefined);
   if (given.length === 0) throw new UsageError(`give ${wanted}, or ${NONE}`);
   return Object.fromEntries(given.map(([name, text]) => [name, text === NONE ? null : text]));
+}
+
+/** What limits that were written come to; `otherwise`: what holds where there is none. */
+export function limitsInWords(
+  { id, limit_down, limit_up }: Readonly<Record<string, unknown>>,
+  who: string,
+  otherwise: string,
+): Outcome & { readonly data: object } {
+  const words = (limit: unknown): string =>
+    limit === null ? `what ${otherwise}` : `${Number(limit)} bits per second`;
+  return {
+    text: `${who} gets ${words(limit_down)} and sends ${words(limit_up)}.`,
+    data: { id, limit_down, limit_up },
+  };
 }

@@ -1,63 +1,62 @@
 // The commands of the command line about metadata that are fetched from the address of a SAML
 // provider: what is known of them, fetching them at once, and making former certificates void.
 
-import {
-  type Database,
-  readOrCreateConfiguration,
-  type SamlIdentityProvider,
-  writeTransaction,
-} from '../../models/index.ts';
-import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 import { type MetadataState, metadataState } from '../auth/saml/metadata-state.ts';
-import { dropFormerCertificates, refreshOnDemand } from '../auth/saml/refresh.ts';
-import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
-import type { Command, Outcome, Run } from './run.ts';
+import type { CommandName } from './grammar.ts';
+import { performHere } from './perform.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
 /** The commands. */
 export const metadataCommands: Partial<Record<CommandName, Run>> = {
-  'provider show': (database, command, _stdin, fixed) =>
-    about(database, command, fixed, async () => null),
-  'provider refresh': (database, command, _stdin, fixed) =>
-    about(database, command, fixed, async (entry) => {
-      const refreshed = await refreshOnDemand({ database }, entry);
-      if (refreshed?.kind === 'fetched') return 'The metadata were fetched.';
-      if (refreshed?.kind === 'refused')
-        throw new Error(`the metadata were not taken: ${refreshed.problem}`);
-      throw new Error('somebody else fetches or changes them at this moment; try again');
+  'provider show': (given, command) => about(given, command, null, () => null),
+  'provider refresh': (given, command) =>
+    about(given, command, { refresh: true }, (before, after) => {
+      // Each try, and nothing else, says when to fetch next.
+      if (before.refreshAt?.getTime() === after.refreshAt?.getTime())
+        throw new Error('somebody else fetches or changes them at this moment; try again');
+      if (after.problem !== null) throw new Error(`the metadata were not taken: ${after.problem}`);
+      return 'The metadata were fetched.';
     }),
-  'provider drop-certificate': (database, command, _stdin, fixed) =>
-    about(database, command, fixed, async (entry) => {
-      const { result: count } = await writeTransaction(database, (transaction) =>
-        dropFormerCertificates(database, entry, transaction),
-      );
+  'provider drop-certificate': (given, command) =>
+    about(given, command, { drop_former: true }, (before, after) => {
+      const count = formerOf(before) - formerOf(after);
       return count === 0
         ? 'No former certificate serves.'
         : `Former certificates that are void now: ${count}.`;
     }),
 };
 
-/** Does something to an entry, and shows what is known of it then. */
+/** Asks something of an entry (null: nothing), and shows what is known of it then. */
 async function about(
-  database: Database,
+  given: Given,
   { options: { id = '' } }: Command,
-  fixed: FixedSettings = {},
-  act: (entry: SamlIdentityProvider) => Promise<string | null>,
+  asked: object | null,
+  says: (before: MetadataState, after: MetadataState) => string | null,
 ): Promise<Outcome> {
-  const row = await readOrCreateConfiguration(database);
-  const { saml_identity_providers: entries } = effectiveConfiguration(row, fixed);
+  const { recall } = await (await given.rooms()).context();
+  const { saml_identity_providers: entries } = await recall.configuration();
   const entry = entries.find((one) => `saml/${one.id}` === id);
   if (entry === undefined)
     throw new Error(
       `there is no SAML provider ${id}; the id begins with saml/, see: ${commandLine('provider list')}`,
     );
-  if (entry.metadata_url === undefined)
+  const before = await metadataState(given.database, entry);
+  if (before === null)
     throw new Error(`${id} has no metadata address: its metadata are those of its entry`);
-  const said = await act(entry);
-  const state = await metadataState(database, entry);
-  if (state === null) throw new Error(`${id} is gone`);
-  return { text: [...(said === null ? [] : [said]), ...lines(state)].join('\n'), data: state };
+  if (asked !== null) {
+    const sent = { params: { id: entry.id }, body: { saml_metadata: asked } };
+    await performHere(given, 'updateSamlMetadata', sent);
+  }
+  const after = asked === null ? before : await metadataState(given.database, entry);
+  if (after === null) throw new Error(`${id} is gone`);
+  const said = says(before, after);
+  return { text: [...(said === null ? [] : [said]), ...lines(after)].join('\n'), data: after };
+}
+
+function formerOf({ certificates }: MetadataState): number {
+  return certificates.filter(({ state }) => state === 'former').length;
 }
 
 function lines(state: MetadataState): string[] {

@@ -5,14 +5,13 @@ import process from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
-import { fixedIfAny } from '../configuration/fixed-if-any.ts';
-import { servedConfig } from '../installation/running-gateway.ts';
 import type { CommandName } from './grammar.ts';
 import type { Rotation } from './key-commands.ts';
+import type { CommandRooms } from './rooms.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { textOfBytes } from './text-file.ts';
 
-/** A command that reads settings itself. */
+/** A command of backups or imports. */
 type RunWithSettings = (
   config: Config,
   database: Database,
@@ -23,29 +22,66 @@ type RunWithSettings = (
 /** The commands of a file. */
 type Commands<Obey> = () => Promise<Partial<Record<CommandName, Obey>>>;
 
-const devices: Commands<RunWithSettings> = async () =>
-  (await import('./device-commands.ts')).deviceCommands;
-const rules: Commands<RunWithSettings> = async () =>
-  (await import('./rule-commands.ts')).ruleCommands;
-const groups: Commands<RunWithSettings> = async () =>
-  (await import('./group-commands.ts')).groupCommands;
-const policyTests: Commands<RunWithSettings> = async () =>
-  (await import('./policy-test-commands.ts')).policyTestCommands;
-const configuration: Commands<RunWithSettings> = async () =>
-  (await import('./configuration-commands.ts')).configurationCommands;
 const backups: Commands<RunWithSettings> = async () =>
   (await import('./backup-commands.ts')).backupCommands;
 const imports: Commands<RunWithSettings> = async () =>
   (await import('./import-commands.ts')).importCommands;
-const enrolment: Commands<RunWithSettings> = async () =>
-  (await import('./enrolment-commands.ts')).enrolmentCommands;
 
-/** Where commands are that read settings themselves. */
+/** Where commands are that make no use of the rooms. */
 const withSettings: Partial<Record<CommandName, Commands<RunWithSettings>>> = {
+  backup: backups,
+  restore: backups,
+  'import wg-quick': imports,
+  'import wg-easy': imports,
+  'import firezone': imports,
+};
+
+const general: Commands<Run> = async () => (await import('./commands.ts')).databaseCommands;
+const devices: Commands<Run> = async () => (await import('./device-commands.ts')).deviceCommands;
+const users: Commands<Run> = async () => (await import('./record-commands.ts')).recordCommands;
+const rules: Commands<Run> = async () => (await import('./rule-commands.ts')).ruleCommands;
+const groups: Commands<Run> = async () => (await import('./group-commands.ts')).groupCommands;
+const policyTests: Commands<Run> = async () =>
+  (await import('./policy-test-commands.ts')).policyTestCommands;
+const configuration: Commands<Run> = async () =>
+  (await import('./configuration-commands.ts')).configurationCommands;
+const enrolment: Commands<Run> = async () =>
+  (await import('./enrolment-commands.ts')).enrolmentCommands;
+const gateways: Commands<Run> = async () => (await import('./gateway-commands.ts')).gatewayCommands;
+const providers: Commands<Run> = async () =>
+  (await import('./provider-commands.ts')).providerCommands;
+const metadata: Commands<Run> = async () =>
+  (await import('./metadata-commands.ts')).metadataCommands;
+const database: Commands<Run> = async () =>
+  (await import('./database-commands.ts')).databaseCommands;
+
+/** Where the others are. */
+const others: Partial<Record<CommandName, Commands<Run>>> = {
+  'admin create-or-reset': general,
+  'user reset-mfa': general,
+  'user unlock': general,
+  'token create': general,
+  'token list': general,
+  'token revoke': general,
+  'audit list': general,
+  'user create': users,
+  'user list': users,
+  'user enable': users,
+  'user disable': users,
+  'user limit': users,
+  'user set-password': users,
+  'user set-role': users,
+  'user delete': users,
+  'user enrol': enrolment,
   'device create': devices,
   'device list': devices,
   'device config': devices,
   'device route': devices,
+  'device enable': devices,
+  'device disable': devices,
+  'device expire': devices,
+  'device limit': devices,
+  'device delete': devices,
   'rule list': rules,
   'rule create': rules,
   'rule update': rules,
@@ -65,48 +101,6 @@ const withSettings: Partial<Record<CommandName, Commands<RunWithSettings>>> = {
   'policy-test run': policyTests,
   'configuration show': configuration,
   'configuration set': configuration,
-  backup: backups,
-  restore: backups,
-  'import wg-quick': imports,
-  'import wg-easy': imports,
-  'import firezone': imports,
-  'user enrol': enrolment,
-};
-
-const general: Commands<Run> = async () => (await import('./commands.ts')).databaseCommands;
-const records: Commands<Run> = async () => (await import('./record-commands.ts')).recordCommands;
-const gateways: Commands<Run> = async () => (await import('./gateway-commands.ts')).gatewayCommands;
-const limits: Commands<Run> = async () => (await import('./limit-commands.ts')).limitCommands;
-const providers: Commands<Run> = async () =>
-  (await import('./provider-commands.ts')).providerCommands;
-const database: Commands<Run> = async () =>
-  (await import('./database-commands.ts')).databaseCommands;
-const metadata: Commands<Run> = async () =>
-  (await import('./metadata-commands.ts')).metadataCommands;
-
-/** Where the others are. */
-const ofDatabase: Partial<Record<CommandName, Commands<Run>>> = {
-  'admin create-or-reset': general,
-  'user enable': general,
-  'user disable': general,
-  'device enable': general,
-  'device disable': general,
-  'device expire': general,
-  'user reset-mfa': general,
-  'user unlock': general,
-  'token create': general,
-  'token list': general,
-  'token revoke': general,
-  'audit list': general,
-  'user create': records,
-  'user list': records,
-  'user set-password': records,
-  'user set-role': records,
-  'user delete': records,
-  'device delete': records,
-  'gateway list': gateways,
-  'device limit': limits,
-  'user limit': limits,
   'provider list': providers,
   'provider trust': providers,
   'provider distrust': providers,
@@ -114,23 +108,36 @@ const ofDatabase: Partial<Record<CommandName, Commands<Run>>> = {
   'provider show': metadata,
   'provider refresh': metadata,
   'provider drop-certificate': metadata,
+  'gateway list': gateways,
   'database compact': database,
 };
 
 /** Obeys a command on an open database. */
-export async function outcomeOf(command: Command, rotation: Rotation): Promise<Outcome> {
+export async function outcomeOf(
+  command: Command,
+  rotation: Rotation,
+  readStdin = standardInput,
+): Promise<Outcome> {
   const { words } = command;
   const { config, database } = rotation;
   // The database is migrated before any command.
   if (words === 'migrate') return { text: 'The database is up to date.', data: { migrated: true } };
   if (words === 'keys rotate')
     return (await import('./key-commands.ts')).rotateKeys(rotation, command);
-  const readStdin = async (): Promise<string> =>
-    textOfBytes(await buffer(process.stdin), 'standard input');
   const settled = (await withSettings[words]?.())?.[words];
   if (settled !== undefined) return settled(config, database, command, readStdin);
-  const run = (await ofDatabase[words]?.())?.[words];
+  const run = (await others[words]?.())?.[words];
   if (run === undefined) throw new Error(`nothing obeys "${words}"`);
-  const fixed = await fixedIfAny(await servedConfig(config, database));
-  return run(database, command, readStdin, fixed);
+  let made: Promise<CommandRooms> | undefined;
+  const rooms = () => (made ??= roomsFor(config, database));
+  return run({ config, database, readStdin, rooms }, command);
+}
+
+async function roomsFor(config: Config, database: Database): Promise<CommandRooms> {
+  const { CommandRooms: Rooms } = await import('./rooms.ts');
+  return new Rooms(config, database);
+}
+
+async function standardInput(): Promise<string> {
+  return textOfBytes(await buffer(process.stdin), 'standard input');
 }

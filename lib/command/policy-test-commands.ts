@@ -1,29 +1,17 @@
-// The commands of policy tests: they make what the API makes, judged by the same functions, and run
-// the tests for scripts that must know whether one fails.
+// The commands of policy tests: they write them by the operations of the API, and run the tests for
+// scripts that must know whether one fails.
 
-import type { Config } from '../../config/index.ts';
-import {
-  type Database,
-  lockScopes,
-  readDevices,
-  readPolicyTests,
-  readUsers,
-  writeTransaction,
-} from '../../models/index.ts';
-import { ApiError } from '../http/errors.ts';
-import { isUuid } from '../judge/fields.ts';
-import {
-  judgeNewPolicyTest,
-  judgePolicyTest,
-  showPolicyTests,
-} from '../policy-tests/policy-tests.ts';
+import { readDevices, readPolicyTests, readUsers } from '../../models/index.ts';
+import { showPolicyTests } from '../policy-tests/policy-tests.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import { commandLine } from '../process/command-line.ts';
 import type { Shown } from '../records/shown.ts';
-import { type Hints, refusalOf } from './fault-words.ts';
+import type { Hints } from './fault-words.ts';
+import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { findOwner, policyContextOf } from './rule-commands.ts';
-import type { Command, Outcome } from './run.ts';
+import { performs } from './perform.ts';
+import type { Row } from './row.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
 /** What a command takes for the fields that are typed as options. */
@@ -36,26 +24,56 @@ const HINTS: Hints = {
   expect: '--expect accept|drop',
 };
 
-type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
+const create: Row = {
+  operation: 'createPolicyTest',
+  hints: HINTS,
+  async sends({ options }, finds) {
+    const { name, email, device, destination, protocol, port, expect } = options;
+    const test = {
+      name,
+      user_id: email === undefined ? null : (await finds.user(email)).id,
+      device_id: device ?? null,
+      destination,
+      protocol,
+      port: port ?? null,
+      expect,
+    };
+    return { body: { policy_test: test } };
+  },
+  says: ({ answer }) => ({
+    text: String(answer['id']),
+    data: answer,
+    ...(answer['passes'] === true ? {} : { note: `It fails: ${String(answer['text'])}` }),
+  }),
+};
+
+const remove: Row = {
+  operation: 'deletePolicyTest',
+  absent: (id) =>
+    new Error(`there is no policy test ${id}; see: ${commandLine('policy-test list')}`),
+  sends: ({ options: { id = '' } }) => ({ params: { id }, named: id }),
+  says: ({ command: { options } }) => ({
+    text: `${options.id} is removed.`,
+    data: { id: options.id, removed: true },
+  }),
+};
 
 /** The commands. */
 export const policyTestCommands: Partial<Record<CommandName, Run>> = {
   'policy-test list': listTests,
-  'policy-test create': createTest,
-  'policy-test delete': deleteTest,
+  'policy-test create': performs(create),
+  'policy-test delete': performs(remove),
   'policy-test run': runTests,
 };
 
-async function listTests(config: Config, database: Database, command: Command): Promise<Outcome> {
-  const context = await policyContextOf(config, database);
-  const { tests, rows } = await readTests(context, command);
+async function listTests(given: Given, command: Command): Promise<Outcome> {
+  const { tests, rows } = await readTests(await (await given.rooms()).context(), command);
   const labels = ['id', 'name', 'whose', 'packet', 'expect', 'result'];
   return { text: table(labels, rows), data: tests };
 }
 
-async function runTests(config: Config, database: Database, command: Command): Promise<Outcome> {
-  const context = await policyContextOf(config, database);
-  const { tests, rows } = await readTests(context, command);
+async function runTests(given: Given, command: Command): Promise<Outcome> {
+  const { tests, rows } = await readTests(await (await given.rooms()).context(), command);
   const failing = rows.filter((_, i) => tests[i]?.['passes'] !== true);
   const reasons = tests.filter(({ passes }) => passes !== true).map(({ text }) => String(text));
   const data = { passed: tests.length - failing.length, failed: failing.length, tests };
@@ -72,7 +90,7 @@ async function readTests(
   { options: { email } }: Command,
 ): Promise<{ tests: Shown[]; rows: string[][] }> {
   const { database } = context.services;
-  const owner = email === undefined ? null : await findOwner(database, email);
+  const owner = email === undefined ? null : await findUser(database, email);
   const found = await readPolicyTests(database, owner === null ? {} : { userId: owner.id });
   const tests = await showPolicyTests(context, found);
   const idsOf = (name: string): string[] =>
@@ -92,59 +110,4 @@ async function readTests(
       return [id, name, whose, packet, expect, passing.get(id) === true ? 'passes' : 'fails'];
     });
   return { tests, rows };
-}
-
-async function createTest(
-  config: Config,
-  database: Database,
-  { options }: Command,
-): Promise<Outcome> {
-  const { name, email, device, destination, protocol, port, expect } = options;
-  const owner = email === undefined ? null : await findOwner(database, email);
-  const context = await policyContextOf(config, database);
-  const fields = {
-    name,
-    user_id: owner?.id ?? null,
-    device_id: device ?? null,
-    destination,
-    protocol,
-    port: port ?? null,
-    expect,
-  };
-  const input = judgePolicyTest(fields, 'create');
-  const { result: made } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    const judged = await inWords(() => judgeNewPolicyTest(database, input, transaction));
-    return database.models.PolicyTest.create(judged, { transaction, validate: false });
-  });
-  const rows = await readPolicyTests(database, { ids: [made.id] });
-  const [shown] = await showPolicyTests(context, rows);
-  const note = shown?.['passes'] === true ? {} : { note: `It fails: ${String(shown?.['text'])}` };
-  return { text: made.id, data: shown, ...note };
-}
-
-/** Turns a refusal into a sentence. */
-async function inWords<Result>(judging: () => Promise<Result>): Promise<Result> {
-  try {
-    return await judging();
-  } catch (error) {
-    if (error instanceof ApiError) throw refusalOf(error.faults ?? {}, HINTS);
-    throw error;
-  }
-}
-
-async function deleteTest(
-  _config: Config,
-  database: Database,
-  { options: { id = '' } }: Command,
-): Promise<Outcome> {
-  await writeTransaction(database, async (transaction) => {
-    const found = isUuid(id)
-      ? await database.models.PolicyTest.findByPk(id.toLowerCase(), { transaction, lock: true })
-      : null;
-    if (found === null)
-      throw new Error(`there is no policy test ${id}; see: ${commandLine('policy-test list')}`);
-    await found.destroy({ transaction });
-  });
-  return { text: `${id} is removed.`, data: { id, removed: true } };
 }

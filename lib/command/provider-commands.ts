@@ -1,29 +1,18 @@
-// The provider commands of the command line: which identity providers there are, and whose word on
-// e-mail addresses is trusted. The mark is for an entry as it leads now, like that of the console.
-// And linking people anew, as the API does it.
+// The provider commands of the command line: which identity providers there are, whose word on
+// e-mail addresses is trusted, and linking people anew, by the operations of the API.
 
-import {
-  type Database,
-  emailKey,
-  freeLinks,
-  isTrusted,
-  lockScopes,
-  markTrusted,
-  readLinks,
-  readOrCreateConfiguration,
-  readUsers,
-  writeTransaction,
-} from '../../models/index.ts';
-import { sentenceOf } from '../judge/messages.ts';
-import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
+import { isTrusted } from '../../models/index.ts';
 import { authoritiesOf } from '../auth/identity/authority.ts';
 import { methodOf } from '../auth/identity/method.ts';
-import { relinkedSentence, whyNotFreed } from '../auth/identity/relink.ts';
-import type { CommandName } from './grammar.ts';
+import { relinkedSentence } from '../auth/identity/relink.ts';
+import { type FieldError, sentenceOf } from '../judge/messages.ts';
 import { commandLine } from '../process/command-line.ts';
-import { noUser } from '../process/absent.ts';
 import { UsageError } from '../process/usage-error.ts';
-import type { Command, Outcome, Run } from './run.ts';
+import { refusalOf } from './fault-words.ts';
+import { findUser } from './finds.ts';
+import type { CommandName } from './grammar.ts';
+import { performHere } from './perform.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
 
 /** The commands. */
 export const providerCommands: Partial<Record<CommandName, Run>> = {
@@ -33,15 +22,10 @@ export const providerCommands: Partial<Record<CommandName, Run>> = {
   'provider relink': relink,
 };
 
-async function listProviders(
-  database: Database,
-  _command: Command,
-  _readStdin: () => Promise<string>,
-  fixed: FixedSettings = {},
-): Promise<Outcome> {
+async function listProviders(given: Given): Promise<Outcome> {
   const rows = [];
-  for (const { id, label, authority } of await readProviders(database, fixed)) {
-    const trusted = authority !== null && (await isTrusted(database, authority));
+  for (const { id, label, authority } of await readProviders(given)) {
+    const trusted = authority !== null && (await isTrusted(given.database, authority));
     rows.push({ id, label, trusted });
   }
   const lines = rows.map(({ id, label, trusted }) =>
@@ -50,20 +34,12 @@ async function listProviders(
   return { text: lines.join('\n'), data: rows };
 }
 
-async function setTrust(
-  trusted: boolean,
-  database: Database,
-  { options }: Command,
-  _readStdin: () => Promise<string>,
-  fixed: FixedSettings = {},
-): Promise<Outcome> {
-  const { id, authority } = await findProvider(database, options.id ?? '', fixed);
+async function setTrust(trusted: boolean, given: Given, { options }: Command): Promise<Outcome> {
+  const { id, authority, params } = await findProvider(given, options.id ?? '');
   if (authority === null)
     throw new Error(`the metadata of ${id} cannot be read, so nobody is there to be trusted`);
-  await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    await markTrusted(database, authority, trusted, transaction);
-  });
+  const body = { trusted_provider: { trusted } };
+  await performHere(given, 'updateTrustedProvider', { params, body });
   return {
     text: `${id} is ${trusted ? 'trusted' : 'not trusted'} with e-mail addresses.`,
     data: { id, trusted },
@@ -71,32 +47,29 @@ async function setTrust(
 }
 
 async function relink(
-  database: Database,
+  given: Given,
   { options: { id: wanted = '', email, everyone } }: Command,
-  _readStdin: () => Promise<string>,
-  fixed: FixedSettings = {},
 ): Promise<Outcome> {
   if ((email === undefined) === !everyone)
     throw new UsageError('say who: --email E for one user, or --everyone');
-  const { id, kind, entryId } = await findProvider(database, wanted, fixed);
-  const [user] =
-    email === undefined ? [] : await readUsers(database, { emailKey: emailKey(email.trim()) });
-  if (email !== undefined && user === undefined) throw noUser(email);
-  const links = { kind, provider_id: entryId, userId: user?.id ?? null };
-  const { result } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    const found = await readLinks(database, links, transaction);
-    const why = user === undefined ? null : whyNotFreed(found);
-    if (why !== null) throw new Error(`${email} ${sentenceOf(why)}`);
-    const until = await freeLinks(database, found, new Date(), transaction);
-    return { users: found.users, administrators: found.administrators, until };
+  const { id, params } = await findProvider(given, wanted);
+  const user_id = email === undefined ? null : (await findUser(given.database, email)).id;
+  const body = { relink: { user_id, everyone } };
+  const { answer } = await performHere(given, 'updateRelink', { params, body }, (faults) => {
+    const [why] = (faults['user_id'] ?? []) as FieldError[];
+    return why === undefined ? refusalOf(faults) : new Error(`${email} ${sentenceOf(why)}`);
   });
-  const until = result.until.toISOString();
-  return { text: relinkedSentence(result, result.until), data: { id, ...result, until } };
+  const links = {
+    users: Number(answer['users']),
+    administrators: Number(answer['administrators']),
+  };
+  const until = new Date(String(answer['until']));
+  const data = { id, ...links, until: until.toISOString() };
+  return { text: relinkedSentence(links, until), data };
 }
 
-async function findProvider(database: Database, wanted: string, fixed: FixedSettings) {
-  const provider = (await readProviders(database, fixed)).find(({ id }) => id === wanted);
+async function findProvider(given: Given, wanted: string) {
+  const provider = (await readProviders(given)).find(({ id }) => id === wanted);
   if (provider !== undefined) return provider;
   throw new Error(
     `there is no identity provider ${wanted}; the id begins with oidc/ or saml/, see: ${commandLine('provider list')}`,
@@ -104,12 +77,12 @@ async function findProvider(database: Database, wanted: string, fixed: FixedSett
 }
 
 /** The entries as they serve; an id is the kind and the id, because two kinds may share one. */
-async function readProviders(database: Database, fixed: FixedSettings) {
-  const row = await readOrCreateConfiguration(database);
-  const entries = await authoritiesOf(database, effectiveConfiguration(row, fixed));
-  return entries.map((entry) => ({
+async function readProviders({ database, rooms }: Given) {
+  const { recall } = await (await rooms()).context();
+  const entries = await authoritiesOf(database, await recall.configuration());
+  return entries.map(({ kind, id, ...entry }) => ({
     ...entry,
-    entryId: entry.id,
-    id: methodOf(entry.kind, entry.id),
+    params: { kind, id },
+    id: methodOf(kind, id),
   }));
 }

@@ -1,31 +1,16 @@
-// The commands of users and devices that need no setting: they make what the API makes,
-// judged by the same functions.
+// The commands of users: they list them, and write them by the operations of the API.
 
-import {
-  type Database,
-  lockScopes,
-  readOrCreateConfiguration,
-  readUsers,
-  removeDevices,
-  removeUser,
-  type UserRow,
-  writeTransaction,
-} from '../../models/index.ts';
-import { type Faults, isFaultless } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
-import { judgeEmailTaken, judgeUser, showUser, showUsers, userChanges } from '../users/users.ts';
-import { endWait } from '../auth/accounts.ts';
-import { neededFault } from '../auth/administrators.ts';
-import { lockUserOf } from '../auth/named-user.ts';
+import { readUsers, type UserRow } from '../../models/index.ts';
 import { readWaits } from '../auth/attempts.ts';
+import { showUsers } from '../users/users.ts';
+import type { Hints } from './fault-words.ts';
+import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
-import type { Command, Outcome, Run } from './run.ts';
-import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
-import { lockDevice } from '../devices/switches.ts';
-import { noDevice } from '../process/absent.ts';
-import { type Hints, refusalOf } from './fault-words.ts';
-import { printable, table } from './text-table.ts';
+import { performHere, performs } from './perform.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
+import { table } from './text-table.ts';
+import { userRows } from './user-rows.ts';
 
 /** What a command takes for the fields that are typed as options. */
 const HINTS: Hints = {
@@ -37,49 +22,33 @@ const HINTS: Hints = {
 export const recordCommands: Partial<Record<CommandName, Run>> = {
   'user create': createUser,
   'user list': listUsers,
+  'user enable': performs(userRows['user enable']),
+  'user disable': performs(userRows['user disable']),
+  'user limit': performs(userRows['user limit']),
   'user set-password': setPassword,
-  'user set-role': setRole,
-  'user delete': deleteUser,
-  'device delete': deleteDevice,
+  'user set-role': performs(userRows['user set-role']),
+  'user delete': performs(userRows['user delete']),
 };
 
-// ---- users -------------------------------------------------------------------------------------
-
-async function createUser(
-  database: Database,
-  { options }: Command,
-  readStdin: () => Promise<string>,
-): Promise<Outcome> {
+async function createUser(given: Given, { options }: Command): Promise<Outcome> {
   const { email = '', role, passwordStdin, noPassword } = options;
-  const password = noPassword ? null : await passwordOf(passwordStdin, readStdin);
-  const fields = { email, ...(role === undefined ? {} : { role }), ...typedTwice(password) };
-  const input = judgeUser(fields, 'create');
-  const changes = await userChanges(input);
-  const { result: user } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    refuse(await judgeEmailTaken(database, input, null, transaction));
-    return database.models.User.create({ email: '', ...changes }, { transaction });
-  });
-  const shown = showUser(user, 0, null);
+  const password = noPassword ? null : await passwordOf(passwordStdin, given.readStdin);
+  const user = { email, ...(role === undefined ? {} : { role }), ...typedTwice(password) };
+  const { answer } = await performHere(given, 'createUser', { body: { user } }, { hints: HINTS });
   if (password === null || passwordStdin)
-    return { text: `${user.email} is made, ${user.role}.`, data: shown };
+    return { text: `${String(answer['email'])} is made, ${String(answer['role'])}.`, data: answer };
   return {
     text: password,
-    data: { ...shown, password },
-    note: labelOfPassword(user.email),
+    data: { ...answer, password },
+    note: labelOfPassword(String(answer['email'])),
   };
 }
 
-async function listUsers(
-  database: Database,
-  _command: Command,
-  _readStdin: () => Promise<string>,
-  fixed: FixedSettings = {},
-): Promise<Outcome> {
-  const stored = await readOrCreateConfiguration(database);
+async function listUsers({ database, rooms }: Given): Promise<Outcome> {
+  const { recall } = await (await rooms()).context();
   const users = await readUsers(database);
   const waits = await readWaits(database, users);
-  const shown = await showUsers(database, users, effectiveConfiguration(stored, fixed));
+  const shown = await showUsers(database, users, await recall.configuration());
   const rows = users.map((user, i) => [
     user.id,
     user.email,
@@ -112,87 +81,20 @@ function stateOf(
 }
 
 async function setPassword(
-  database: Database,
+  given: Given,
   { options: { email = '', passwordStdin } }: Command,
-  readStdin: () => Promise<string>,
 ): Promise<Outcome> {
-  const password = await passwordOf(passwordStdin, readStdin);
-  const input = judgeUser(typedTwice(password), 'update');
-  const changes = await userChanges(input);
-  refuse(input.faults);
-  await writeTransaction(database, async (transaction) => {
-    const user = await lockUserOf(database, email, transaction);
-    await endWait(database, user, transaction);
-    await user.update(changes, { transaction });
-  });
+  const password = await passwordOf(passwordStdin, given.readStdin);
+  const user = typedTwice(password);
+  const params = async () => ({ id: (await findUser(given.database, email)).id });
+  await performHere(given, 'updateUser', { params, body: { user } });
   return passwordStdin
     ? { text: `${email} has a new password.`, data: { email } }
     : { text: password, data: { email, password }, note: labelOfPassword(email) };
-}
-
-async function setRole(
-  database: Database,
-  { options: { email = '', role } }: Command,
-  _readStdin: () => Promise<string>,
-  fixed: FixedSettings = {},
-): Promise<Outcome> {
-  const input = judgeUser({ role }, 'update');
-  refuse(input.faults);
-  const changes = await userChanges(input);
-  await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    const user = await lockUserOf(database, email, transaction);
-    const wish = { last: messages.lastAdministratorStays, fixed };
-    const isSame = user.role === changes.role;
-    const fault = isSame ? null : await neededFault(database, user, wish, transaction);
-    if (fault !== null) refuse({ role: [fault] });
-    await user.update(changes, { transaction });
-  });
-  return { text: `${email} is ${changes.role} now.`, data: { email, role: changes.role } };
-}
-
-async function deleteUser(
-  database: Database,
-  { options: { email = '' } }: Command,
-  _readStdin: () => Promise<string>,
-  fixed: FixedSettings = {},
-): Promise<Outcome> {
-  await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    const user = await lockUserOf(database, email, transaction);
-    const wish = { last: messages.lastAdministratorRemains, fixed };
-    const fault = await neededFault(database, user, wish, transaction);
-    if (fault !== null) refuse({ base: [fault] });
-    await removeUser(database, user.id, transaction);
-  });
-  const text = `${email} is deleted, with devices, rules, tokens and sessions.`;
-  return { text, data: { email, removed: true } };
 }
 
 /** A password as the API takes it; an empty one would mean none there. */
 function typedTwice(password: string | null): object {
   if (password === '') throw new Error('standard input held no password');
   return password === null ? {} : { password, password_confirmation: password };
-}
-
-// ---- devices -----------------------------------------------------------------------------------
-
-async function deleteDevice(
-  database: Database,
-  { options: { id = '' } }: Command,
-): Promise<Outcome> {
-  const { result: name } = await writeTransaction(database, async (transaction) => {
-    const device = await lockDevice(database, id, transaction);
-    if (device === null) throw noDevice(id);
-    await removeDevices(database, [device.id], transaction);
-    return device.name;
-  });
-  return {
-    text: `${printable(name)} is deleted; it passes no packet any more.`,
-    data: { id, removed: true },
-  };
-}
-
-function refuse(faults: Faults): void {
-  if (!isFaultless(faults)) throw refusalOf(faults, HINTS);
 }

@@ -1,8 +1,9 @@
 // What a command of the command line is given, and what it comes to.
 
+import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
-import type { FixedSettings } from '../records/effective-configuration.ts';
 import type { CommandName } from './grammar.ts';
+import type { CommandRooms } from './rooms.ts';
 
 /** Options that a command may take; those that are booleans here, and `help`, take no value. */
 export interface Options {
@@ -131,11 +132,15 @@ export interface Following {
   readonly pause: () => Promise<boolean>;
 }
 
-/** What a command does that needs nothing but the database. */
-export type Run = (
-  database: Database,
-  command: Command,
-  readStdin: () => Promise<string>,
-  /** What the environment fixes of the configuration. */
-  fixed?: FixedSettings,
-) => Promise<Outcome>;
+/** What a command works with. */
+export interface Given {
+  /** The settings of this process; a gateway that runs may have others. */
+  readonly config: Config;
+  readonly database: Database;
+  readonly readStdin: () => Promise<string>;
+  /** The rooms of the domain, which are made once for a command, when it first asks for them. */
+  readonly rooms: () => Promise<CommandRooms>;
+}
+
+/** What a command does that works on the database. */
+export type Run = (given: Given, command: Command) => Promise<Outcome>;

@@ -2,6 +2,7 @@
 // docs/api.md#the-configuration.
 
 import { type Operation, type Param, read, write } from '../operations/operation.ts';
+import { placed } from '../operations/places.ts';
 import {
   CONFIGURATION_BYTES_MAX,
   configurationSchema,
@@ -64,9 +65,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
       shownConfiguration(room, await room.recall.configuration()),
   }),
   write<HasConfiguration, ConfigurationValues>({
-    id: 'updateConfiguration',
-    method: 'PATCH',
-    path: '/v0/configuration',
+    ...placed('updateConfiguration'),
     tag,
     scopes: [],
     summary: 'Change the configuration',
@@ -93,9 +92,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     run: ({ configuration: room }) => listTrustedProviders(room),
   }),
   write<HasConfiguration, TrustedProviderValues>({
-    id: 'updateTrustedProvider',
-    method: 'PATCH',
-    path: '/v0/trusted_providers/{kind}/{id}',
+    ...placed('updateTrustedProvider'),
     tag,
     params: entryParams,
     scopes: [],
@@ -107,9 +104,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
       setTrust(room, caller, entryIn(params), body),
   }),
   write<HasConfiguration, RelinkValues>({
-    id: 'updateRelink',
-    method: 'PATCH',
-    path: '/v0/trusted_providers/{kind}/{id}/relink',
+    ...placed('updateRelink'),
     tag,
     params: entryParams,
     scopes: [],
@@ -133,9 +128,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     run: ({ configuration: room }) => listSamlMetadata(room),
   }),
   write<HasConfiguration, SamlMetadataValues>({
-    id: 'updateSamlMetadata',
-    method: 'PATCH',
-    path: '/v0/saml_metadata/{id}',
+    ...placed('updateSamlMetadata'),
     tag,
     params: { id: idParam },
     scopes: [],

@@ -147,8 +147,10 @@ export class Enrolments {
       // look alike.
       scopes: { configuration: true },
       judge: (transaction) => planJoining(this.#context, asked, transaction),
-      write: (transaction, joining) =>
-        enrolMany(this.#database, { people, joining }, wish, transaction),
+      write: (transaction, joining) => {
+        caller.failing = joining.failing.length;
+        return enrolMany(this.#database, { people, joining }, wish, transaction);
+      },
     });
   }
 

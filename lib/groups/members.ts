@@ -127,6 +127,7 @@ export class Members {
       },
       write: (transaction, { plan, failing }) => {
         noteFailures(transaction, failing, { ruleId: null });
+        caller.failing = failing.length;
         return writeMembers(this.#database, plan, transaction);
       },
     });
@@ -245,6 +246,17 @@ export async function writeMembers(
   const gone = rows.filter(({ user_id }) => removedIds.has(user_id)).map(({ id }) => id);
   await GroupMembership.destroy({ where: { id: gone }, transaction });
   return { added: fresh.length, removed: gone.length };
+}
+
+/** Those of some users, named by id or e-mail, who are members of a group. */
+export async function membersAmong(
+  database: Database,
+  groupId: string,
+  wanted: readonly string[],
+): Promise<GroupMember[]> {
+  const users = await findUsers(database, wanted);
+  const userIds = [...new Set([...users.values()].map(({ id }) => id))];
+  return readMembers(database, groupId, { userIds });
 }
 
 /** A member as it is shown. */

@@ -13,6 +13,7 @@ import {
   UUID_PARAM,
   write,
 } from '../operations/operation.ts';
+import { placed } from '../operations/places.ts';
 import { insistence } from '../policy/guard.ts';
 import { type Groups, groupSchema, type GroupValues, judgeGroup, showGroup } from './groups.ts';
 import {
@@ -97,8 +98,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
   }),
   write<HasGroups, GroupValues>({
     ...all,
-    id: 'createGroup',
-    method: 'POST',
+    ...placed('createGroup'),
     scopes: [],
     isTriable: true,
     summary: 'Make a group',
@@ -119,8 +119,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
   }),
   write<HasGroups, GroupValues>({
     ...one,
-    id: 'updateGroup',
-    method: 'PATCH',
+    ...placed('updateGroup'),
     scopes: [],
     isTriable: true,
     summary: 'Change a group',
@@ -131,8 +130,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
   }),
   write<HasGroups>({
     ...one,
-    id: 'deleteGroup',
-    method: 'DELETE',
+    ...placed('deleteGroup'),
     scopes: [],
     isTriable: true,
     summary: 'Remove a group with its memberships and its rules',
@@ -156,8 +154,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
   }),
   write<HasMembers, MembersSent, { readonly force: boolean }>({
     ...ofGroup,
-    id: 'changeGroupMembers',
-    method: 'POST',
+    ...placed('changeGroupMembers'),
     scopes: [],
     isTriable: true,
     summary: 'Add and remove members',

@@ -129,6 +129,7 @@ export const sentencesOutsideApi = {
   noSuchGroup: 'there is no group “{name}”; correct the name, or make the group first',
   wouldBeInTooMany:
     '{email} would be in {count} groups, and {most} are the most; name fewer, or remove this user from another group first',
+  tokenOfDisabled: '{email} is disabled, so a token of this user would not work',
   looksLikeAnother: '{email} looks like the address of another user',
 } as const;
 

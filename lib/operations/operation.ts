@@ -62,6 +62,8 @@ interface Base<Asked> {
   /** With `{name}` for each of `params`. */
   readonly path: string;
   readonly tag: string;
+  /** False: the API has no route for it; commands of the host perform it. */
+  readonly isPublic?: false;
   /** The scopes that open it beside `admin`. */
   readonly scopes: readonly Scope[];
   readonly params?: Readonly<Record<string, Param>>;

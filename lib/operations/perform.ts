@@ -43,7 +43,11 @@ function withFaults<Values>({ values, faults }: Judged<Values>, found: Faults): 
   return { values, faults: { ...found, ...faults } };
 }
 
-function judgedBody<Values>({ wrapper, judge, mode }: Body<Values>, body: unknown): Judged<Values> {
+/** What a body holds; throws where the wrapper is missing. */
+export function judgedBody<Values>(
+  { wrapper, judge, mode }: Body<Values>,
+  body: unknown,
+): Judged<Values> {
   const record: unknown =
     isObject(body) && Object.hasOwn(body, wrapper)
       ? (body as Record<string, unknown>)[wrapper]

@@ -5,6 +5,7 @@ import type Joi from 'joi';
 import type { Judge, Mode } from '../judge/judge.ts';
 import type { Collection, Filters, Selected } from '../records/collection.ts';
 import { type Body, type Operation, type Param, type Query, read, write } from './operation.ts';
+import { recordPlace } from './places.ts';
 
 /** Records of one kind, as requests and answers hold them. */
 export interface RecordKind<Values> {
@@ -53,8 +54,7 @@ export function recordOperations<Rooms, Values>(
     write<Rooms, Values, { readonly force?: boolean }>({
       ...all,
       ...writes,
-      id: `create${title}`,
-      method: 'POST',
+      ...recordPlace('create', name, title),
       summary: `Make a ${noun}`,
       body: body('create'),
       answer: { ...answer, description: 'The record.' },
@@ -73,8 +73,7 @@ export function recordOperations<Rooms, Values>(
     write<Rooms, Values, { readonly force?: boolean }>({
       ...one,
       ...writes,
-      id: `update${title}`,
-      method: 'PATCH',
+      ...recordPlace('update', name, title),
       summary: `Change a ${noun}`,
       description: 'What is not sent stays as it is. PATCH and PUT are one operation.',
       body: body('update'),
@@ -84,8 +83,7 @@ export function recordOperations<Rooms, Values>(
     }),
     write<Rooms>({
       ...one,
-      id: `delete${title}`,
-      method: 'DELETE',
+      ...recordPlace('delete', name, title),
       scopes: [],
       isTriable,
       summary: `Delete a ${noun}`,

@@ -171,6 +171,7 @@ export class Rules implements Collection<RuleValues> {
       },
       write: (transaction, { present, row, failing }) => {
         noteFailures(transaction, failing, { ruleId: present.id });
+        caller.failing = failing.length;
         return saveChanges(present, row, transaction);
       },
     });
@@ -191,6 +192,7 @@ export class Rules implements Collection<RuleValues> {
       // A removal is never held up.
       write: (transaction, { rule, failing }) => {
         noteFailures(transaction, failing, { ruleId: rule.id });
+        caller.failing = failing.length;
         return removeRules(this.#database, [rule.id], transaction);
       },
     });

@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { makeCertificate } from '../../lib/auth/saml/certificate.ts';
-import { revokeToken } from '../../lib/auth/tokens.ts';
 import { openLocalSocket } from '../../lib/http/local-socket.ts';
 import { listen, configOf, openServer, type TestServer } from '../support/api/server.ts';
 import { addPerson, Visitor } from '../support/web/visitor.ts';
+import { revokeToken } from '../support/database/revoke.ts';
 
 interface Got {
   readonly status: number;

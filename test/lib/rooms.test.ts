@@ -2,24 +2,32 @@
 // and of the API show; which scopes open it, operations/scopes.test.ts.
 
 import test from 'ava';
-import { operations } from '../../lib/rooms.ts';
+import { operations, unroutedOperations } from '../../lib/rooms.ts';
 import { examples } from '../../lib/api/openapi/examples.ts';
 
+const all = [...operations, ...unroutedOperations];
+
 test('ids and places of operations are those of one alone', (t) => {
-  const places = operations.map(({ method, path }) => `${method} ${path}`);
-  const ids = operations.map(({ id }) => id);
+  const places = all.map(({ method, path }) => `${method} ${path}`);
+  const ids = all.map(({ id }) => id);
   t.is(new Set(places).size, places.length);
   t.is(new Set(ids).size, ids.length);
   for (const id of ids) t.regex(id, /^[a-z]+[A-Za-z]*$/);
 });
 
 test('paths name their parameters, and the operations of one path name the same', (t) => {
-  for (const { path, params = {} } of operations) {
+  for (const { path, params = {} } of all) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     t.deepEqual(Object.keys(params), named, path);
   }
   for (const [path, all] of Map.groupBy(operations, (one) => one.path))
     for (const { params } of all) t.deepEqual(params, all[0]?.params, path);
+});
+
+test('operations without a route say so, and no others', (t) => {
+  t.true(operations.every(({ isPublic }) => isPublic === undefined));
+  t.true(unroutedOperations.length > 0);
+  t.true(unroutedOperations.every(({ isPublic }) => isPublic === false));
 });
 
 test('writes are no GET, and are open to the scope admin alone', (t) => {

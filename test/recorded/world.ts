@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Server } from '@hapi/hapi';
 import type { ExecutionContext } from 'ava';
 import { ConnectionRefusedError } from 'sequelize';
-import { createToken, revokeToken } from '../../lib/auth/tokens.ts';
+import { createToken } from '../../lib/auth/tokens.ts';
 import type { Services } from '../../lib/services.ts';
 import {
   type Database,
@@ -34,6 +34,7 @@ import {
 } from '../support/observe/fake-gateway.ts';
 import { Bindings } from './placeholders.ts';
 import type { Exchange, Recording } from './recording.ts';
+import { revokeToken } from '../support/database/revoke.ts';
 
 const DOCUMENTS = join(import.meta.dirname, 'documents');
 /** When the records of the world were made. */

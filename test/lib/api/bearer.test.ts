@@ -3,10 +3,11 @@
 import test from 'ava';
 import { showTime } from '../../../lib/records/shown.ts';
 import { hashToken } from '../../../lib/auth/tokens.ts';
-import { createToken, revokeToken } from '../../../lib/auth/tokens.ts';
+import { createToken } from '../../../lib/auth/tokens.ts';
 import { type Database, writeTransaction } from '../../../models/index.ts';
 import { untilHolds } from '../../support/api/running-capture.ts';
 import { ADMIN_EMAIL, openServer, refused, serverOn, surfaces } from '../../support/api/server.ts';
+import { revokeToken } from '../../support/database/revoke.ts';
 
 const path = '/v0/users';
 const unauthenticated = refused({ auth: 'unauthenticated' });

@@ -1,11 +1,7 @@
 // What each command changes in a database, and what it prints.
 
 import test from 'ava';
-import type { FixedSettings } from '../../../lib/records/effective-configuration.ts';
 import { accountOf, ATTEMPTS_MAX, takeAttempt } from '../../../lib/auth/attempts.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands } from '../../../lib/command/commands.ts';
-import { recordCommands } from '../../../lib/command/record-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { findTokenOwner, hashToken } from '../../../lib/auth/tokens.ts';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
@@ -16,21 +12,15 @@ import { databaseKinds, openDatabase } from '../../support/database/databases.ts
 import { configure } from '../../support/web/portal.ts';
 import { openServer } from '../../support/api/server.ts';
 import { addPerson, Visitor } from '../../support/web/visitor.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 /** Runs a line as a person types it; `stdin` is what is piped into it. */
-async function runLine(
+const runLine = (
   database: Database,
   line: string,
   stdin = '',
-  fixed: FixedSettings = {},
-): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const { command } = parsed;
-  const run = databaseCommands[command.words] ?? recordCommands[command.words];
-  if (run === undefined) throw new Error(`no command of the database: ${line}`);
-  return run(database, command, async () => stdin, fixed);
-}
+  settings: Record<string, string> = {},
+): Promise<Outcome> => runTyped(database, line, { stdin, settings });
 
 for (const kind of databaseKinds()) {
   test(`${kind}: an administrator gets a random password, which is shown`, async (t) => {
@@ -198,10 +188,10 @@ test('an administrator who is locked out enables sign-in by password', async (t)
   const boss = new Visitor(server);
   t.is((await boss.signIn('boss@example.com', 'a good password 1')).status, 303);
   t.is((await runLine(database, line, 'a good password 2')).note, undefined);
-  const fixed = await runLine(database, line, 'a good password 3', { local_auth_enabled: false });
+  const fixed = await runLine(database, line, 'a good password 3', { LOCAL_AUTH_ENABLED: 'false' });
   t.regex(fixed.note ?? '', /^LOCAL_AUTH_ENABLED=false keeps passwords from serving/);
   const both = 'admin create-or-reset --email boss@example.com';
-  const { note: notes } = await runLine(database, both, '', { local_auth_enabled: false });
+  const { note: notes } = await runLine(database, both, '', { LOCAL_AUTH_ENABLED: 'false' });
   t.regex(notes ?? '', /^This is the password of .+\nLOCAL_AUTH_ENABLED=false/);
   const where = { kind: 'configuration', action: 'update' };
   t.is(

@@ -1,25 +1,17 @@
 // The commands of the configuration: they show what is in force, and change it as the API does.
 
 import test from 'ava';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import { configurationCommands } from '../../../lib/command/configuration-commands.ts';
 import { type Database, readAuditEntries, readConfiguration } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
-import { configOf } from '../../support/api/server.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 /** Runs a line as a person types it. */
-async function runLine(
+const runLine = (
   database: Database,
   line: string,
   settings: Record<string, string> = {},
-): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = configurationCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no command of the configuration: ${line}`);
-  return run(configOf(settings), database, parsed.command);
-}
+): Promise<Outcome> => runTyped(database, line, { settings });
 
 for (const kind of databaseKinds()) {
   test(`${kind}: the configuration in force is shown, with the fields that the environment fixes`, async (t) => {

@@ -5,9 +5,7 @@ import test from 'ava';
 import jsqr from 'jsqr';
 import { openSettings } from '../../../config/index.ts';
 import { derivePublicKey } from '../../../dataplane/index.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import { deviceCommands } from '../../../lib/command/device-commands.ts';
 import { textForPeople } from '../../../lib/print.ts';
 import { PRIVATE_KEY_BLANK } from '../../../lib/devices/client-config.ts';
 import {
@@ -23,6 +21,7 @@ import {
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { configOf } from '../../support/api/server.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 // The package is CommonJS, but its types are written as if it were not.
 const readImage = jsqr as unknown as typeof jsqr.default;
@@ -31,17 +30,11 @@ const readImage = jsqr as unknown as typeof jsqr.default;
 const LIGHT_ON_DARK = '\u001B[97;40m';
 
 /** Runs a line as a person types it. */
-async function runLine(
+const runLine = (
   database: Database,
   line: string,
   settings: Record<string, string> = {},
-): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = deviceCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no command of devices: ${line}`);
-  return run(configOf(settings), database, parsed.command);
-}
+): Promise<Outcome> => runTyped(database, line, { settings });
 
 function publicKeyIn(file: string): string {
   const [, privateKey = ''] = /^PrivateKey = (.{44})$/m.exec(file) ?? [];

@@ -4,14 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { enrolmentCommands } from '../../../lib/command/enrolment-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import { configOf } from '../../../lib/testing/settings.ts';
 import { type Database, readAuditEntries } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { openSmtpServer } from '../../support/network/smtp-server.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 const URL_OF = /^https:\/\/vpn\.example\/one_time_links\/[\w-]{43}$/;
 
@@ -24,19 +22,16 @@ function runLine(
   return runWords(database, line.split(' '), stdin, settings);
 }
 
-async function runWords(
+const runWords = (
   database: Database,
   words: readonly string[],
   stdin = '',
   settings: Readonly<Record<string, string>> = {},
-): Promise<Outcome> {
-  const parsed = parseCommandLine([...words]);
-  if (!('command' in parsed)) throw new Error(`not understood: ${JSON.stringify(parsed)}`);
-  const config = configOf({ EXTERNAL_URL: 'https://vpn.example/', ...settings });
-  const run = enrolmentCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no command of enrolment: ${words.join(' ')}`);
-  return run(config, database, parsed.command, async () => stdin);
-}
+): Promise<Outcome> =>
+  runTyped(database, words, {
+    stdin,
+    settings: { EXTERNAL_URL: 'https://vpn.example/', ...settings },
+  });
 
 for (const kind of databaseKinds()) {
   test(`${kind}: one user gets a link; nobody is made by a slip of the pen`, async (t) => {

@@ -1,11 +1,10 @@
 // The list of gateways at the command line: who runs, who stopped, who is behind.
 
 import test from 'ava';
-import { gatewayCommands } from '../../../lib/command/gateway-commands.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { currentRevision, newId, recordHeartbeat, registerGateway } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser } from '../../support/database/records.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: each gateway is listed with its state`, async (t) => {
@@ -15,11 +14,7 @@ for (const kind of databaseKinds())
       await registerGateway(database, { id, name, startedAt: new Date(Date.now() - agoMs) });
       return id;
     };
-    const list = async () => {
-      const parsed = parseCommandLine(['gateway', 'list']);
-      if (!('command' in parsed)) throw new Error('not understood');
-      return gatewayCommands['gateway list']!(database, parsed.command, async () => '');
-    };
+    const list = () => runTyped(database, 'gateway list');
     t.deepEqual((await list()).data, []);
     await enter('gone', 3_600_000);
     const here = await enter('here', 0);

@@ -2,26 +2,18 @@
 
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { groupCommands } from '../../../lib/command/group-commands.ts';
-import { ruleCommands } from '../../../lib/command/rule-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import { configOf } from '../../../lib/testing/settings.ts';
 import type { Database } from '../../../models/index.ts';
 import { addUser, write } from '../../models/fixtures.ts';
 import { oidcEntry } from '../../support/auth/provider-entries.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
-async function runLine(
+const runLine = (
   database: Database,
   line: string,
   settings: Record<string, string> = {},
-): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = groupCommands[parsed.command.words] ?? ruleCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no such command: ${line}`);
-  return run(configOf(settings), database, parsed.command);
-}
+): Promise<Outcome> => runTyped(database, line, { settings });
 
 for (const kind of databaseKinds()) {
   test(`${kind}: a group is made, filled, listed, emptied and removed`, async (t) => {

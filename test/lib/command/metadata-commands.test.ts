@@ -1,24 +1,16 @@
 // The commands about fetched metadata: shown, fetched at once, former certificates made void.
 
 import test from 'ava';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { metadataCommands } from '../../../lib/command/metadata-commands.ts';
-import type { Outcome } from '../../../lib/command/run.ts';
-import { type Database, readOrCreateConfiguration } from '../../../models/index.ts';
+import { readOrCreateConfiguration } from '../../../models/index.ts';
 import { write } from '../../models/fixtures.ts';
 import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/auth/bad-saml-provider.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { signOnService } from '../../support/auth/identity-provider.ts';
 import { openMetadataAddress, status } from '../../support/auth/metadata-address.ts';
 import { samlEntry } from '../../support/auth/provider-entries.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
-async function runLine(database: Database, line: string): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(JSON.stringify(parsed));
-  const run = metadataCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no command of the database: ${line}`);
-  return run(database, parsed.command, async () => '', {});
-}
+const runLine = runTyped;
 
 for (const kind of databaseKinds())
   test(`${kind}: metadata are shown and fetched, and a former certificate is dropped`, async (t) => {

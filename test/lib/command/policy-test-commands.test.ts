@@ -2,21 +2,12 @@
 // tests hold up the making of rules: rule-commands.test.ts.
 
 import test from 'ava';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { policyTestCommands } from '../../../lib/command/policy-test-commands.ts';
-import type { Outcome } from '../../../lib/command/run.ts';
-import { configOf } from '../../../lib/testing/settings.ts';
-import { type Database, readPolicyTests } from '../../../models/index.ts';
+import { readPolicyTests } from '../../../models/index.ts';
 import { addDevice, addRule, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
-async function runLine(database: Database, line: string): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = policyTestCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no such command: ${line}`);
-  return run(configOf({}), database, parsed.command);
-}
+const runLine = runTyped;
 
 const WIKI = 'policy-test create --name wiki --destination 10.0.0.5 --protocol tcp --port 443';
 

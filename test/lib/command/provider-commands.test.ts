@@ -1,27 +1,14 @@
 // The commands that list identity providers and mark the trusted ones.
 
 import test from 'ava';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { providerCommands } from '../../../lib/command/provider-commands.ts';
-import type { Outcome } from '../../../lib/command/run.ts';
-import {
-  type Database,
-  isTrusted,
-  readAuditEntries,
-  readOrCreateConfiguration,
-} from '../../../models/index.ts';
+import { isTrusted, readAuditEntries, readOrCreateConfiguration } from '../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { samlMetadata } from '../../support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../support/auth/provider-entries.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
-async function runLine(database: Database, line: string): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(JSON.stringify(parsed));
-  const run = providerCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no command of the database: ${line}`);
-  return run(database, parsed.command, async () => '', {});
-}
+const runLine = runTyped;
 
 for (const kind of databaseKinds()) {
   test(`${kind}: providers are listed, trusted, and no longer trusted`, async (t) => {

@@ -2,10 +2,7 @@
 
 import test from 'ava';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { recordCommands } from '../../../lib/command/record-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import type { FixedSettings } from '../../../lib/records/effective-configuration.ts';
 import {
   type Database,
   readAuditEntries,
@@ -15,19 +12,14 @@ import {
 } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
-async function runLine(
+const runLine = (
   database: Database,
   line: string,
   stdin = '',
-  fixed: FixedSettings = {},
-): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = recordCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no command of the database: ${line}`);
-  return run(database, parsed.command, async () => stdin, fixed);
-}
+  settings: Record<string, string> = {},
+): Promise<Outcome> => runTyped(database, line, { stdin, settings });
 
 for (const kind of databaseKinds()) {
   test(`${kind}: users are made with a password of their own, a piped one, or none`, async (t) => {
@@ -135,7 +127,9 @@ for (const kind of databaseKinds()) {
         { message: /no other administrator can sign in/ },
         line,
       );
-    await runLine(database, 'user delete --email ann@b.example', '', { local_auth_enabled: false });
+    await runLine(database, 'user delete --email ann@b.example', '', {
+      LOCAL_AUTH_ENABLED: 'false',
+    });
     t.deepEqual(
       (await readUsers(database)).map(({ email }) => email),
       ['bob@b.example'],

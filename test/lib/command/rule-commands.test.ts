@@ -2,24 +2,14 @@
 // hold them up.
 
 import test from 'ava';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { policyTestCommands } from '../../../lib/command/policy-test-commands.ts';
-import { ruleCommands } from '../../../lib/command/rule-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
-import { configOf } from '../../../lib/testing/settings.ts';
-import { type Database, readAuditEntries } from '../../../models/index.ts';
+import { readAuditEntries } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 /** As the command line calls it: with the standard input too. */
-async function runLine(database: Database, line: string): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = policyTestCommands[parsed.command.words] ?? ruleCommands[parsed.command.words];
-  if (run === undefined) throw new Error(`no such command: ${line}`);
-  const asked = [configOf({}), database, parsed.command, async () => ''] as const;
-  return (run as (...all: typeof asked) => Promise<Outcome>)(...asked);
-}
+const runLine = runTyped;
 
 const WIKI = 'policy-test create --name wiki --destination 10.0.0.5 --protocol tcp --port 443';
 
@@ -180,7 +170,7 @@ for (const kind of databaseKinds()) {
     });
     const { text: ruleId } = await runLine(database, `${line} --force`);
     const [entry] = await readAuditEntries(database, { limit: 1, action: 'fail' });
-    t.like(entry, { record_id: id, actor: 'gateway' });
+    t.like(entry, { record_id: id, actor: 'command line' });
     t.deepEqual(entry?.changes, { rule_id: { to: ruleId }, forced: { to: true } });
     t.is((await runLine(database, `rule delete --id ${ruleId}`)).note, undefined);
     const { text: other } = await runLine(

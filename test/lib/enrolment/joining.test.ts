@@ -2,31 +2,26 @@
 // within the limits of groups, and held up by policy tests.
 
 import test from 'ava';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { enrolmentCommands } from '../../../lib/command/enrolment-commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { GROUPS_OF_USER_MAX, readAuditEntries } from '../../../models/index.ts';
 import { openServer } from '../../support/api/server.ts';
 import { databaseKinds, type TestDatabaseKind } from '../../support/database/databases.ts';
 import { addUser } from '../../support/database/records.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 const [ANN, EVE] = ['ann@example.com', 'eve@example.com'] as const;
 
 async function openWorld(t: Parameters<typeof openServer>[0], kind: TestDatabaseKind) {
   const server = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
-  const { send, database, services } = server;
+  const { send, database } = server;
   const post = async (path: string, body: object): Promise<string> => {
     const answer = await send('POST', path, { body });
     if (answer.status !== 201) throw new Error(answer.text);
     return answer.body.data.id;
   };
   const addGroup = (name: string) => post('/v0/groups', { group: { name } });
-  const enrol = (line: string, stdin = ''): Promise<Outcome> => {
-    const parsed = parseCommandLine(['user', 'enrol', ...line.split(' ')]);
-    if (!('command' in parsed)) throw new Error(line);
-    const run = enrolmentCommands['user enrol'];
-    return run!(services.config, database, parsed.command, async () => stdin);
-  };
+  const enrol = (line: string, stdin = ''): Promise<Outcome> =>
+    runTyped(database, `user enrol ${line}`, { stdin, settings: { DEFAULT_ACTION: 'drop' } });
   /** The names of the groups of a user. */
   const groupsOf = async (email: string): Promise<string[]> => {
     const user = await send('GET', `/v0/users/${email}`);

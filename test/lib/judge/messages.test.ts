@@ -133,6 +133,7 @@ test('texts with values are those of docs/api.md, and those of no API are said a
       'several devices have this name; give an address: A, B',
       'there is no group “ann”; correct the name, or make the group first',
       'E would be in 3 groups, and 9 are the most; name fewer, or remove this user from another group first',
+      'E is disabled, so a token of this user would not work',
       'E looks like the address of another user',
     ],
   );

@@ -3,13 +3,12 @@
 
 import test from 'ava';
 import { write } from '../../models/fixtures.ts';
-import { groupCommands } from '../../../lib/command/group-commands.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { groupsHearer } from '../../../lib/policy/memberships.ts';
 import { type GroupsChange, readAuditEntries, writeTransaction } from '../../../models/index.ts';
 import { type LogLine, logInto, openServer, type TestServer } from '../../support/api/server.ts';
 import { databaseKinds, type TestDatabaseKind } from '../../support/database/databases.ts';
 import { addUser } from '../../support/database/records.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 const GROUPS = '/v0/groups';
 const TESTS = '/v0/policy_tests';
@@ -110,12 +109,9 @@ for (const kind of databaseKinds()) {
   });
 
   test(`${kind}: at the command line a member is held up, and --force insists`, async (t) => {
-    const { database, services } = await openWorld(t, kind);
-    const run = async (line: string) => {
-      const parsed = parseCommandLine(line.split(' '));
-      if (!('command' in parsed)) throw new Error(line);
-      return groupCommands['group add']!(services.config, database, parsed.command);
-    };
+    const { database } = await openWorld(t, kind);
+    const run = (line: string) =>
+      runTyped(database, line, { settings: { DEFAULT_ACTION: 'drop' } });
     await t.throwsAsync(run(`group add ${ANN} --group ops`), {
       message: /^policy test "drop .* would accept the packet; with --force they become members/,
     });

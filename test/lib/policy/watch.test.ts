@@ -2,11 +2,10 @@
 // action, by the API and at the command line, and an import.
 
 import test from 'ava';
-import { configurationCommands } from '../../../lib/command/configuration-commands.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { importFirezone } from '../../../lib/imports/firezone.ts';
 import { type Database, readAuditEntries } from '../../../models/index.ts';
 import { configOf, openServer, surfaces, type TestServer } from '../../support/api/server.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 const fields = { protocol: 'tcp', port: 443, expect: 'accept' };
 
@@ -38,9 +37,7 @@ for (const kind of surfaces()) {
     t.is((await set('drop')).status, 200);
     t.is((await set('accept')).status, 200);
     t.is((await failures(database)).length, 1);
-    const parsed = parseCommandLine(['configuration', 'set', 'default_action=drop']);
-    if (!('command' in parsed)) return t.fail('not understood');
-    await configurationCommands['configuration set']?.(configOf({}), database, parsed.command);
+    await runTyped(database, 'configuration set default_action=drop');
     t.is((await failures(database)).length, 2);
   });
 

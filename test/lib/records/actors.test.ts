@@ -1,12 +1,12 @@
 // Whoever was let in and lost their right before the transaction writes nothing, by API and form.
 
 import test from 'ava';
-import { setUserEnabled } from '../../../lib/auth/accounts.ts';
-import { createToken, revokeToken } from '../../../lib/auth/tokens.ts';
+import { createToken } from '../../../lib/auth/tokens.ts';
 import { writeTransaction } from '../../../models/index.ts';
 import { ADMIN_EMAIL, openServer, type TestServer } from '../../support/api/server.ts';
 import { databaseKinds } from '../../support/database/databases.ts';
 import { addPerson, personOf, Visitor } from '../../support/web/visitor.ts';
+import { disableUser, revokeToken } from '../../support/database/revoke.ts';
 
 /** Does something between the moment a request is let in and its handler. */
 function meanwhile({ server }: TestServer, path: string, deed: () => Promise<unknown>): void {
@@ -43,7 +43,7 @@ for (const kind of databaseKinds()) {
       401,
       async ({ database }: TestServer) => {
         await addPerson(database, 'deputy@example.com', { role: 'admin' });
-        await setUserEnabled(database, ADMIN_EMAIL, false);
+        await disableUser(database, ADMIN_EMAIL);
       },
     ],
     [
@@ -76,7 +76,7 @@ for (const kind of databaseKinds()) {
       await addPerson(database, email, { role: 'admin' });
     const visitor = new Visitor(opened);
     await visitor.signIn('boss@example.com');
-    meanwhile(opened, '/rules/new', () => setUserEnabled(database, 'boss@example.com', false));
+    meanwhile(opened, '/rules/new', () => disableUser(database, 'boss@example.com'));
     await visitor.get('/rules/new');
     const shown = await visitor.post('/rules/new', { destination: '10.0.0.1', action: 'accept' });
     t.is(shown.status, 403);

@@ -4,17 +4,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { createToken, ensureBootstrapToken } from '../../../lib/auth/tokens.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands } from '../../../lib/command/commands.ts';
-import type { Outcome } from '../../../lib/command/run.ts';
 import { startHourly } from '../../../lib/process/hourly.ts';
 import { forgetEntries } from '../../../lib/records/audit.ts';
 import {
   type AuditRow,
   COMMAND_LINE,
-  type Database,
   migrate,
   readAuditEntries,
+  readOrCreateConfiguration,
 } from '../../../models/index.ts';
 import {
   databaseKinds,
@@ -29,15 +26,11 @@ import {
   newKey,
   openServer,
 } from '../../support/api/server.ts';
+import { runTyped } from '../../support/gateway/typed-command.ts';
 
 const shortly = ({ action, kind }: AuditRow): string => `${kind} ${action}`;
 
-async function runLine(database: Database, line: string): Promise<Outcome> {
-  const parsed = parseCommandLine(line.split(' '));
-  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
-  const run = databaseCommands[parsed.command.words];
-  return run!(database, parsed.command, async () => '');
-}
+const runLine = runTyped;
 
 for (const kind of databaseKinds()) {
   test(`${kind}: a request's write names user, e-mail, token, request and address`, async (t) => {
@@ -151,6 +144,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: commands are the command line's, and listed by audit list`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind), { origin: COMMAND_LINE });
     await migrate(database);
+    await readOrCreateConfiguration(database);
     await runLine(database, 'admin create-or-reset --email deputy@b.example');
     await runLine(database, 'admin create-or-reset --email a@b.example');
     const made = await runLine(database, 'token create --email a@b.example --name ci');

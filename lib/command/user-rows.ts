@@ -1,0 +1,67 @@
+// The commands that change or delete a user.
+
+import type { CommandName } from './grammar.ts';
+import { LIMIT_HINTS, limitsInWords, userLimits } from './limit-fields.ts';
+import type { Finds, Row, Sending } from './row.ts';
+
+/** Rows of commands. */
+export const userRows = {
+  'user enable': switching(true),
+  'user disable': switching(false),
+  'user limit': {
+    operation: 'updateUser',
+    hints: LIMIT_HINTS,
+    sends: ({ options }, finds) => changed(options.email, finds, userLimits(options)),
+    says({ answer }) {
+      const { email, quota } = answer;
+      const { text, data } = limitsInWords(
+        answer,
+        `Each device of ${String(email)}`,
+        'the settings say',
+      );
+      const bytes = quota === null ? 'what the settings say' : `${Number(quota)} bytes`;
+      return {
+        text: `${text} All of them together carry ${bytes} in a month.`,
+        data: { ...data, quota },
+      };
+    },
+  },
+  'user set-role': {
+    operation: 'updateUser',
+    hints: { role: '--role unprivileged|admin' },
+    sends: ({ options: { email, role } }, finds) => changed(email, finds, { role }),
+    says: ({ answer: { role }, command: { options } }) => ({
+      text: `${options.email} is ${String(role)} now.`,
+      data: { email: options.email, role },
+    }),
+  },
+  'user delete': {
+    operation: 'deleteUser',
+    sends: async ({ options: { email = '' } }, finds) => ({
+      params: { id: (await finds.user(email)).id },
+    }),
+    says: ({ command: { options } }) => ({
+      text: `${options.email} is deleted, with devices, rules, tokens and sessions.`,
+      data: { email: options.email, removed: true },
+    }),
+  },
+} as const satisfies Partial<Record<CommandName, Row>>;
+
+function switching(isEnabled: boolean): Row {
+  return {
+    operation: 'updateUser',
+    async sends({ options: { email = '' } }, finds) {
+      const { id, name } = await finds.user(email);
+      const body = { user: { enabled: isEnabled } };
+      return { params: { id }, body, called: { enabled: name } };
+    },
+    says: ({ command: { options } }) => ({
+      text: `${options.email} is ${isEnabled ? 'enabled' : 'disabled'}.`,
+      data: { email: options.email, enabled: isEnabled },
+    }),
+  };
+}
+
+function changed(email = '', finds: Finds, user: object): Sending {
+  return { params: async () => ({ id: (await finds.user(email)).id }), body: { user } };
+}
