@@ -1,5 +1,5 @@
-// The commands of administrators' passwords, of tokens and of the audit trail, and those that let
-// somebody in who is locked out. Errors are thrown with a sentence for the person who typed.
+// The commands of administrators' passwords, of new tokens, and of the lists of tokens and of the
+// audit trail. Errors are thrown with a sentence for the person who typed.
 
 import { readAuditEntries } from '../../models/index.ts';
 import { ensureAdministrator } from '../auth/accounts.ts';
@@ -12,8 +12,7 @@ import { refusalOf } from './fault-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
-import { performHere, performs } from './perform.ts';
-import type { Finds, Row, Sending } from './row.ts';
+import { performHere } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -31,48 +30,11 @@ const BAD_NAME = `a token's name has 1 to ${NAME_CHARACTERS_MAX} characters`;
 /** Audit entries that are listed when nobody says how many. */
 const AUDIT_LIMIT = 100;
 
-const resetMfa: Row = {
-  operation: 'removeSecondFactors',
-  sends: ofUser,
-  says({ answer: { removed }, command: { options } }) {
-    const { email } = options;
-    const done =
-      removed === 0
-        ? `${email} has no second factor`
-        : removed === 1
-          ? `One second factor of ${email} removed`
-          : `${String(removed)} second factors of ${email} removed`;
-    return { text: `${done}; the user is signed out.`, data: { email, removed } };
-  },
-};
-
-const unlock: Row = {
-  operation: 'unlockUser',
-  sends: ofUser,
-  says: ({ command: { options } }) => ({
-    text: `${options.email} may try to sign in at once.`,
-    data: { email: options.email, unlocked: true },
-  }),
-};
-
-const revokeToken: Row = {
-  operation: 'deleteApiToken',
-  absent: (id) => new Error(`there is no token ${id}; see: ${commandLine('token list')}`),
-  sends: ({ operand }) => ({ params: { id: operand ?? '' }, named: operand ?? '' }),
-  says: ({ command: { operand: id } }) => ({
-    text: `${id} is revoked.`,
-    data: { id, revoked: true },
-  }),
-};
-
 /** The commands. */
 export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'admin create-or-reset': createOrResetAdministrator,
-  'user reset-mfa': performs(resetMfa),
-  'user unlock': performs(unlock),
   'token create': createTokenFor,
   'token list': listAllTokens,
-  'token revoke': performs(revokeToken),
   'audit list': listAudit,
 };
 
@@ -97,10 +59,6 @@ async function createOrResetAdministrator(
     data: passwordStdin ? { email } : { email, password },
     ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
   };
-}
-
-async function ofUser({ options }: Command, finds: Finds): Promise<Sending> {
-  return { params: { id: (await finds.user(options.email ?? '')).id } };
 }
 
 async function createTokenFor(given: Given, { options }: Command): Promise<Outcome> {

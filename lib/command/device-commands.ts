@@ -1,6 +1,5 @@
-// The device commands of the command line: they make a device with its key pair, list devices,
-// print the file of one, and change them by the operations of the API. The private key is printed
-// and never stored.
+// The device commands that make a device with its key pair, list devices, and print the file of
+// one. The private key is printed and never stored.
 
 import { randomBytes } from 'node:crypto';
 import type { QrCodeGenerateResult } from 'uqr';
@@ -29,10 +28,10 @@ import { type GatewayOfFiles, gatewayOfFiles } from '../installation/running-gat
 import { isUuid } from '../judge/texts.ts';
 import { noDevice } from '../process/absent.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
-import { deviceRows, routesIn } from './device-rows.ts';
+import { routesIn } from './device-rows.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { performHere, performs } from './perform.ts';
+import { performHere } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -49,12 +48,6 @@ export const deviceCommands: Partial<Record<CommandName, Run>> = {
   'device create': createDevice,
   'device list': listDevices,
   'device config': printFile,
-  'device route': performs(deviceRows['device route']),
-  'device enable': performs(deviceRows['device enable']),
-  'device disable': performs(deviceRows['device disable']),
-  'device expire': performs(deviceRows['device expire']),
-  'device limit': performs(deviceRows['device limit']),
-  'device delete': performs(deviceRows['device delete']),
 };
 
 async function createDevice(

@@ -6,21 +6,10 @@ import { othersInWords } from '../dry-run/other-gateways-in-words.ts';
 import { places } from '../operations/places.ts';
 import { noDevice } from '../process/absent.ts';
 import type { LocalGateway } from './ask-gateway.ts';
-import { deviceRows } from './device-rows.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
-import type { CommandName } from './grammar.ts';
-import { groupRows } from './group-rows.ts';
-import type { Finds, Row } from './row.ts';
-import { ruleRows } from './rule-rows.ts';
+import type { Finds } from './row.ts';
+import { rows } from './rows.ts';
 import type { Command, Outcome } from './run.ts';
-import { userRows } from './user-rows.ts';
-
-const rows: Partial<Record<CommandName, Row>> = {
-  ...ruleRows,
-  ...deviceRows,
-  ...userRows,
-  ...groupRows,
-};
 
 /** Whether a command is only tried. */
 export function isDryRun({ words, options }: Command): boolean {

@@ -1,24 +1,17 @@
-// The commands of groups: they list them, and write them by the operations of the API.
+// The lists of groups, and of the members of one.
 
 import { readGroups, readMembers } from '../../models/index.ts';
 import { showGroup } from '../groups/groups.ts';
 import { showMember } from '../groups/members.ts';
 import { findGroup, findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { groupRows } from './group-rows.ts';
-import { performs } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
 /** The commands. */
 export const groupCommands: Partial<Record<CommandName, Run>> = {
   'group list': listGroups,
-  'group create': performs(groupRows['group create']),
-  'group update': performs(groupRows['group update']),
-  'group delete': performs(groupRows['group delete']),
   'group members': listMembers,
-  'group add': performs(groupRows['group add']),
-  'group remove': performs(groupRows['group remove']),
 };
 
 async function listGroups({ database }: Given, { options: { email } }: Command): Promise<Outcome> {

@@ -55,49 +55,23 @@ const metadata: Commands<Run> = async () =>
 const database: Commands<Run> = async () =>
   (await import('./database-commands.ts')).databaseCommands;
 
-/** Where the others are. */
+/** Where the others are that are no rows (rows.ts). */
 const others: Partial<Record<CommandName, Commands<Run>>> = {
   'admin create-or-reset': general,
-  'user reset-mfa': general,
-  'user unlock': general,
   'token create': general,
   'token list': general,
-  'token revoke': general,
   'audit list': general,
   'user create': users,
   'user list': users,
-  'user enable': users,
-  'user disable': users,
-  'user limit': users,
   'user set-password': users,
-  'user set-role': users,
-  'user delete': users,
   'user enrol': enrolment,
   'device create': devices,
   'device list': devices,
   'device config': devices,
-  'device route': devices,
-  'device enable': devices,
-  'device disable': devices,
-  'device expire': devices,
-  'device limit': devices,
-  'device delete': devices,
   'rule list': rules,
-  'rule create': rules,
-  'rule update': rules,
-  'rule enable': rules,
-  'rule disable': rules,
-  'rule delete': rules,
   'group list': groups,
-  'group create': groups,
-  'group update': groups,
-  'group delete': groups,
   'group members': groups,
-  'group add': groups,
-  'group remove': groups,
   'policy-test list': policyTests,
-  'policy-test create': policyTests,
-  'policy-test delete': policyTests,
   'policy-test run': policyTests,
   'configuration show': configuration,
   'configuration set': configuration,
@@ -126,11 +100,18 @@ export async function outcomeOf(
     return (await import('./key-commands.ts')).rotateKeys(rotation, command);
   const settled = (await withSettings[words]?.())?.[words];
   if (settled !== undefined) return settled(config, database, command, readStdin);
-  const run = (await others[words]?.())?.[words];
-  if (run === undefined) throw new Error(`nothing obeys "${words}"`);
+  const run = (await others[words]?.())?.[words] ?? (await performing(words));
   let made: Promise<CommandRooms> | undefined;
   const rooms = () => (made ??= roomsFor(config, database));
   return run({ config, database, readStdin, rooms }, command);
+}
+
+/** The command of a row. */
+async function performing(words: CommandName): Promise<Run> {
+  const { rows } = await import('./rows.ts');
+  const row = rows[words];
+  if (row === undefined) throw new Error(`nothing obeys "${words}"`);
+  return (await import('./perform.ts')).performs(row);
 }
 
 async function roomsFor(config: Config, database: Database): Promise<CommandRooms> {

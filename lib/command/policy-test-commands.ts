@@ -1,68 +1,18 @@
-// The commands of policy tests: they write them by the operations of the API, and run the tests for
-// scripts that must know whether one fails.
+// The commands of policy tests that list them, and run them for scripts that must know whether one
+// fails.
 
 import { readDevices, readPolicyTests, readUsers } from '../../models/index.ts';
 import { showPolicyTests } from '../policy-tests/policy-tests.ts';
 import type { PolicyContext } from '../policy/trial.ts';
-import { commandLine } from '../process/command-line.ts';
 import type { Shown } from '../records/shown.ts';
-import type { Hints } from './fault-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { performs } from './perform.ts';
-import type { Row } from './row.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
-
-/** What a command takes for the fields that are typed as options. */
-const HINTS: Hints = {
-  user_id: '--email ann@example.com, or --device with the id of a device',
-  device_id: '--device with the id of a device; see device list',
-  destination: '--destination 10.0.0.5; networks and names of hosts are not possible',
-  protocol: '--protocol tcp|udp|icmp',
-  port: '--port 443',
-  expect: '--expect accept|drop',
-};
-
-const create: Row = {
-  operation: 'createPolicyTest',
-  hints: HINTS,
-  async sends({ options }, finds) {
-    const { name, email, device, destination, protocol, port, expect } = options;
-    const test = {
-      name,
-      user_id: email === undefined ? null : (await finds.user(email)).id,
-      device_id: device ?? null,
-      destination,
-      protocol,
-      port: port ?? null,
-      expect,
-    };
-    return { body: { policy_test: test } };
-  },
-  says: ({ answer }) => ({
-    text: String(answer['id']),
-    data: answer,
-    ...(answer['passes'] === true ? {} : { note: `It fails: ${String(answer['text'])}` }),
-  }),
-};
-
-const remove: Row = {
-  operation: 'deletePolicyTest',
-  absent: (id) =>
-    new Error(`there is no policy test ${id}; see: ${commandLine('policy-test list')}`),
-  sends: ({ options: { id = '' } }) => ({ params: { id }, named: id }),
-  says: ({ command: { options } }) => ({
-    text: `${options.id} is removed.`,
-    data: { id: options.id, removed: true },
-  }),
-};
 
 /** The commands. */
 export const policyTestCommands: Partial<Record<CommandName, Run>> = {
   'policy-test list': listTests,
-  'policy-test create': performs(create),
-  'policy-test delete': performs(remove),
   'policy-test run': runTests,
 };
 

@@ -1,4 +1,4 @@
-// The commands of users: they list them, and write them by the operations of the API.
+// The commands of users that make one, list them, and set a password.
 
 import { readUsers, type UserRow } from '../../models/index.ts';
 import { readWaits } from '../auth/attempts.ts';
@@ -7,10 +7,9 @@ import type { Hints } from './fault-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
-import { performHere, performs } from './perform.ts';
+import { performHere } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
-import { userRows } from './user-rows.ts';
 
 /** What a command takes for the fields that are typed as options. */
 const HINTS: Hints = {
@@ -22,12 +21,7 @@ const HINTS: Hints = {
 export const recordCommands: Partial<Record<CommandName, Run>> = {
   'user create': createUser,
   'user list': listUsers,
-  'user enable': performs(userRows['user enable']),
-  'user disable': performs(userRows['user disable']),
-  'user limit': performs(userRows['user limit']),
   'user set-password': setPassword,
-  'user set-role': performs(userRows['user set-role']),
-  'user delete': performs(userRows['user delete']),
 };
 
 async function createUser(given: Given, { options }: Command): Promise<Outcome> {

@@ -1,23 +1,16 @@
-// The commands of rules: they list them, and write them by the operations of the API.
+// The list of rules.
 
 import { readRules, readUsers, type RuleRow } from '../../models/index.ts';
 import { meantNetwork } from '../rules/meaning.ts';
 import { ruleState, showRule } from '../rules/rules.ts';
 import { findGroup, findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { performs } from './perform.ts';
-import { ruleRows } from './rule-rows.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
-/** The commands. */
+/** The command. */
 export const ruleCommands: Partial<Record<CommandName, Run>> = {
   'rule list': listRules,
-  'rule create': performs(ruleRows['rule create']),
-  'rule update': performs(ruleRows['rule update']),
-  'rule enable': performs(ruleRows['rule enable']),
-  'rule disable': performs(ruleRows['rule disable']),
-  'rule delete': performs(ruleRows['rule delete']),
 };
 
 async function listRules(

@@ -50,8 +50,7 @@ test('everything that models offer is taken by lib', (t) => {
 });
 
 /** Ways to write that are not operations: they belong below the doors. */
-const WRITES =
-  /\b(?:writeTransaction|undoneTransaction|writes\s*\.\s*(?:run|join)|new Writes)\b/;
+const WRITES = /\b(?:writeTransaction|undoneTransaction|writes\s*\.\s*(?:run|join)|new Writes)\b/;
 
 /** Doors of the program that write by operations alone. */
 const DOORS = ['lib/web', 'lib/command'];
