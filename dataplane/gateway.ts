@@ -1,7 +1,6 @@
-// The part of the data plane on the main thread. It opens what the operating system gives (TUN,
-// sockets, eventfd), hands it to the workers, sends them the configuration, and adds up their
-// statistics. The main thread owns the descriptors, so a worker that dies of an exception is
-// started again on the same interface and port. The life of a worker is in worker-link.ts.
+// The part of the data plane on the main thread. It owns the descriptors (TUN, sockets, eventfd), so
+// that a worker that dies of an exception is started again on the same interface and port. It sends
+// the configuration to the workers and adds up their statistics. Links to workers: worker-link.ts.
 
 import type { Worker } from 'node:worker_threads';
 import { Rest, workOf } from './activity.ts';

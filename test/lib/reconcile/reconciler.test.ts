@@ -13,7 +13,6 @@ import {
 } from '../../../dataplane/index.ts';
 import { readAll } from '../../../lib/reconcile/read.ts';
 import { Reconciler, type ReconcilerOptions } from '../../../lib/reconcile/reconciler.ts';
-import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { Log } from '../../../lib/process/log.ts';
 import {
   currentRevision,
@@ -35,17 +34,10 @@ import {
   openDatabase,
 } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
-import { address } from '../../support/dataplane/packets.ts';
-import { collect } from '../../support/reconcile/rows.ts';
+import { collect, settings as anySettings } from '../../support/reconcile/rows.ts';
 import { rowsOf, slowTranslate, withoutNumbers } from '../../support/reconcile/slow-translate.ts';
 
-const settings: TranslateSettings = {
-  ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
-  ipv6: { network: address('fd00::'), prefixBits: 106, address: address('fd00::1') },
-  requireSignIn: false,
-  fixed: {},
-  gatewayId: 'test',
-};
+const settings = { ...anySettings, gatewayId: 'test' };
 
 /** A data plane that remembers. `failNext` makes applications fail. */
 class Memory {
