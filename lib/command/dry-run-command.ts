@@ -7,19 +7,11 @@ import { places } from '../operations/places.ts';
 import { noDevice } from '../process/absent.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
-import type { Finds } from './row.ts';
-import { rows } from './rows.ts';
+import type { Finds, Row } from './row.ts';
 import type { Command, Outcome } from './run.ts';
 
-/** Whether a command is only tried. */
-export function isDryRun({ words, options }: Command): boolean {
-  return options.dryRun && rows[words] !== undefined;
-}
-
 /** Says what a command would do: the gateway tries the operation that the command performs. */
-export async function dryRun(gateway: LocalGateway, command: Command): Promise<Outcome> {
-  const row = rows[command.words];
-  if (row === undefined) throw new Error(`nothing tries "${command.words}"`);
+export async function dryRun(gateway: LocalGateway, row: Row, command: Command): Promise<Outcome> {
   const { params: named = {}, body } = await row.sends(command, findsAt(gateway));
   const params = typeof named === 'function' ? await named() : named;
   const { method, path: template } = places[row.operation];

@@ -5,6 +5,7 @@ import type { Config } from '../../config/index.ts';
 import { isOutputLost } from '../process/lost-output.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { CommandName } from './grammar.ts';
+import { rowOf } from './rows.ts';
 import type { Command, Following, Outcome } from './run.ts';
 
 /** What a command that asks the gateway does. */
@@ -50,9 +51,10 @@ async function untilNextLook(): Promise<boolean> {
 }
 
 async function runOf(command: Command): Promise<RunLive | null> {
-  if (command.options.dryRun) {
-    const { dryRun, isDryRun } = await import('./dry-run-command.ts');
-    if (isDryRun(command)) return dryRun;
+  const row = command.options.dryRun ? await rowOf(command.words) : null;
+  if (row !== null) {
+    const { dryRun } = await import('./dry-run-command.ts');
+    return (gateway) => dryRun(gateway, row, command);
   }
   return (await liveCommands[command.words]?.()) ?? null;
 }

@@ -8,6 +8,7 @@ import type { Database } from '../../models/index.ts';
 import type { CommandName } from './grammar.ts';
 import type { Rotation } from './key-commands.ts';
 import type { CommandRooms } from './rooms.ts';
+import { rowOf } from './rows.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { textOfBytes } from './text-file.ts';
 
@@ -108,9 +109,8 @@ export async function outcomeOf(
 
 /** The command of a row. */
 async function performing(words: CommandName): Promise<Run> {
-  const { rows } = await import('./rows.ts');
-  const row = rows[words];
-  if (row === undefined) throw new Error(`nothing obeys "${words}"`);
+  const row = await rowOf(words);
+  if (row === null) throw new Error(`nothing obeys "${words}"`);
   return (await import('./perform.ts')).performs(row);
 }
 

@@ -39,11 +39,15 @@ interface Performable {
 type Room = (name: OperationName) => Performable;
 
 /** Rooms by the first part of the paths of their operations. */
-const loaders: Readonly<Record<string, (context: CommandContext) => Promise<Room>>> = {
-  async devices(context) {
+const loaders: Readonly<
+  Record<string, (context: CommandContext, name: OperationName) => Promise<Room>>
+> = {
+  async devices(context, name) {
     const { Devices } = await import('../devices/devices.ts');
     const { deviceOperations } = await import('../devices/operations.ts');
-    const services = { ...context.services, serverPublicKey: await context.serverPublicKey() };
+    // A new device may not have the key of the gateway; other commands need not derive it.
+    const serverPublicKey = name === 'createDevice' ? await context.serverPublicKey() : '';
+    const services = { ...context.services, serverPublicKey };
     return roomOf(deviceOperations, { devices: new Devices({ ...context, services }) });
   },
   async users(context) {
@@ -123,7 +127,7 @@ export class CommandRooms {
     const [, , first = ''] = places[name].path.split('/');
     const load = loaders[first];
     if (load === undefined) throw new Error(`no room is at ${places[name].path}`);
-    const room = this.#rooms.get(first) ?? this.context().then(load);
+    const room = this.#rooms.get(first) ?? this.context().then((context) => load(context, name));
     this.#rooms.set(first, room);
     return room;
   }

@@ -1,20 +1,22 @@
-// Every command that is a row.
+// Where rows are: a command loads those of its kind alone.
 
-import { accountRows } from './account-rows.ts';
-import { deviceRows } from './device-rows.ts';
 import type { CommandName } from './grammar.ts';
-import { groupRows } from './group-rows.ts';
-import { policyTestRows } from './policy-test-rows.ts';
 import type { Row } from './row.ts';
-import { ruleRows } from './rule-rows.ts';
-import { userRows } from './user-rows.ts';
 
-/** The rows by the words of their commands. */
-export const rows: Partial<Record<CommandName, Row>> = {
-  ...ruleRows,
-  ...deviceRows,
-  ...userRows,
-  ...groupRows,
-  ...policyTestRows,
-  ...accountRows,
+type Rows = Partial<Record<CommandName, Row>>;
+
+/** The rows of commands by their first word. */
+const kinds: Readonly<Record<string, () => Promise<Rows>>> = {
+  device: async () => (await import('./device-rows.ts')).deviceRows,
+  group: async () => (await import('./group-rows.ts')).groupRows,
+  'policy-test': async () => (await import('./policy-test-rows.ts')).policyTestRows,
+  rule: async () => (await import('./rule-rows.ts')).ruleRows,
+  token: async () => (await import('./token-rows.ts')).tokenRows,
+  user: async () => (await import('./user-rows.ts')).userRows,
 };
+
+/** The row of a command; null where it has none. */
+export async function rowOf(words: CommandName): Promise<Row | null> {
+  const [first = ''] = words.split(' ');
+  return (await kinds[first]?.())?.[words] ?? null;
+}

@@ -1,4 +1,4 @@
-// The commands that change or delete a user.
+// The commands that change or delete a user, or let in one who is locked out.
 
 import type { CommandName } from './grammar.ts';
 import { LIMIT_HINTS, limitsInWords, userLimits } from './limit-fields.ts';
@@ -37,12 +37,32 @@ export const userRows = {
   },
   'user delete': {
     operation: 'deleteUser',
-    sends: async ({ options: { email = '' } }, finds) => ({
-      params: { id: (await finds.user(email)).id },
-    }),
+    sends: ({ options: { email } }, finds) => named(email, finds),
     says: ({ command: { options } }) => ({
       text: `${options.email} is deleted, with devices, rules, tokens and sessions.`,
       data: { email: options.email, removed: true },
+    }),
+  },
+  'user reset-mfa': {
+    operation: 'removeSecondFactors',
+    sends: ({ options: { email } }, finds) => named(email, finds),
+    says({ answer: { removed }, command: { options } }) {
+      const { email } = options;
+      const done =
+        removed === 0
+          ? `${email} has no second factor`
+          : removed === 1
+            ? `One second factor of ${email} removed`
+            : `${String(removed)} second factors of ${email} removed`;
+      return { text: `${done}; the user is signed out.`, data: { email, removed } };
+    },
+  },
+  'user unlock': {
+    operation: 'unlockUser',
+    sends: ({ options: { email } }, finds) => named(email, finds),
+    says: ({ command: { options } }) => ({
+      text: `${options.email} may try to sign in at once.`,
+      data: { email: options.email, unlocked: true },
     }),
   },
 } as const satisfies Partial<Record<CommandName, Row>>;
@@ -60,6 +80,10 @@ function switching(isEnabled: boolean): Row {
       data: { email: options.email, enabled: isEnabled },
     }),
   };
+}
+
+async function named(email = '', finds: Finds): Promise<Sending> {
+  return { params: { id: (await finds.user(email)).id } };
 }
 
 function changed(email = '', finds: Finds, user: object): Sending {

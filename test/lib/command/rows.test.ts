@@ -3,14 +3,20 @@
 
 import test from 'ava';
 import { commands, type CommandName, type Entry } from '../../../lib/command/grammar.ts';
-import { rows } from '../../../lib/command/rows.ts';
+import type { Row } from '../../../lib/command/row.ts';
+import { rowOf } from '../../../lib/command/rows.ts';
 import { operations, unroutedOperations } from '../../../lib/rooms.ts';
 
 const all = [...operations, ...unroutedOperations];
+const rows: Partial<Record<CommandName, Row>> = {};
+for (const words of Object.keys(commands) as CommandName[]) {
+  const row = await rowOf(words);
+  if (row !== null) rows[words] = row;
+}
 
-test('each row is that of a command, and performs an operation that writes', (t) => {
+test('each row performs an operation that writes', (t) => {
+  t.true(Object.keys(rows).length > 20);
   for (const [words, { operation }] of Object.entries(rows)) {
-    t.true(words in commands, words);
     t.is(all.find(({ id }) => id === operation)?.kind, 'write', words);
   }
 });
