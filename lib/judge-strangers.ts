@@ -10,7 +10,7 @@ import { type BearerOptions, findGoodOwner, somebodyOf } from './api/bearer.ts';
 import type { KnownGood } from './auth/known-good.ts';
 import { type Sessions, somebodyOf as somebodyOfSession } from './auth/sessions.ts';
 import { Strangers } from './auth/strangers.ts';
-import { addressFinder, addressScope, isForwarded, isWithin } from './http/client-address.ts';
+import { addressScope, type FindAddress, isForwarded, isWithin } from './http/client-address.ts';
 import { withoutPrefix } from './http/conventions.ts';
 import { type GateOptions, REFUSED_HEADERS, REFUSED_STATUS } from './http/gate.ts';
 import type { TrustedProxies } from './http/trusted-proxies.ts';
@@ -58,16 +58,16 @@ export function gateOptions(
   parts: {
     readonly counters: Counters;
     readonly proxies: TrustedProxies;
+    readonly findAddress: FindAddress;
     readonly isTls: boolean;
     readonly metrics: Pick<Metrics, 'requests'>;
   },
 ): GateOptions {
-  const { counters, proxies, isTls, metrics } = parts;
-  const addressOf = addressFinder(proxies);
+  const { counters, proxies, findAddress, isTls, metrics } = parts;
   return {
     keeper,
     counters,
-    addressOf: ({ socket, headers }) => addressOf(socket.remoteAddress ?? '', headers),
+    addressOf: findAddress,
     isProxy: (peer) => isWithin(peer, proxies.ranges),
     mayBeProxy: proxies.standsForMany,
     isForwarded,

@@ -2,6 +2,7 @@
 // Only a proxy of TRUSTED_PROXIES is believed, and only as far as a chain of such proxies reaches,
 // so nobody chooses an address for themselves.
 
+import type { IncomingMessage } from 'node:http';
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
 import type { UnnamedProxies } from './unnamed-proxies.ts';
@@ -27,45 +28,61 @@ interface BelievedProxies {
   heed(peer: string): Promise<unknown> | null;
 }
 
-/** Who is believed, and who was seen that is not. */
-interface Peers {
-  readonly proxies: BelievedProxies;
-  readonly unnamed: UnnamedProxies;
-}
-
-/** Finds the address of each request before anything else asks for it. */
-export const clientAddress: Plugin<Peers> = {
-  name: 'client-address',
-  register(server, { proxies, unnamed }) {
-    const find = addressFinder(proxies);
-    server.ext('onRequest', (request, h) => {
-      // Of a connection that is gone already nobody knows the other end.
-      const { remoteAddress = '' } = request.info as { remoteAddress?: string };
-      const peer = isForwarded(request.headers) ? canonical(remoteAddress) : null;
-      const note = (address: string): symbol => {
-        request.app.address = address;
-        if (peer !== null && !isTrusted(peer, proxies.ranges)) unnamed.note(peer);
-        return h.continue;
-      };
-      const address = find(remoteAddress, request.headers);
-      return typeof address === 'string' ? note(address) : address.then(note);
-    });
-  },
-};
-
 /** Finds the address of a request by the other end of its connection and by its headers. */
-export function addressFinder(
-  proxies: BelievedProxies,
-): (remote: string, headers: Readonly<Record<string, unknown>>) => string | Promise<string> {
-  return (remote, headers) => {
+export type FindAddress = (request: IncomingMessage) => string | Promise<string>;
+
+/** Finds addresses for one server: the gate asks first, then the server, of the same requests. */
+export function addressFinder(proxies: BelievedProxies): FindAddress {
+  const found = new WeakMap<IncomingMessage, string>();
+  return (request) => {
+    const before = found.get(request);
+    if (before !== undefined) return before;
+    const { headers } = request;
+    const remote = remoteOf(request);
     const forwarded = headers['x-forwarded-for'];
-    const header = typeof forwarded === 'string' ? forwarded : '';
-    const judge = (): string => addressOf(remote, header, proxies.ranges);
+    const judge = (): string => {
+      const address = addressOf(
+        remote,
+        typeof forwarded === 'string' ? forwarded : '',
+        proxies.ranges,
+      );
+      found.set(request, address);
+      return address;
+    };
     const peer = isForwarded(headers) ? canonical(remote) : null;
     const looking = peer === null ? null : proxies.heed(peer);
     return looking === null ? judge() : looking.then(judge);
   };
 }
+
+/** Of a connection that is gone already nobody knows the other end. */
+function remoteOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress ?? '';
+}
+
+/** How addresses are found, who is believed, and who was seen that is not. */
+interface Peers {
+  readonly find: FindAddress;
+  readonly proxies: BelievedProxies;
+  readonly unnamed: UnnamedProxies;
+}
+
+/** Finds the address of each request before anything else of the server asks for it. */
+export const clientAddress: Plugin<Peers> = {
+  name: 'client-address',
+  register(server, { find, proxies, unnamed }) {
+    server.ext('onRequest', ({ app, headers, raw: { req } }, h) => {
+      const peer = isForwarded(headers) ? canonical(remoteOf(req)) : null;
+      const note = (address: string): symbol => {
+        app.address = address;
+        if (peer !== null && !isTrusted(peer, proxies.ranges)) unnamed.note(peer);
+        return h.continue;
+      };
+      const address = find(req);
+      return typeof address === 'string' ? note(address) : address.then(note);
+    });
+  },
+};
 
 /** Whether a proxy says for whom it asks, in whatever way. */
 export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {

@@ -1,7 +1,13 @@
 // Which client address a request has, and which proxies are believed about it.
 
+import type { IncomingMessage } from 'node:http';
 import test from 'ava';
-import { addressOf, addressScope, parseRanges } from '../../../lib/http/client-address.ts';
+import {
+  addressFinder,
+  addressOf,
+  addressScope,
+  parseRanges,
+} from '../../../lib/http/client-address.ts';
 import { readAuditEntries } from '../../../models/index.ts';
 import { openServer } from '../../support/api/server.ts';
 
@@ -45,4 +51,27 @@ test('the audit trail holds the address that a trusted proxy sent', async (t) =>
   await send('POST', '/v0/rules', { headers, body: { rule: { destination: '10.0.0.1' } } });
   const [entry] = await readAuditEntries(database, { limit: 1 });
   t.is(entry?.address, '203.0.113.5');
+});
+
+test('the address of a request is found once, whoever asks', async (t) => {
+  let asked = 0;
+  const find = addressFinder({
+    ranges: proxies,
+    heed: () => {
+      asked += 1;
+      return Promise.resolve();
+    },
+  });
+  const headers = { 'x-forwarded-for': '203.0.113.5' };
+  const request = { socket: { remoteAddress: '10.0.0.1' }, headers } as unknown as IncomingMessage;
+  t.is(await find(request), '203.0.113.5');
+  t.is(find(request), '203.0.113.5');
+  t.is(asked, 1);
+  const other = {
+    socket: { remoteAddress: '10.0.0.1' },
+    headers: {},
+  } as unknown as IncomingMessage;
+  t.is(find(other), '10.0.0.1');
+  const gone = { socket: {}, headers: {} } as unknown as IncomingMessage;
+  t.is(find(gone), '');
 });
