@@ -3,9 +3,9 @@
 // that is said as it is for a wg-quick file.
 
 import { parseAddress, parseRange } from '../../models/index.ts';
-import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
+import type { DeviceImport, WantedDevice } from './devices.ts';
 import { timeOf } from './firezone-dump.ts';
-import { FAULTS_MAX, type Imported, type ImportedDevice, runImport } from './run.ts';
+import { FAULTS_MAX, type Imported } from './run.ts';
 import {
   addressText,
   holds,
@@ -16,7 +16,7 @@ import {
   settingAdvice,
 } from './server-advice.ts';
 import type { WgEasy, WgEasyClient } from './wg-easy-file.ts';
-import { makeOwner, Names, NO_PRESHARED_KEY, type Owner } from './wg-quick.ts';
+import { importOwned, Names, NO_PRESHARED_KEY, type Owner } from './wg-quick.ts';
 
 /** Imports what wg-easy kept for a user. */
 export async function importWgEasy(
@@ -24,7 +24,7 @@ export async function importWgEasy(
   kept: WgEasy,
   { owner, isTrial }: { readonly owner: Owner; readonly isTrial: boolean },
 ): Promise<Imported> {
-  const { config, database, serverPublicKey } = services;
+  const { config, serverPublicKey } = services;
   const networks = networkAdvice(config, {
     addresses: kept.addresses.map((text) => ({ text: serverAddress(text) })),
     peers: kept.clients.map(({ addresses }) => addresses),
@@ -50,25 +50,11 @@ export async function importWgEasy(
     wanted.push(deviceOf(services, client, { owner, names, networks, faults, said }));
   }
   notes.push(...said.lines());
-  return runImport(database, isTrial, async (transaction) => {
-    const ofOwner = await makeOwner(database, owner, transaction);
-    const found = [...faults, ...ofOwner];
-    const devices: ImportedDevice[] = [];
-    const judged = await importDevices(
-      services,
-      found.length > FAULTS_MAX ? [] : wanted,
-      transaction,
-      (device) => devices.push(device),
-    );
-    return {
-      faults: [...found, ...judged],
-      notes,
-      counts: {
-        ...(owner.newEmail === null ? {} : { 'users made': 1 }),
-        devices: kept.clients.length,
-      },
-      devices,
-    };
+  return importOwned(services, owner, isTrial, {
+    faults,
+    notes,
+    devices: wanted,
+    count: kept.clients.length,
   });
 }
 

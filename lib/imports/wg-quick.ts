@@ -60,7 +60,7 @@ export async function importWgQuick(
   text: string,
   { owner, isTrial }: { readonly owner: Owner; readonly isTrial: boolean },
 ): Promise<Imported> {
-  const { config, database } = services;
+  const { config } = services;
   const { sections, disabled, faults } = parseWgQuick(text);
   const servers = sections.filter(({ kind }) => kind === 'interface');
   const structure = [...faults];
@@ -86,18 +86,44 @@ export async function importWgQuick(
     ...disabled.map(({ line, title }) => switchedOff(line, title)),
     ...read.flatMap((one) => one.notes),
   ];
-  return runImport(database, isTrial, async (transaction) => {
-    const ofOwner = await makeOwner(database, owner, transaction);
-    const found = [...structure, ...ofOwner, ...read.flatMap((one) => one.faults)];
-    const wanted = found.length > FAULTS_MAX ? [] : read.map(({ device }) => device);
+  return importOwned(services, owner, isTrial, {
+    faults: [...structure, ...read.flatMap((one) => one.faults)],
+    notes,
+    devices: read.map(({ device }) => device),
+    count: peers.length,
+  });
+}
+
+/** What a file comes to. */
+interface Owned {
+  readonly faults: readonly string[];
+  readonly notes: readonly string[];
+  /** The devices that were read: not all where there were too many faults. */
+  readonly devices: readonly WantedDevice[];
+  /** How many devices there are in the file. */
+  readonly count: number;
+}
+
+/** Imports the devices of a file for one user, whom it makes where it is a new one. */
+export function importOwned(
+  services: DeviceImport,
+  owner: Owner,
+  isTrial: boolean,
+  { faults, notes, devices: wanted, count }: Owned,
+): Promise<Imported> {
+  return runImport(services.database, isTrial, async (transaction) => {
+    const found = [...(await makeOwner(services.database, owner, transaction)), ...faults];
     const devices: ImportedDevice[] = [];
-    const judged = await importDevices(services, wanted, transaction, (device) =>
-      devices.push(device),
+    const judged = await importDevices(
+      services,
+      found.length > FAULTS_MAX ? [] : wanted,
+      transaction,
+      (device) => devices.push(device),
     );
     return {
       faults: [...found, ...judged],
-      notes,
-      counts: { ...(owner.newEmail === null ? {} : { 'users made': 1 }), devices: peers.length },
+      notes: [...notes],
+      counts: { ...(owner.newEmail === null ? {} : { 'users made': 1 }), devices: count },
       devices,
     };
   });
