@@ -32,8 +32,10 @@ interface TurnClock {
   wall(): number;
 }
 
-/** The longest wait: after it, wall time and deadlines are read again. */
+/** The longest wait for a deadline: after it, wall time and deadlines are read again. */
 const WAIT_MS_MAX = 1_000;
+/** The longest wait without a deadline; a process that is about to end may wait for it. */
+const IDLE_MS_MAX = 2_000;
 /**
  * Deadlines within this time share one wake-up. Deadlines are seconds away, so the difference does
  * not matter.
@@ -93,6 +95,7 @@ export class Turns {
   get freeMs(): number {
     const next = this.#pipeline.nextTimeout(this.#now);
     if (next <= this.#now) return 0;
+    if (next === Number.POSITIVE_INFINITY) return IDLE_MS_MAX;
     return Math.min(WAIT_MS_MAX, Math.ceil(next / TIMER_GRAIN_MS) * TIMER_GRAIN_MS - this.#now);
   }
 
