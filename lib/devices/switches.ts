@@ -1,14 +1,7 @@
 // What administrators decide of a device beside its configuration: whether it is on, and when it
 // ends. One place for the console and the command line; lib/reconcile enforces it.
 
-import {
-  type Database,
-  type Device,
-  type Transaction,
-  writeTransaction,
-} from '../../models/index.ts';
-import { isUuid } from '../judge/fields.ts';
-import { noDevice } from '../process/absent.ts';
+import type { Device } from '../../models/index.ts';
 
 /** What is decided; what is left out stays. */
 export interface Switches {
@@ -39,28 +32,4 @@ export function switchState(
 ): SwitchState {
   if (disabled_at !== null) return 'off';
   return expires_at !== null && expires_at.getTime() <= nowMs ? 'ended' : 'on';
-}
-
-/** The device of an id, locked; null when there is none. */
-export async function lockDevice(
-  database: Database,
-  id: string,
-  transaction: Transaction,
-): Promise<Device | null> {
-  if (!isUuid(id)) return null;
-  return database.models.Device.findByPk(id.toLowerCase(), { transaction, lock: true });
-}
-
-/** Switches the device of an id; throws with a sentence when there is none. */
-export async function setSwitches(
-  database: Database,
-  id: string,
-  switches: Switches,
-): Promise<Device> {
-  const { result } = await writeTransaction(database, async (transaction) => {
-    const device = await lockDevice(database, id, transaction);
-    if (device === null) throw noDevice(id);
-    return device.update(switchValues(device, switches), { transaction });
-  });
-  return result;
 }
