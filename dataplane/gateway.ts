@@ -1,5 +1,5 @@
-// The part of the data plane on the main thread. It owns the descriptors (TUN, sockets, eventfd), so
-// that a worker that dies of an exception is started again on the same interface and port. It sends
+// The part of the data plane on the main thread. It owns the descriptors (TUN, sockets, eventfd):
+// so a worker that dies of an exception is started again on the same interface and port. It sends
 // the configuration to the workers and adds up their statistics. Links to workers: worker-link.ts.
 
 import type { Worker } from 'node:worker_threads';

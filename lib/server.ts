@@ -127,8 +127,5 @@ export function createApiServer(services: Services): ApiServer {
   void server.register({ plugin: v0, options: { ...all, writes, turns } });
   const live = new LiveStatus({ ...services, unnamed }, recall);
   const web = { ...all, sessions, strangers: judge, pages, live, jobs: new Jobs(log), outside };
-  return {
-    server,
-    addPages: () => void server.register({ plugin: webPages, options: web }),
-  };
+  return { server, addPages: () => void server.register({ plugin: webPages, options: web }) };
 }

@@ -48,7 +48,7 @@ for (const kind of surfaces())
     const entries = await readAuditEntries(database, { limit: 3 });
     t.deepEqual(
       entries.map(({ changes }) => Object.keys(changes)),
-      [['expires_at'], ['name'], ['disabled_at']],
+      [['disabled_at'], ['name'], ['expires_at']],
     );
     const bad: [fields: object, errors: object][] = [
       [{ enabled: null }, { enabled: ["can't be blank"] }],
