@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import { receiverElsewhere, senderElsewhere } from '../../../lib/explain/elsewhere.ts';
+import { registerGateway } from '../../../models/index.ts';
 import { firstKind, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { fakeAsk, silentTrace } from '../../support/observe/fake-gateway.ts';
@@ -12,6 +13,7 @@ for (const kind of firstKind())
     const device = await addDevice(database, (await addUser(database)).id);
     const at = new Date();
     const seen = { gateway_id: 'there', latest_handshake: at, updated: at };
+    await registerGateway(database, { id: 'there', name: 'there', startedAt: at });
     await database.models.DeviceStatus.create({ device_id: device.id, ...seen });
     const gateway = {
       id: 'here',
