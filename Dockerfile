@@ -49,6 +49,6 @@ ENV NODE_COMPILE_CACHE=node_modules/.cache/postern \
     LOG_FORMAT=json
 VOLUME /data
 EXPOSE 51820/udp 13000/tcp
-HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 CMD ["node", "lib/ready.js"]
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 CMD ["node", "lib/start/ready.js"]
 ENTRYPOINT ["postern"]
 CMD ["serve"]

@@ -1,6 +1,6 @@
 // Variables that fix a field of the API's configuration: docs/api.md#the-configuration. This floor
-// knows their names and texts alone; lib/configuration/fixed-settings.ts reads the texts by the
-// rules that requests obey, so that there is one set of rules.
+// knows their names and texts alone; lib/domain/configuration/fixed-settings.ts reads the texts by
+// the rules that requests obey, so that there is one set of rules.
 
 import type { Setting } from './schema.ts';
 

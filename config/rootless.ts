@@ -1,7 +1,7 @@
 // What a gateway without root gets from the programs that became it (execve(2)): the UDP sockets,
 // which it has from the network of the host, that it relays TCP, a process that is still in the
-// network of the host, and which process is pasta (lib/rootless). They are no settings: nobody
-// writes them.
+// network of the host, and which process is pasta (lib/start/rootless). They are no settings:
+// nobody writes them.
 
 /** What a gateway without root is to do otherwise. */
 export interface Rootless {

@@ -19,25 +19,25 @@ export {
   groupScope,
   stagedScope,
 } from './contract.ts';
-export type { GatewayOptions } from './descriptors.ts';
-export type { CapturedPacket } from './capture-ring.ts';
+export type { GatewayOptions } from './host/descriptors.ts';
+export type { CapturedPacket } from './rings/capture-ring.ts';
 export {
   createCapturedPacket,
   FROM_DEVICE,
   REFUSED,
   TO_DEVICE,
   UNFINISHED_CHECKSUM,
-} from './capture-ring.ts';
-export type { Capture } from './captures.ts';
+} from './rings/capture-ring.ts';
+export type { Capture } from './gateway/captures.ts';
 export {
   createGateway,
   defaultSignals,
   inspectHost,
   loadGateway,
   openUdpSockets,
-} from './on-demand.ts';
-export type { LoggedFlow } from './flow-log-ring.ts';
-export type { Gateway, GatewayFacts } from './gateway.ts';
+} from './gateway/on-demand.ts';
+export type { LoggedFlow } from './rings/flow-log-ring.ts';
+export type { Gateway, GatewayFacts } from './gateway/gateway.ts';
 export type { Finding } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
 export { releaseMemory } from './io/release-memory.ts';
@@ -54,13 +54,13 @@ export type { RefusalQuery, SeenRefusal } from './path/refusal-list.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
 export { type ReasonName, reasonNames } from './reasons.ts';
 export { RuleTrial, type TrialOptions, type TrialVerdict } from './rule-trial.ts';
-export type { Ask, Questions } from './questions.ts';
+export type { Ask, Questions } from './gateway/questions.ts';
 export type { PeerTotals } from './totals.ts';
 export type { Attempt } from './wireguard/handshake-log.ts';
 export type { InsideSeen } from './wireguard/inside.ts';
 export type { Trace } from './wireguard/trace.ts';
 export type { UnknownKey, UnknownSender, UnknownSenders } from './wireguard/unknown-senders.ts';
-export { startWorkers } from './start-worker.ts';
+export { startWorkers } from './gateway/start-worker.ts';
 export { formatAddress, parseAddress } from './wire/address.ts';
 export { askedPacket } from './wire/asked-packet.ts';
 export type { Endpoint } from './wire/address.ts';

@@ -4,15 +4,15 @@
 
 import type { Finding } from '../dataplane/index.ts';
 import type { DocumentLimits } from './auth/documents.ts';
-import type { DiagnosingGateway } from './diagnosis/diagnose.ts';
-import type { CapturingGateway } from './capture/captures.ts';
-import type { ExplainingGateway } from './explain/elsewhere.ts';
-import type { LiveGateway } from './live/gateway.ts';
-import type { HttpLimits } from './http/listener.ts';
+import type { DiagnosingGateway } from './observe/diagnosis/diagnose.ts';
+import type { CapturingGateway } from './observe/capture/captures.ts';
+import type { ExplainingGateway } from './observe/explain/elsewhere.ts';
+import type { LiveGateway } from './observe/live/gateway.ts';
+import type { HttpLimits } from './kit/http/listener.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
-import type { Mails } from './mail/mailer.ts';
-import type { Shared } from './process/shared.ts';
-import type { WhenApplied } from './http/in-force.ts';
+import type { Mails } from './kit/mail/mailer.ts';
+import type { Shared } from './kit/process/shared.ts';
+import type { WhenApplied } from './kit/http/in-force.ts';
 
 /** What the server needs. */
 export interface Services extends Shared {

@@ -33,7 +33,7 @@ test('a release is the bundle with its addon, its unit and its documents', async
 });
 
 test('an old Node can read what its command reads first, which says what is wanted', async (t) => {
-  const program = join(folder, 'lib/postern.js');
+  const program = join(folder, 'lib/start/postern.js');
   const text = readFileSync(program, 'utf8');
   t.regex(text, /Postern needs/);
   const imported = [...text.matchAll(/^import"([^"]*)"|\bfrom"(\.[^"]*)"/gm)];

@@ -34,13 +34,13 @@ export const DOCUMENTS = [
 ];
 /** What Node or a shell starts by its path: programs and threads. */
 const ENTRIES = [
-  'lib/main.ts',
-  'lib/ready.ts',
-  'lib/postern.js',
-  'lib/doctor/host-thread.ts',
+  'lib/start/main.ts',
+  'lib/start/ready.ts',
+  'lib/start/postern.js',
+  'lib/installation/doctor/host-thread.ts',
   'lib/auth/saml/verifier-thread.ts',
   'models/storage/sqlite-thread.js',
-  'dataplane/worker.ts',
+  'dataplane/worker/worker.ts',
   'dataplane/io/relay-thread.ts',
 ];
 /** What is no script and lies beside the scripts. */
@@ -48,7 +48,7 @@ const BESIDE = [
   'config/container/entrypoint',
   'config/systemd/postern.service',
   'lib/postern',
-  'lib/rootless',
+  'lib/start/rootless',
   'lib/api/swagger-ui',
   'lib/web/static',
   'lib/web/views',

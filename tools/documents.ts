@@ -4,10 +4,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { parseCommandLine } from '../lib/command/cli.ts';
-import { Counters } from '../lib/process/counters.ts';
+import { parseCommandLine } from '../lib/cli/cli.ts';
+import { Counters } from '../lib/kit/process/counters.ts';
 import { Metrics } from '../lib/observe/metrics/index.ts';
-import { reasonInWords } from '../lib/observe/reason-words.ts';
+import { reasonInWords } from '../lib/domain/policy/reason-words.ts';
 import { type ReadFamily, readExposition } from '../test/support/observe/exposition.ts';
 import { configOf } from '../test/support/api/server.ts';
 import { fakeObserved, totals, fakeWatched } from '../test/support/observe/fake-gateway.ts';

@@ -14,7 +14,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** The door for test suites. */
 const DOOR = 'lib/testing/index.ts';
 /** What an old Node reads first, the page about tests, and what the addon is made of. */
-const PLAIN = ['lib/node-version.js', 'lib/testing/README.md', 'dataplane/native'];
+const PLAIN = ['lib/start/node-version.js', 'lib/testing/README.md', 'dataplane/native'];
 /** Sources in TypeScript, and what a build of the addon leaves. */
 const LEFT_OUT = /\.ts$|\/native\/build$/;
 

@@ -2,11 +2,11 @@
 // caller. A change is in force when the call returns.
 
 import type { Amendment, GatewayConfig, Sample } from '../contract.ts';
-import type { GatewayOptions } from '../descriptors.ts';
+import type { GatewayOptions } from '../host/descriptors.ts';
 import { type Change, isEmpty, ConfigInForce, type TriedChange } from '../diff.ts';
-import type { Gateway, GatewayFacts } from '../gateway.ts';
+import type { Gateway, GatewayFacts } from '../gateway/gateway.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
-import { joinSamples, sumOf } from '../sample.ts';
+import { joinSamples, sumOf } from '../worker/sample.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
 import type { GatewayParticipant, MemoryNetwork } from './network.ts';

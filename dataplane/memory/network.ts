@@ -2,7 +2,7 @@
 // it takes time: everything that a packet causes, handshakes included, has happened when `run`
 // returns. So it is known at once that a packet was refused, and who refused it.
 
-import type { Capture } from '../captures.ts';
+import type { Capture } from '../gateway/captures.ts';
 import { systemClock } from '../io/clock.ts';
 import { systemRandom } from '../io/crypto.ts';
 import type { Random } from '../noise/handshake.ts';

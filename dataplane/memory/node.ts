@@ -3,7 +3,7 @@
 // The kernel's part, to lead a datagram to the socket of its worker, is done here.
 
 import { DATAGRAM_SLOTS, HANDED_PER_TURN, MAX_PEERS, PACKET_SLOTS } from '../constants.ts';
-import { answer, type AskedOf } from '../answers.ts';
+import { answer, type AskedOf } from '../worker/answers.ts';
 import {
   ALONE,
   type Amendment,
@@ -11,15 +11,15 @@ import {
   type NetworkConfig,
   type Team,
 } from '../contract.ts';
-import { type Capture, RunningCaptures } from '../captures.ts';
+import { type Capture, RunningCaptures } from '../gateway/captures.ts';
 import type { Change, TriedChange } from '../diff.ts';
 import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
 import { Rings } from '../io/rings.ts';
 import type { Random } from '../noise/handshake.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
-import { Pipeline } from '../pipeline.ts';
-import { askerOf } from '../questions.ts';
+import { Pipeline } from '../worker/pipeline.ts';
+import { askerOf } from '../gateway/questions.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
 import { workerOfMessage } from '../wireguard/steering.ts';

@@ -13,7 +13,7 @@ import {
   REFUSED,
   TO_DEVICE,
   UNFINISHED_CHECKSUM,
-} from '../capture-ring.ts';
+} from '../rings/capture-ring.ts';
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, OFFSET } from '../contract.ts';
 import type { Tracker } from '../filter/tracker.ts';
 import { reasons } from '../reasons.ts';

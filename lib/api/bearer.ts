@@ -7,17 +7,17 @@
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { isWithin, touchToken } from '../../models/index.ts';
-import { ApiError } from '../http/errors.ts';
-import { isLocal } from '../http/local-socket.ts';
-import { refuseLaterRow } from '../records/later-rows.ts';
-import { badToken, isExpired } from '../records/session-life.ts';
-import type { Recall } from '../records/recall.ts';
-import { describeError } from '../process/log.ts';
-import type { Shared } from '../process/shared.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import { isLocal } from '../kit/http/local-socket.ts';
+import { refuseLaterRow } from '../kit/records/later-rows.ts';
+import { badToken, isExpired } from '../kit/records/session-life.ts';
+import type { Recall } from '../kit/records/recall.ts';
+import { describeError } from '../kit/process/log.ts';
+import type { Shared } from '../kit/process/shared.ts';
 import { readToken } from '../auth/bearer-token.ts';
 import type { KnownGood, Somebody } from '../auth/known-good.ts';
 import { RateLimits } from '../auth/rate-limits.ts';
-import { requireScope, scopesFor } from '../operations/scopes.ts';
+import { requireScope, scopesFor } from '../kit/operations/scopes.ts';
 import type { Strangers } from '../auth/strangers.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from '../auth/tokens.ts';
 

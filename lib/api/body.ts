@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer';
 import { PassThrough } from 'node:stream';
 import type { Plugin, Request, RouteOptions } from '@hapi/hapi';
-import { ApiError } from '../http/errors.ts';
-import { messages } from '../judge/messages.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import { messages } from '../kit/validation/messages.ts';
 
 /** The largest body of most operations. */
 export const BODY_BYTES_MAX = 1_048_576;

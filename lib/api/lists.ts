@@ -7,14 +7,14 @@
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Selection } from '../../models/index.ts';
-import { describeError, type Log } from '../process/log.ts';
+import { describeError, type Log } from '../kit/process/log.ts';
 import type { ListTurns } from './list-turns.ts';
 import { nextPage, type Position, readListQuery } from './paging.ts';
-import { callerOf } from '../http/request-caller.ts';
-import type { Listed, Selected } from '../records/collection.ts';
-import type { Recall } from '../records/recall.ts';
-import { listedWithoutSecrets } from '../records/secrets.ts';
-import type { Shown } from '../records/shown.ts';
+import { callerOf } from '../kit/http/request-caller.ts';
+import type { Listed, Selected } from '../kit/records/collection.ts';
+import type { Recall } from '../kit/records/recall.ts';
+import { listedWithoutSecrets } from '../kit/records/secrets.ts';
+import type { Shown } from '../kit/records/shown.ts';
 
 /** Lists with more characters are sent while they are read. */
 export const SHORT_LIST_MAX = 4_000_000;

@@ -12,7 +12,7 @@ import { readToken, tokenCheck } from '../auth/bearer-token.ts';
 import { EXPOSITION_TYPE } from '../observe/metrics/exposition.ts';
 import type { Metrics } from '../observe/metrics/index.ts';
 import type { Services } from '../services.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError } from '../kit/http/errors.ts';
 
 /** The most scrapes at once, because each takes CPU while it is read. */
 const SCRAPES_MAX = 4;

@@ -8,13 +8,13 @@ import type {
   RouteOptions,
   ServerRoute,
 } from '@hapi/hapi';
-import { callerOf } from '../http/request-caller.ts';
-import { parametersOf } from '../judge/query.ts';
-import type { Described, Operation, Pages, Performed } from '../operations/operation.ts';
-import { perform } from '../operations/perform.ts';
-import type { Scope } from '../operations/scopes.ts';
-import { withoutSecrets } from '../records/secrets.ts';
-import type { Shown } from '../records/shown.ts';
+import { callerOf } from '../kit/http/request-caller.ts';
+import { parametersOf } from '../kit/validation/query.ts';
+import type { Described, Operation, Pages, Performed } from '../kit/operations/operation.ts';
+import { perform } from '../kit/operations/perform.ts';
+import type { Scope } from '../kit/operations/scopes.ts';
+import { withoutSecrets } from '../kit/records/secrets.ts';
+import type { Shown } from '../kit/records/shown.ts';
 import { ignoresBody, readJson, takesJson } from './body.ts';
 import { withNextPage } from './id-pages.ts';
 import { answerList } from './lists.ts';

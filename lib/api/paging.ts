@@ -2,12 +2,12 @@
 // address. A cursor names the last record that was shown, by its time and id, which never change.
 // So records that are added or deleted meanwhile move no record to another page. docs/api.md#lists.
 
-import { isUuid, resource, text, integer } from '../judge/fields.ts';
-import { ApiError } from '../http/errors.ts';
-import { isFaultless, judgeOf } from '../judge/judge.ts';
-import { parametersOf, sentOnce } from '../judge/query.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX } from '../operations/id-pages.ts';
-import type { Filter, Filters } from '../records/collection.ts';
+import { isUuid, resource, text, integer } from '../kit/validation/fields.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import { isFaultless, judgeOf } from '../kit/validation/judge.ts';
+import { parametersOf, sentOnce } from '../kit/validation/query.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/operations/id-pages.ts';
+import type { Filter, Filters } from '../kit/records/collection.ts';
 
 /** A record's place in lists. */
 export interface Position {

@@ -1,9 +1,9 @@
 // What routes of the API are made with.
 
 import { outsidePathOf } from '../../config/index.ts';
-import type { Captures } from '../capture/captures.ts';
+import type { Captures } from '../observe/capture/captures.ts';
 import type { Services } from '../services.ts';
-import type { RecordContext } from '../records/collection.ts';
+import type { RecordContext } from '../kit/records/collection.ts';
 import type { Rooms } from '../rooms.ts';
 import type { ListTurns } from './list-turns.ts';
 

@@ -10,11 +10,11 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { type FieldError, messages, sentences } from '../judge/messages.ts';
-import type { Caller } from '../process/caller.ts';
-import { lockRecord, type RecordContext } from '../records/collection.ts';
-import type { FixedSettings } from '../records/effective-configuration.ts';
-import { UsageError } from '../process/usage-error.ts';
+import { type FieldError, messages, sentences } from '../kit/validation/messages.ts';
+import type { Caller } from '../kit/process/caller.ts';
+import { lockRecord, type RecordContext } from '../kit/records/collection.ts';
+import type { FixedSettings } from '../kit/records/effective-configuration.ts';
+import { UsageError } from '../kit/process/usage-error.ts';
 import { neededFault } from './administrators.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';

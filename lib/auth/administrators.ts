@@ -8,13 +8,13 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
-import { type FieldError, messages } from '../judge/messages.ts';
+import { type FieldError, messages } from '../kit/validation/messages.ts';
 import {
   type EffectiveConfiguration,
   effectiveConfiguration,
   type FixedSettings,
-} from '../records/effective-configuration.ts';
-import { commandLine } from '../process/command-line.ts';
+} from '../kit/records/effective-configuration.ts';
+import { commandLine } from '../kit/process/command-line.ts';
 import { methodOf } from './identity/method.ts';
 import { entriesOf } from './identity/standing-providers.ts';
 

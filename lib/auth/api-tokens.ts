@@ -2,7 +2,7 @@
 // our own addition to the API. docs/api.md#api-tokens.
 
 import type { Database } from '../../models/index.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError } from '../kit/http/errors.ts';
 import {
   integer,
   isUuid,
@@ -13,14 +13,14 @@ import {
   text,
   timestamp,
   trimmed,
-} from '../judge/fields.ts';
-import { type Judged, judgeOf } from '../judge/judge.ts';
-import { messages } from '../judge/messages.ts';
-import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../operations/scopes.ts';
-import type { Caller } from '../process/caller.ts';
-import { lockRecord, type RecordContext } from '../records/collection.ts';
-import { type Shown, showTime, showTimeOrNull } from '../records/shown.ts';
-import { refuseFaults } from '../records/writes.ts';
+} from '../kit/validation/fields.ts';
+import { type Judged, judgeOf } from '../kit/validation/judge.ts';
+import { messages } from '../kit/validation/messages.ts';
+import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../kit/operations/scopes.ts';
+import type { Caller } from '../kit/process/caller.ts';
+import { lockRecord, type RecordContext } from '../kit/records/collection.ts';
+import { type Shown, showTime, showTimeOrNull } from '../kit/records/shown.ts';
+import { refuseFaults } from '../kit/records/writes.ts';
 import {
   DAYS_MAX,
   DEFAULT_DAYS,

@@ -17,9 +17,9 @@ import {
   UniqueConstraintError,
   writeTransaction,
 } from '../../models/index.ts';
-import { addressScope } from '../http/client-address.ts';
-import type { Caller } from '../process/caller.ts';
-import type { Shared } from '../process/shared.ts';
+import { addressScope } from '../kit/http/client-address.ts';
+import type { Caller } from '../kit/process/caller.ts';
+import type { Shared } from '../kit/process/shared.ts';
 
 /** Failures of an account, or with the codes of a user, after which there is a wait. */
 export const ATTEMPTS_MAX = 5;

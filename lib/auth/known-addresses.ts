@@ -3,7 +3,7 @@
 // are those of the live sessions; each sign-in at this process adds one, up to KNOWN_MAX.
 
 import type { Database } from '../../models/index.ts';
-import { addressScope } from '../http/client-address.ts';
+import { addressScope } from '../kit/http/client-address.ts';
 
 /** The most scopes that are remembered; then the one is forgotten that was unused for longest. */
 export const KNOWN_MAX = 10_000;

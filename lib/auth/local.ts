@@ -5,14 +5,14 @@
 // docs/api.md#sign-in.
 
 import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';
-import type { Caller } from '../process/caller.ts';
-import type { Shared } from '../process/shared.ts';
+import type { Caller } from '../kit/process/caller.ts';
+import type { Shared } from '../kit/process/shared.ts';
 import { accountOf, forgiveAttempt, fromAddress, noteLocks, takeAttempt } from './attempts.ts';
 import { EMAIL_CHARACTERS_MAX } from './email.ts';
 import { KnownAddresses } from './known-addresses.ts';
 import { askerAt } from './password-queue.ts';
 import { DEFAULT_COST, standInHash, verifyPassword } from './passwords.ts';
-import { maySignIn } from '../records/session-life.ts';
+import { maySignIn } from '../kit/records/session-life.ts';
 
 /** The value of `last_signed_in_method` for a sign-in by password. */
 export const LOCAL_METHOD = 'email';

@@ -15,10 +15,10 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
-import { PageError } from '../http/page-error.ts';
-import type { ForgettingTime } from '../process/forgetting.ts';
-import type { Chore } from '../process/hourly.ts';
-import { maySignIn } from '../records/session-life.ts';
+import { PageError } from '../kit/http/page-error.ts';
+import type { ForgettingTime } from '../kit/process/forgetting.ts';
+import type { Chore } from '../kit/process/hourly.ts';
+import { maySignIn } from '../kit/records/session-life.ts';
 import { hashSecret, isSecret, newSecret } from './browser-cookies.ts';
 import { LOCAL_METHOD } from './local.ts';
 

@@ -1,11 +1,11 @@
 // What can be done with API tokens (docs/api.md#api-tokens), and with the accounts of others, for
 // which the API has no route: commands of the host perform that.
 
-import { isUuid, joi, mark, resource, text } from '../judge/fields.ts';
-import { judgeOf } from '../judge/judge.ts';
-import { type AskedPage, idPageFields, idPages } from '../operations/id-pages.ts';
-import { type Operation, queryOf, read, UUID_PARAM, write } from '../operations/operation.ts';
-import { placed } from '../operations/places.ts';
+import { isUuid, joi, mark, resource, text } from '../kit/validation/fields.ts';
+import { judgeOf } from '../kit/validation/judge.ts';
+import { type AskedPage, idPageFields, idPages } from '../kit/operations/id-pages.ts';
+import { type Operation, queryOf, read, UUID_PARAM, write } from '../kit/operations/operation.ts';
+import { placed } from '../kit/operations/places.ts';
 import type { Accounts } from './accounts.ts';
 import {
   apiTokenFields,

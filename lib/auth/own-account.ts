@@ -3,10 +3,10 @@
 // for them goes on with a new session. docs/api.md#sign-in.
 
 import { noteAction, Op, type Transaction, type User } from '../../models/index.ts';
-import { ApiError } from '../http/errors.ts';
-import type { Caller } from '../process/caller.ts';
-import type { Shared } from '../process/shared.ts';
-import { type RunsWrites, saveChanges } from '../records/writes.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import type { Caller } from '../kit/process/caller.ts';
+import type { Shared } from '../kit/process/shared.ts';
+import { type RunsWrites, saveChanges } from '../kit/records/writes.ts';
 import { type Counted, forgiveAttempt } from './attempts.ts';
 import {
   addSecondFactor,

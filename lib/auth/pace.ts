@@ -3,7 +3,7 @@
 // administrator's token has a bucket of its own (rate-limits.ts). docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
-import { type Refusal, refusals } from '../http/gate.ts';
+import { type Refusal, refusals } from '../kit/http/gate.ts';
 import { Buckets } from './buckets.ts';
 import type { Somebody } from './known-good.ts';
 

@@ -4,8 +4,8 @@
 // the network that waited longest for a turn is next; where all places are taken, a network that
 // has fewer of them takes one from the network that has most.
 
-import { ApiError } from '../http/errors.ts';
-import { addressScope, networkScope } from '../http/client-address.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import { addressScope, networkScope } from '../kit/http/client-address.ts';
 
 /** From where a password comes. */
 export interface Asker {

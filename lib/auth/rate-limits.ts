@@ -1,7 +1,7 @@
 // How often somebody may ask who shows a good token: so many requests a second for each token. How
 // often strangers may ask: strangers.ts. docs/api.md#rate-limits.
 
-import { ApiError } from '../http/errors.ts';
+import { ApiError } from '../kit/http/errors.ts';
 import { Buckets } from './buckets.ts';
 
 /** The limits of one server. */

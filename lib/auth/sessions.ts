@@ -17,16 +17,16 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
-import { ApiError } from '../http/errors.ts';
-import type { ForgettingTime } from '../process/forgetting.ts';
-import type { Chore } from '../process/hourly.ts';
-import { describeError } from '../process/log.ts';
-import type { Shared } from '../process/shared.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import type { ForgettingTime } from '../kit/process/forgetting.ts';
+import type { Chore } from '../kit/process/hourly.ts';
+import { describeError } from '../kit/process/log.ts';
+import type { Shared } from '../kit/process/shared.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
 import { KnownGood, type Somebody } from './known-good.ts';
 import { localPath } from './local-path.ts';
-import { refuseLaterRow } from '../records/later-rows.ts';
-import { IDLE_MS, isAlive } from '../records/session-life.ts';
+import { refuseLaterRow } from '../kit/records/later-rows.ts';
+import { IDLE_MS, isAlive } from '../kit/records/session-life.ts';
 
 /** The most sessions of one user; then the one that was unused for longest ends. */
 export const SESSIONS_MAX = 20;

@@ -12,14 +12,14 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { callerOf } from '../http/request-caller.ts';
-import type { Shared } from '../process/shared.ts';
-import { PageError } from '../http/page-error.ts';
+import { callerOf } from '../kit/http/request-caller.ts';
+import type { Shared } from '../kit/process/shared.ts';
+import { PageError } from '../kit/http/page-error.ts';
 import { shownMethod } from './identity/method.ts';
 import { localPath } from './local-path.ts';
 import { hasSecondFactor } from './second-factors.ts';
 import type { Sessions } from './sessions.ts';
-import { maySignIn } from '../records/session-life.ts';
+import { maySignIn } from '../kit/records/session-life.ts';
 
 /** What signing in needs of the server. */
 export interface SignInContext {

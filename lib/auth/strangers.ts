@@ -5,10 +5,10 @@
 // is no stranger has a pace (pace.ts). docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
-import { addressScope } from '../http/client-address.ts';
-import { ApiError } from '../http/errors.ts';
-import { type Gatekeeper, type Refusal, refusals } from '../http/gate.ts';
-import { isLocal } from '../http/local-socket.ts';
+import { addressScope } from '../kit/http/client-address.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import { type Gatekeeper, type Refusal, refusals } from '../kit/http/gate.ts';
+import { isLocal } from '../kit/http/local-socket.ts';
 import { readCookie, hashSecret, isSecret } from './browser-cookies.ts';
 import { Buckets } from './buckets.ts';
 import type { KnownGood, Somebody } from './known-good.ts';

@@ -16,14 +16,14 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { ApiError } from '../http/errors.ts';
-import type { Faults } from '../judge/judge.ts';
-import { atMostCharacters, type FieldError, messages } from '../judge/messages.ts';
-import { noUser } from '../process/absent.ts';
-import type { Caller } from '../process/caller.ts';
-import { refuseFaults, type RunsWrites, type Work } from '../records/writes.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import type { Faults } from '../kit/validation/judge.ts';
+import { atMostCharacters, type FieldError, messages } from '../kit/validation/messages.ts';
+import { noUser } from '../kit/process/absent.ts';
+import type { Caller } from '../kit/process/caller.ts';
+import { refuseFaults, type RunsWrites, type Work } from '../kit/records/writes.ts';
 import { findByEmail } from './named-user.ts';
-import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from '../operations/scopes.ts';
+import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from '../kit/operations/scopes.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;

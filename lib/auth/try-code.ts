@@ -2,8 +2,8 @@
 // is asked for. docs/api.md#sign-in.
 
 import type { Database, Transaction } from '../../models/index.ts';
-import type { Caller } from '../process/caller.ts';
-import type { Shared } from '../process/shared.ts';
+import type { Caller } from '../kit/process/caller.ts';
+import type { Shared } from '../kit/process/shared.ts';
 import { type Counted, forgiveAttempt, fromAddress, noteLocks, takeAttempt } from './attempts.ts';
 import { spendCode } from './second-factors.ts';
 

@@ -5,7 +5,7 @@
 // wall clock disconnects nobody.
 
 import type { PeerSample } from '../../dataplane/index.ts';
-import type { Log } from '../process/log.ts';
+import type { Log } from '../kit/process/log.ts';
 import type { History } from '../reconcile/history.ts';
 import type { KnownDevice } from '../reconcile/known.ts';
 

@@ -13,7 +13,7 @@ import {
   recordHistory,
   STEPS,
 } from '../../models/index.ts';
-import type { Log } from '../process/log.ts';
+import type { Log } from '../kit/process/log.ts';
 import { PendingConnections, type Remote } from './pending-connections.ts';
 import { PendingSums } from './pending-sums.ts';
 

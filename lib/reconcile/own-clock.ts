@@ -4,8 +4,8 @@
 // then anything may have been revoked elsewhere.
 
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
-import { BEAT_MS, eachBeat } from '../process/beat.ts';
-import type { Log } from '../process/log.ts';
+import { BEAT_MS, eachBeat } from '../kit/process/beat.ts';
+import type { Log } from '../kit/process/log.ts';
 import type { Translation } from './translation.ts';
 
 /** How late it acts, so that a turn of the reconciler, which does the same, comes first. */

@@ -4,7 +4,7 @@
 // a number for each user. docs/state.md#quotas.
 
 import { type Database, type Month, monthOf, recordQuotaUsage } from '../../models/index.ts';
-import type { Log } from '../process/log.ts';
+import type { Log } from '../kit/process/log.ts';
 import { GATHER_MS } from './pending-sums.ts';
 
 /** What it is made of. */

@@ -26,7 +26,7 @@ import {
   type ObeyedUser,
   type UserEnd,
 } from '../../models/index.ts';
-import { effectiveFields } from '../records/effective-configuration.ts';
+import { effectiveFields } from '../kit/records/effective-configuration.ts';
 
 /**
  * Rows that the data plane obeys, by id; null for a row that is gone. They have the fields that

@@ -15,8 +15,8 @@ import {
   recordHeartbeat,
   type Revision,
 } from '../../models/index.ts';
-import { BEAT_MS, eachBeat } from '../process/beat.ts';
-import type { Log } from '../process/log.ts';
+import { BEAT_MS, eachBeat } from '../kit/process/beat.ts';
+import type { Log } from '../kit/process/log.ts';
 import { Neighbours } from './neighbours.ts';
 import { OwnClock } from './own-clock.ts';
 import { type HearLater, readAll, readSince, type RowChanges, type TakeRows } from './read.ts';

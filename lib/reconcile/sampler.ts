@@ -5,8 +5,8 @@
 
 import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
 import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
-import { eachBeat } from '../process/beat.ts';
-import type { Log } from '../process/log.ts';
+import { eachBeat } from '../kit/process/beat.ts';
+import type { Log } from '../kit/process/log.ts';
 import type { History } from './history.ts';
 import type { PendingUsage } from './pending-usage.ts';
 

@@ -18,8 +18,8 @@ import {
   type ObeyedRule,
   type ObeyedUser,
 } from '../../models/index.ts';
-import { isKey, KEY_BYTES } from '../judge/keys.ts';
-import type { FixedSettings } from '../records/effective-configuration.ts';
+import { isKey, KEY_BYTES } from '../kit/validation/keys.ts';
+import type { FixedSettings } from '../kit/records/effective-configuration.ts';
 import type { RowSettings } from './read.ts';
 
 /** Settings that decide what rows mean. */

@@ -5,7 +5,7 @@
 
 import { type Amendment, MAX_PEERS, type PeerConfig } from '../../dataplane/index.ts';
 import { monthOf, type ObeyedDevice, type ObeyedUser } from '../../models/index.ts';
-import { effectiveFields } from '../records/effective-configuration.ts';
+import { effectiveFields } from '../kit/records/effective-configuration.ts';
 import { endedDevice, endedUser, idsOf, shorter } from './ends.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
 import type { Device, KnownDevice, Owner, Problem } from './known.ts';

@@ -2,7 +2,7 @@
 // once. docs/state.md#quotas.
 
 import { type Database, monthOf, readQuotaUsage } from '../../models/index.ts';
-import type { Log } from '../process/log.ts';
+import type { Log } from '../kit/process/log.ts';
 import type { Translation } from './translation.ts';
 
 /** How often it is read what users with a quota carried, at all gateways. */

@@ -9,9 +9,9 @@ import {
   type ReasonName,
   TO_DEVICE,
 } from '../../dataplane/index.ts';
-import { commentOn } from '../capture/stream.ts';
-import { judgeWish, orderOf, type Wishes } from '../capture/wishes.ts';
-import { inSentences, isFaultless } from '../judge/judge.ts';
+import { commentOn } from '../observe/capture/stream.ts';
+import { judgeWish, orderOf, type Wishes } from '../observe/capture/wishes.ts';
+import { inSentences, isFaultless } from '../kit/validation/judge.ts';
 import { refuseUnknownOptions } from './options.ts';
 
 /** Which packets are captured, and how much of each: parameters of the API. */

@@ -14,10 +14,10 @@ import {
   type MemoryNetwork,
 } from '../../dataplane/memory/index.ts';
 import { deviceFields } from '../../models/index.ts';
-import { sentNames } from '../judge/resource.ts';
-import type { Diagnosis } from '../diagnosis/fields.ts';
-import type { Answer } from '../explain/fields.ts';
-import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../live/fields.ts';
+import { sentNames } from '../kit/validation/resource.ts';
+import type { Diagnosis } from '../observe/diagnosis/fields.ts';
+import type { Answer } from '../observe/explain/fields.ts';
+import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
 import type { Api, Fields } from './api.ts';
 import { beginCapture, type CaptureWish, type TestCapture } from './capture.ts';
 import { refuseUnknownOptions } from './options.ts';

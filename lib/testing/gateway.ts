@@ -13,10 +13,10 @@ import {
   MemoryNetwork,
 } from '../../dataplane/memory/index.ts';
 import { newId, openMemoryDatabase } from '../../models/index.ts';
-import { type Running, serve } from '../serve.ts';
+import { type Running, serve } from '../start/serve.ts';
 import { networksOf } from '../reconcile/tunnel-networks.ts';
 import { Api } from './api.ts';
-import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../live/fields.ts';
+import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
 import {
   DEVICE_FIELDS,
   type DeviceWish,

@@ -8,9 +8,9 @@ export {
   NoAnswerError,
   type Refusals,
 } from '../../dataplane/memory/index.ts';
-export type { Diagnosis } from '../diagnosis/fields.ts';
-export type { Answer as Explained } from '../explain/fields.ts';
-export type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../live/fields.ts';
+export type { Diagnosis } from '../observe/diagnosis/fields.ts';
+export type { Answer as Explained } from '../observe/explain/fields.ts';
+export type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
 export { type Api, ApiRefusal, type Fields } from './api.ts';
 export type { CaptureWish, TestCapture, TestPacket } from './capture.ts';
 export type { DeviceWish, TestDevice } from './device.ts';

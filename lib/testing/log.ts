@@ -1,6 +1,6 @@
 // A log that keeps its lines, for tests to look at.
 
-import type { Log } from '../process/log.ts';
+import type { Log } from '../kit/process/log.ts';
 
 /** A line of the log. */
 export interface LogLine {

@@ -9,7 +9,7 @@ import {
   meantSetting,
   parseConfig,
 } from '../../config/index.ts';
-import { readFixedSettings } from '../configuration/fixed-settings.ts';
+import { readFixedSettings } from '../domain/configuration/fixed-settings.ts';
 
 /** The administrator of a gateway in a test. */
 export interface Administrator {

@@ -4,7 +4,7 @@
 
 import test from 'ava';
 import { MAX_REFUSALS, REFUSALS_SHARE } from '../../dataplane/constants.ts';
-import type { ShownRefusal } from '../../lib/live/fields.ts';
+import type { ShownRefusal } from '../../lib/observe/live/fields.ts';
 import { udp } from '../support/dataplane/packets.ts';
 import { startFloodedGateway } from '../support/gateway/flooded-gateway.ts';
 import { until } from '../support/gateway/postern.ts';

@@ -3,7 +3,7 @@
 // handshake of it is shown for the second one, to administrators or in the portal.
 
 import test, { type ExecutionContext } from 'ava';
-import type { Diagnosis } from '../../lib/diagnosis/fields.ts';
+import type { Diagnosis } from '../../lib/observe/diagnosis/fields.ts';
 import { createGateway } from '../../lib/testing/index.ts';
 import { recordConnections, recordHistory, writeTransaction } from '../../models/index.ts';
 import type { TestServer } from '../support/api/server.ts';

@@ -4,7 +4,7 @@
 // no write takes long or keeps the gateway from answering others.
 
 import test, { type ExecutionContext } from 'ava';
-import { POLICY_TESTS_MAX } from '../../lib/policy-tests/policy-tests.ts';
+import { POLICY_TESTS_MAX } from '../../lib/domain/policy-tests/policy-tests.ts';
 import type { Answer } from '../support/api/requests.ts';
 import { type GatewayProcess, startGateway } from '../support/gateway/gateway-process.ts';
 

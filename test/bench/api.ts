@@ -1,10 +1,11 @@
 // How fast the API is: `npm run bench:api [-- --seconds S --connections N --databases sqlite,mariadb
 // --devices N --record]`.
 //
-// The whole gateway as a process of its own (`lib/main.ts serve`, no TUN), on SQLite and on a private
-// MariaDB, both with their commits on the disk; autocannon asks over loopback on the same machine.
-// Writes count only when they are answered in force (`postern-applied: true`). The bars are those of
-// docs/api.md#speed: the figures of the original on two cores, and how many times them is asked.
+// The whole gateway as a process of its own (`lib/start/main.ts serve`, no TUN), on SQLite and on a
+// private MariaDB, both with their commits on the disk; autocannon asks over loopback on the same
+// machine. Writes count only when they are answered in force (`postern-applied: true`). The bars
+// are those of docs/api.md#speed: the figures of the original on two cores, and how many times them
+// is asked.
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -21,7 +21,7 @@ import {
   packetBlockBytes,
   sectionHeader,
   writePacketBlock,
-} from '../../lib/capture/pcapng.ts';
+} from '../../lib/observe/capture/pcapng.ts';
 import { enrol, type Person } from '../e2e/people.ts';
 import { cpuSecondsOf, Postern, until } from '../support/gateway/postern.ts';
 import {

@@ -25,7 +25,7 @@ import { systemClock } from '../../dataplane/io/clock.ts';
 import { EVENT_UDP, NativeEngine } from '../../dataplane/native/index.ts';
 import { derivePublicKey } from '../../dataplane/noise/keys.ts';
 import { systemRandom } from '../../dataplane/io/crypto.ts';
-import { Pipeline } from '../../dataplane/pipeline.ts';
+import { Pipeline } from '../../dataplane/worker/pipeline.ts';
 import {
   createEndpointTable,
   ENDPOINT_BYTES,

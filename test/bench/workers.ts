@@ -32,7 +32,7 @@ import { TunnelClient } from '../../dataplane/memory/client.ts';
 import { teamsOf } from '../../dataplane/memory/node.ts';
 import { NativeEngine } from '../../dataplane/native/index.ts';
 import { derivePublicKey } from '../../dataplane/noise/keys.ts';
-import { Pipeline } from '../../dataplane/pipeline.ts';
+import { Pipeline } from '../../dataplane/worker/pipeline.ts';
 import { createEndpointTable, writeEndpoint } from '../../dataplane/wire/address.ts';
 import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
 import { addon, implementations, MTU } from '../support/dataplane/native.ts';

@@ -3,7 +3,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { RECENT_MS } from '../../lib/records/session-life.ts';
+import { RECENT_MS } from '../../lib/kit/records/session-life.ts';
 import { inspect, make, openBrowser, type ServedStage, signIn } from '../support/web/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 

@@ -32,7 +32,7 @@ import { diff, EMPTY_CONFIG } from '../support/dataplane/whole-configs.ts';
 import { TypeScriptEngine } from '../../dataplane/io/engine.ts';
 import { type Addon, EVENT_UDP } from '../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../dataplane/noise/primitives.ts';
-import { Pipeline } from '../../dataplane/pipeline.ts';
+import { Pipeline } from '../../dataplane/worker/pipeline.ts';
 import { createEndpointTable, writeEndpoint } from '../../dataplane/wire/address.ts';
 import { TRANSPORT_DATA, transport } from '../../dataplane/wire/messages.ts';
 import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';

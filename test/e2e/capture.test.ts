@@ -28,7 +28,7 @@ const PINGS = 20;
 const WORKERS = 2;
 const REFUSED = 30;
 const REFUSED_PORT = 9;
-const MAIN = resolve(import.meta.dirname, '../../lib/main.ts');
+const MAIN = resolve(import.meta.dirname, '../../lib/start/main.ts');
 const ENDING = resolve(import.meta.dirname, '../support/gateway/ending-workers.ts');
 const FIELDS = ['frame.interface_name', 'frame.comment', 'ip.src', 'ip.dst', 'udp.dstport'];
 

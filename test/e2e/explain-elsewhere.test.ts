@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import type { Answer } from '../../lib/explain/fields.ts';
+import type { Answer } from '../../lib/observe/explain/fields.ts';
 import { buildSites, LAN, type Site } from '../ops/sites.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
 import { until } from '../support/gateway/postern.ts';

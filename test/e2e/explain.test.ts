@@ -2,8 +2,8 @@
 // not, as the explanation said. Each gate that a test can close is closed on purpose.
 
 import test, { type ExecutionContext } from 'ava';
-import type { Answer } from '../../lib/explain/fields.ts';
-import type { GateName } from '../../lib/explain/gates.ts';
+import type { Answer } from '../../lib/observe/explain/fields.ts';
+import type { GateName } from '../../lib/observe/explain/gates.ts';
 import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { NFT } from '../support/network/capture.ts';

@@ -3,13 +3,13 @@
 
 import { resolve } from 'node:path';
 import process from 'node:process';
-import type { Answer as Explained } from '../../lib/explain/fields.ts';
+import type { Answer as Explained } from '../../lib/observe/explain/fields.ts';
 import type { Host } from '../support/network/namespaces.ts';
 import type { Data, Postern } from '../support/gateway/postern.ts';
 import { ROUTES } from '../support/network/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 
-const MAIN = resolve(import.meta.dirname, '../../lib/main.ts');
+const MAIN = resolve(import.meta.dirname, '../../lib/start/main.ts');
 
 /** A user with one device and the client that it runs on. */
 export interface Person {

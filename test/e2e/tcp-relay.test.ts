@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { MAX_RELAYED } from '../../dataplane/constants.ts';
 import { runNft } from '../../dataplane/io/nft.ts';
 import { removeRelayTable } from '../../dataplane/io/relay-table.ts';
-import { TcpRelay } from '../../dataplane/tcp-relay.ts';
+import { TcpRelay } from '../../dataplane/host/tcp-relay.ts';
 import { until } from '../support/gateway/postern.ts';
 
 const INTERFACE = 'relayed0';

@@ -92,7 +92,7 @@ async function startProcess(
     DATA_DIR: folder,
     WIREGUARD_PORT: String(await freeUdpPort()),
   };
-  const child = spawn(process.execPath, ['lib/main.ts', 'serve'], { cwd: ROOT, env });
+  const child = spawn(process.execPath, ['lib/start/main.ts', 'serve'], { cwd: ROOT, env });
   t.teardown(() => child.kill('SIGKILL'));
   let output = '';
   for (const stream of [child.stdout, child.stderr])

@@ -2,16 +2,16 @@
 // help, and each option that it needs when that is missing.
 
 import test from 'ava';
-import { type CommandName, commands, type Entry } from '../../lib/command/grammar.ts';
+import { type CommandName, commands, type Entry } from '../../lib/cli/grammar.ts';
 import { sceneNames, sceneText } from './record-scenes.ts';
 import { readScene, wordsOf } from './scene.ts';
 
 /** Commands that no scene runs to a good end, and why. */
 const WITHOUT_SUCCESS: Partial<Record<CommandName, string>> = {
-  serve: 'goes on until it is stopped; test/lib/serve.test.ts',
-  'serve-rootless': 'becomes a gateway; test/lib/command/serve-rootless.test.ts',
-  doctor: 'finds what the host is like; test/lib/doctor',
-  capture: 'writes packets with times; test/lib/command/capture-command.test.ts',
+  serve: 'goes on until it is stopped; test/lib/start/serve.test.ts',
+  'serve-rootless': 'becomes a gateway; test/lib/start/serve-rootless.test.ts',
+  doctor: 'finds what the host is like; test/lib/installation/doctor',
+  capture: 'writes packets with times; test/lib/cli/capture-command.test.ts',
 };
 interface Line {
   readonly words: readonly string[];

@@ -1,7 +1,7 @@
 // Compares what a line of a scene came to with its recording: exit code, standard output, standard
 // error and audit trail, exactly but for placeholders; JSON for programs value for value.
 
-import { messageOf } from '../../lib/process/message.ts';
+import { messageOf } from '../../lib/kit/process/message.ts';
 import type { Bindings } from './placeholders.ts';
 import { jsonDifference } from './compare.ts';
 import type { RecordedEnd } from './scene.ts';

@@ -15,7 +15,7 @@ const FOLDER = join(import.meta.dirname, 'answers');
 const WITHOUT_OPERATION = 408;
 /**
  * Described for every removal; only the last administrator is ever refused so. Of members it
- * takes 16 groups, or a provider that names members: test/lib/groups/members.test.ts.
+ * takes 16 groups, or a provider that names members: test/lib/domain/groups/members.test.ts.
  */
 const NEVER_ANSWERED = [
   'DELETE /v0/devices/{id} 422',

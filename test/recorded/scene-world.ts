@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { openSettings } from '../../config/index.ts';
-import { localSocketPath, openLocalSocket } from '../../lib/http/local-socket.ts';
-import { showEntry } from '../../lib/records/audit.ts';
+import { localSocketPath, openLocalSocket } from '../../lib/kit/http/local-socket.ts';
+import { showEntry } from '../../lib/kit/records/audit.ts';
 import {
   currentRevision,
   NO_REVISION,

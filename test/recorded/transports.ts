@@ -2,9 +2,9 @@
 // process of the test. Another way is one more entry here: recordings and comparison stay as they are.
 
 import { obeyedHere, type Ended } from '../support/gateway/obeyed-command.ts';
-import { parseCommandLine } from '../../lib/command/cli.ts';
-import { fingerprint } from '../../lib/fingerprint.ts';
-import { EXIT_USAGE } from '../../lib/process/usage-error.ts';
+import { parseCommandLine } from '../../lib/cli/cli.ts';
+import { fingerprint } from '../../lib/start/fingerprint.ts';
+import { EXIT_USAGE } from '../../lib/kit/process/usage-error.ts';
 import type { OpenScene } from './scene-world.ts';
 
 /** Runs what was typed, to its end. */
@@ -17,7 +17,7 @@ export interface Transport {
   readonly open: (scene: OpenScene) => Promise<RunLine>;
 }
 
-/** The steps of lib/main.ts, in this process. */
+/** The steps of lib/start/main.ts, in this process. */
 const inProcess: Transport = {
   name: 'in the process',
   open: async ({ settings }) => {

@@ -22,7 +22,7 @@ import { openDatabase, type TestDatabaseKind } from '../support/database/databas
 import { judgeAnswer } from '../support/api/openapi.ts';
 import { type Answer, answerOf } from '../support/api/requests.ts';
 import { serverOn } from '../support/api/server.ts';
-import type { DiagnosingGateway } from '../../lib/diagnosis/diagnose.ts';
+import type { DiagnosingGateway } from '../../lib/observe/diagnosis/diagnose.ts';
 import {
   fakeDiagnosing,
   fakeExplaining,

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { sentences, sentencesOutsideApi } from '../../lib/judge/messages.ts';
+import { sentences, sentencesOutsideApi } from '../../lib/kit/validation/messages.ts';
 import { examplesOf } from '../support/suite/examples.ts';
 import { openServer } from '../support/api/server.ts';
 

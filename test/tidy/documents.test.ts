@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { reasonNames } from '../../dataplane/index.ts';
-import { reasonInWords } from '../../lib/observe/reason-words.ts';
+import { reasonInWords } from '../../lib/domain/policy/reason-words.ts';
 import {
   commandHelps,
   generatedPages,

@@ -53,10 +53,10 @@ test('everything that models offer is taken by lib', (t) => {
 const WRITES = /\b(?:writeTransaction|undoneTransaction|writes\s*\.\s*(?:run|join)|new Writes)\b/;
 
 /** Doors of the program that write by operations alone. */
-const DOORS = ['lib/web', 'lib/command'];
+const DOORS = ['lib/web', 'lib/cli'];
 
 /** A command that works without a gateway makes the rooms for itself. */
-const MAKES_ROOMS = 'lib/command/rooms.ts';
+const MAKES_ROOMS = 'lib/cli/rooms.ts';
 
 test('no door has a transaction of its own', (t) => {
   for (const door of DOORS) {

@@ -9,8 +9,7 @@ import test from 'ava';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 /** The doors, the room of the server, the start, and the gateway for other projects' tests. */
-const ABOVE =
-  /^lib\/(api|web|http|testing)\/|^lib\/(server|serve|serve-requests|judge-strangers)\.ts$/;
+const ABOVE = /^lib\/(api|web|kit\/http|start|testing)\//;
 
 /** The only files below that know hapi; the list may only shrink. */
 const BELOW = [

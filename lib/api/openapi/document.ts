@@ -1,7 +1,7 @@
 // The OpenAPI document of the API, made of what the API itself uses: the schemas that judge
 // requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
-import { version } from '../../process/version.ts';
+import { version } from '../../kit/process/version.ts';
 import { operations } from '../../rooms.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import { pathsOf, schemasOf, tagsOf } from './paths.ts';

@@ -2,8 +2,8 @@
 // kind. docs/api.md#operations.
 
 import type Joi from 'joi';
-import type { Answer, Body, Operation } from '../../operations/operation.ts';
-import type { Mode } from '../../judge/judge.ts';
+import type { Answer, Body, Operation } from '../../kit/operations/operation.ts';
+import type { Mode } from '../../kit/validation/judge.ts';
 import { BODY_BYTES_MAX } from '../body.ts';
 import { pageFields } from '../paging.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';

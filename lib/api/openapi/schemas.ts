@@ -3,9 +3,9 @@
 // field's `meta` says, see FieldMeta. Pure.
 
 import type Joi from 'joi';
-import { entryOf, type FieldMeta, metaOf } from '../../judge/fields.ts';
-import { SECRET_FIELDS } from '../../records/secrets.ts';
-import type { Mode } from '../../judge/judge.ts';
+import { entryOf, type FieldMeta, metaOf } from '../../kit/validation/fields.ts';
+import { SECRET_FIELDS } from '../../kit/records/secrets.ts';
+import type { Mode } from '../../kit/validation/judge.ts';
 
 /** A JSON Schema of draft 2020-12, or a part of an OpenAPI document. */
 export type Json = Record<string, unknown>;

@@ -3,12 +3,12 @@
 // docs/api.md#capturing-packets.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { asCapture } from '../../capture/answer.ts';
-import { captureOperation } from '../../capture/operations.ts';
-import { ApiError } from '../../http/errors.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { isUuid } from '../../judge/fields.ts';
-import { parametersOf } from '../../judge/query.ts';
+import { asCapture } from '../../observe/capture/answer.ts';
+import { captureOperation } from '../../observe/capture/operations.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { parametersOf } from '../../kit/validation/query.ts';
 import { describedRoute } from '../operation-routes.ts';
 import type { ApiContext } from '../routes.ts';
 

@@ -15,7 +15,7 @@ import {
   setRoleBy,
   type Transaction,
 } from '../../../models/index.ts';
-import type { Log } from '../../process/log.ts';
+import type { Log } from '../../kit/process/log.ts';
 import { methodOf } from './method.ts';
 
 /** The most names that are read of one person, and their bytes: a sign-in may wait with them. */

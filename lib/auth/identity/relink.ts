@@ -8,8 +8,8 @@ import {
   type LinksWanted,
   readLinks,
 } from '../../../models/index.ts';
-import { type FieldError, messages } from '../../judge/messages.ts';
-import { refuseFaults, type Work } from '../../records/writes.ts';
+import { type FieldError, messages } from '../../kit/validation/messages.ts';
+import { refuseFaults, type Work } from '../../kit/records/writes.ts';
 
 /** Why the links of one user cannot be freed; null where they can. */
 export function whyNotFreed({ users, administrators }: Links): FieldError | null {

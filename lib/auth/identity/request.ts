@@ -11,9 +11,9 @@ import {
   type SignInSource,
   takeSignInRequest,
 } from '../../../models/index.ts';
-import { addressScope, networkScope } from '../../http/client-address.ts';
-import type { Chore } from '../../process/hourly.ts';
-import type { Shared } from '../../process/shared.ts';
+import { addressScope, networkScope } from '../../kit/http/client-address.ts';
+import type { Chore } from '../../kit/process/hourly.ts';
+import type { Shared } from '../../kit/process/shared.ts';
 import { newSecret } from '../browser-cookies.ts';
 import { SIGN_IN_MS } from './browser.ts';
 import { ProviderRefusal } from './refusal.ts';

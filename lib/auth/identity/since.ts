@@ -2,7 +2,7 @@
 // provider can sign out and in again here. The provider asks for nothing then: that proves nothing.
 // lib/web/kit/recent.ts says what asks for a recent sign-in.
 
-import { RECENT_MS } from '../../records/session-life.ts';
+import { RECENT_MS } from '../../kit/records/session-life.ts';
 
 /**
  * When the person proved who they are; undefined: just now. `said` is what the provider says of it,

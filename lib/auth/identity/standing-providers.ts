@@ -13,7 +13,7 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
-import type { Chore } from '../../process/hourly.ts';
+import type { Chore } from '../../kit/process/hourly.ts';
 import { methodOf } from './method.ts';
 
 /** The lists of the configuration. */

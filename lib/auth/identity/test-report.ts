@@ -10,9 +10,9 @@ import {
   type SignInRequest,
   type TestReport,
 } from '../../../models/index.ts';
-import { shortened } from '../../judge/texts.ts';
-import type { Caller } from '../../process/caller.ts';
-import type { RunsWrites } from '../../records/writes.ts';
+import { shortened } from '../../kit/validation/texts.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import type { RunsWrites } from '../../kit/records/writes.ts';
 import type { Finding } from './finding.ts';
 import { keepRequest, newState } from './request.ts';
 

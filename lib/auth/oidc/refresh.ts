@@ -24,8 +24,8 @@ import {
   wakeTokens,
   writeTransaction,
 } from '../../../models/index.ts';
-import type { Counters } from '../../process/counters.ts';
-import type { Log } from '../../process/log.ts';
+import type { Counters } from '../../kit/process/counters.ts';
+import type { Log } from '../../kit/process/log.ts';
 import { oidcAuthority } from '../identity/authority.ts';
 import { disableByProvider } from '../identity/disable.ts';
 import {

@@ -2,7 +2,7 @@
 // administrators: in the log, on the dashboard, for the doctor and in the test of a provider.
 
 import { type Database, type MetadataEntry, readFetchedMetadata } from '../../../models/index.ts';
-import type { Log } from '../../process/log.ts';
+import type { Log } from '../../kit/process/log.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { namedEntities, type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { parseMetadata } from './provider-metadata.ts';

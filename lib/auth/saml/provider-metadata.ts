@@ -8,7 +8,7 @@ import {
   readFetchedMetadata,
   type Transaction,
 } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
+import { ApiError } from '../../kit/http/errors.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { verifier } from './verifier.ts';

@@ -20,8 +20,8 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
-import type { Counters } from '../../process/counters.ts';
-import type { Log } from '../../process/log.ts';
+import type { Counters } from '../../kit/process/counters.ts';
+import type { Log } from '../../kit/process/log.ts';
 import type { DocumentLimits } from '../documents.ts';
 import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { type Fetched, fetchMetadata, MetadataFetchError } from './fetch-metadata.ts';

@@ -12,7 +12,7 @@ import {
   type SignInRequest,
   writeTransaction,
 } from '../../../models/index.ts';
-import { judgeActors } from '../../records/actors.ts';
+import { judgeActors } from '../../kit/records/actors.ts';
 import { keepReport, type Tested } from '../identity/test-report.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
 import { metadataOf } from './provider-metadata.ts';

@@ -4,7 +4,7 @@
 // set of labels for each device, never for a flow. A handshake that never was is absent, not 0.
 
 import { formatAddress, type PeerTotals } from '../../../dataplane/index.ts';
-import { endpointText } from '../../judge/texts.ts';
+import { endpointText } from '../../kit/validation/texts.ts';
 import type { Watched } from '../gateway-state.ts';
 import { escapeLabel, family, labelText, type MetricType, sample } from './exposition.ts';
 

@@ -5,7 +5,7 @@
 
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
-import type { Shared } from '../../process/shared.ts';
+import type { Shared } from '../../kit/process/shared.ts';
 import type {
   CaptureCounts,
   FlowLogCounts,
@@ -13,8 +13,8 @@ import type {
   Readiness,
   Watched,
 } from '../gateway-state.ts';
-import type { CounterFamily, Counters } from '../../process/counters.ts';
-import { version } from '../../process/version.ts';
+import type { CounterFamily, Counters } from '../../kit/process/counters.ts';
+import { version } from '../../kit/process/version.ts';
 import { deviceMetrics } from './devices.ts';
 import { byLabel } from './exposition.ts';
 import {

@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { CiphertextError, type Database, EncryptionKeyError } from '../../../models/index.ts';
-import type { Recall } from '../../records/recall.ts';
+import type { Recall } from '../../kit/records/recall.ts';
 import { formToken, newSecret } from '../../auth/browser-cookies.ts';
 import type { Sessions } from '../../auth/sessions.ts';
 import { type Assets, findAssets } from './assets.ts';

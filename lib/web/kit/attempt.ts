@@ -1,7 +1,7 @@
 // A write that a form asked for: done, or refused with messages that the form shows at its fields.
 
-import { ApiError } from '../../http/errors.ts';
-import type { Faults } from '../../judge/judge.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import type { Faults } from '../../kit/validation/judge.ts';
 import { type FormFaults, isFormError, plainWords } from './plain-words.ts';
 
 /** What became of it. */

@@ -2,10 +2,10 @@
 // texts that programs compare. /v0 also accepts host names made of numbers, such as 1.1.1; a form
 // refuses them, because people type them when they forget a part of an address.
 
-import type { FieldFaults, Faults } from '../../judge/judge.ts';
+import type { FieldFaults, Faults } from '../../kit/validation/judge.ts';
 import type { FormError, FormFaults } from './plain-words.ts';
-import { codeOf, type FieldError } from '../../judge/messages.ts';
-import { readCidr } from '../../judge/network.ts';
+import { codeOf, type FieldError } from '../../kit/validation/messages.ts';
+import { readCidr } from '../../kit/validation/network.ts';
 import { membersOf } from './form.ts';
 
 /** The texts in the fields of a form, by name. */

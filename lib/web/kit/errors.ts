@@ -2,10 +2,10 @@
 // searched for it. Programs, and everything under /v0, get JSON. `Accept` says who asks.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { type ApiError, type ErrorCode, statusOf } from '../../http/errors.ts';
+import { type ApiError, type ErrorCode, statusOf } from '../../kit/http/errors.ts';
 import type { Readiness } from '../../observe/gateway-state.ts';
 import { isWeb } from './headers.ts';
-import { PageError, type Said } from '../../http/page-error.ts';
+import { PageError, type Said } from '../../kit/http/page-error.ts';
 import type { Pages } from './answers.ts';
 
 const UNREADABLE: Said = {

@@ -6,10 +6,10 @@
 
 import { timingSafeEqual } from 'node:crypto';
 import type { Request, RouteOptions, Server } from '@hapi/hapi';
-import { ApiError } from '../../http/errors.ts';
-import type { Faults } from '../../judge/judge.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import type { Faults } from '../../kit/validation/judge.ts';
 import { isWeb } from './headers.ts';
-import { PageError } from '../../http/page-error.ts';
+import { PageError } from '../../kit/http/page-error.ts';
 import type { Web } from './web.ts';
 
 declare module '@hapi/hapi' {

@@ -3,7 +3,7 @@
 // faults shows again exactly what a person typed.
 
 import type { Request } from '@hapi/hapi';
-import type { FieldFaults } from '../../judge/judge.ts';
+import type { FieldFaults } from '../../kit/validation/judge.ts';
 import { textOf } from './form-token.ts';
 import { type FormError, type FormFaults, isFormError, plainWords } from './plain-words.ts';
 

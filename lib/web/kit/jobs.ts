@@ -5,11 +5,11 @@
 // trail, and each write checks again that the person may still write.
 
 import { randomUUID } from 'node:crypto';
-import { ApiError } from '../../http/errors.ts';
-import type { Caller } from '../../process/caller.ts';
-import { describeError, type Log } from '../../process/log.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import { describeError, type Log } from '../../kit/process/log.ts';
 import { attempt, faultLine } from './attempt.ts';
-import { PageError } from '../../http/page-error.ts';
+import { PageError } from '../../kit/http/page-error.ts';
 
 /** Records that are changed at once. Their writes share transactions, for which others wait. */
 const TOGETHER = 16;

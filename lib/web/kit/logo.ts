@@ -3,7 +3,7 @@
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';
-import type { Recall } from '../../records/recall.ts';
+import type { Recall } from '../../kit/records/recall.ts';
 
 /** Where pages find the logo; null where none was chosen. */
 export function logoAddress(logo: Logo, outside: string): string | null {

@@ -12,10 +12,10 @@ import {
   type SearchWish,
   type StateFacts,
 } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import { isUuid } from '../../judge/fields.ts';
-import { actorId, callerOf } from '../../http/request-caller.ts';
-import type { Caller } from '../../process/caller.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { actorId, callerOf } from '../../kit/http/request-caller.ts';
+import type { Caller } from '../../kit/process/caller.ts';
 import { localPath } from '../../auth/local-path.ts';
 import type { RoomWrite } from '../parts/effect.ts';
 import { attempt, faultLine } from './attempt.ts';

@@ -1,14 +1,14 @@
-// What pages say is wrong with a value. The sentences of /v0 (lib/judge/messages.ts) cannot change,
-// because programs compare them; pages say the same in plain words.
+// What pages say is wrong with a value. The sentences of /v0 (lib/kit/validation/messages.ts)
+// cannot change, because programs compare them; pages say the same in plain words.
 
-import type { Faults } from '../../judge/judge.ts';
+import type { Faults } from '../../kit/validation/judge.ts';
 import {
   type FieldError,
   type FieldErrorCode,
   filled,
   isFieldError,
   sentenceOf,
-} from '../../judge/messages.ts';
+} from '../../kit/validation/messages.ts';
 
 /** An error of a form: a text is a sentence of its page. */
 export type FormError = FieldError | string;

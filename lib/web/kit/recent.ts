@@ -6,7 +6,7 @@
 import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
 import { isWithin } from '../../../models/index.ts';
 import { localPath } from '../../auth/local-path.ts';
-import { RECENT_MS } from '../../records/session-life.ts';
+import { RECENT_MS } from '../../kit/records/session-life.ts';
 import { textOf } from './form-token.ts';
 import type { Web } from './web.ts';
 

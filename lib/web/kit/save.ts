@@ -2,12 +2,12 @@
 // of the server; what it would end is asked about first. The page has the words and the views.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import type { Faults } from '../../judge/judge.ts';
-import { operationNamed } from '../../operations/find.ts';
-import type { Operation, Performed } from '../../operations/operation.ts';
-import { perform } from '../../operations/perform.ts';
-import type { Caller } from '../../process/caller.ts';
-import type { Shown } from '../../records/shown.ts';
+import type { Faults } from '../../kit/validation/judge.ts';
+import { operationNamed } from '../../kit/operations/find.ts';
+import type { Operation, Performed } from '../../kit/operations/operation.ts';
+import { perform } from '../../kit/operations/perform.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import type { Shown } from '../../kit/records/shown.ts';
 import { operations, type Rooms } from '../../rooms.ts';
 import { type Asked, askFirst, isBack, type RoomWrite } from '../parts/effect.ts';
 import type { FlashKind } from './answers.ts';

@@ -2,7 +2,7 @@
 // of what was found. A whole table is in table-page.ts.
 
 import type { Request } from '@hapi/hapi';
-import { isUuid } from '../../judge/fields.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 
 /** Records of one page. */
 export const PAGE_RECORDS = 50;

@@ -13,7 +13,7 @@ import {
   type SearchWish,
   type StateFacts,
 } from '../../../models/index.ts';
-import { csvLine } from '../../records/csv.ts';
+import { csvLine } from '../../kit/records/csv.ts';
 import { PAGE_RECORDS, queryText, SEARCH_CHARACTERS_MAX } from './searched.ts';
 
 /** Records that are read together for a file. */

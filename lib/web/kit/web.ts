@@ -3,8 +3,8 @@
 
 import type { Sessions } from '../../auth/sessions.ts';
 import type { Strangers } from '../../auth/strangers.ts';
-import type { Captures } from '../../capture/captures.ts';
-import type { RecordContext } from '../../records/collection.ts';
+import type { Captures } from '../../observe/capture/captures.ts';
+import type { RecordContext } from '../../kit/records/collection.ts';
 import type { Rooms } from '../../rooms.ts';
 import type { Services } from '../../services.ts';
 import type { Jobs } from './jobs.ts';

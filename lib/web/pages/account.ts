@@ -3,17 +3,17 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type Session, type User, within } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import { isFaultless } from '../../judge/judge.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { messages } from '../../judge/messages.ts';
-import { judgePasswordFields } from '../../users/users.ts';
+import { messages } from '../../kit/validation/messages.ts';
+import { judgePasswordFields } from '../../domain/users/users.ts';
 import { accountOf, fromAddress, noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
-import { actorId, callerOf } from '../../http/request-caller.ts';
+import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
-import { IDLE_MS } from '../../records/session-life.ts';
+import { IDLE_MS } from '../../kit/records/session-life.ts';
 import { browserName } from '../parts/browser-name.ts';
 import { textOf } from '../kit/form-token.ts';
 import { page } from '../kit/route.ts';

@@ -2,8 +2,8 @@
 // it once, and a button that revokes one. docs/api.md#authentication.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { callerOf } from '../../http/request-caller.ts';
-import { isFaultless } from '../../judge/judge.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import {
   DAYS_MAX,
@@ -12,7 +12,7 @@ import {
   readTokens,
   tokenFaults,
 } from '../../auth/tokens.ts';
-import { type Scope, SCOPES } from '../../operations/scopes.ts';
+import { type Scope, SCOPES } from '../../kit/operations/scopes.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';

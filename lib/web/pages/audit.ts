@@ -9,9 +9,9 @@ import {
   type FieldChange,
   readAuditEntries,
 } from '../../../models/index.ts';
-import { isUuid } from '../../judge/fields.ts';
-import { idInTrail } from '../../records/audit.ts';
-import { inWords, shownKinds, storedWords } from '../../records/audit-names.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { idInTrail } from '../../kit/records/audit.ts';
+import { inWords, shownKinds, storedWords } from '../../kit/records/audit-names.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';

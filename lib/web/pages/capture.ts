@@ -3,12 +3,12 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Device } from '../../../models/index.ts';
-import { asCapture, captureFileName } from '../../capture/answer.ts';
-import { judgeWish } from '../../capture/wishes.ts';
-import { ApiError } from '../../http/errors.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { isUuid } from '../../judge/fields.ts';
-import { isFaultless } from '../../judge/judge.ts';
+import { asCapture, captureFileName } from '../../observe/capture/answer.ts';
+import { judgeWish } from '../../observe/capture/wishes.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
 import { formView, inputOf, type Section, type Typed, typedIn } from '../kit/form.ts';

@@ -9,10 +9,10 @@ import {
   clientFileHash,
   clientFileName,
   PRIVATE_KEY_BLANK,
-} from '../../devices/client-config.ts';
-import { sessionSeconds } from '../../devices/vpn-session.ts';
-import { actorId, callerOf } from '../../http/request-caller.ts';
-import type { Caller } from '../../process/caller.ts';
+} from '../../domain/devices/client-config.ts';
+import { sessionSeconds } from '../../domain/devices/vpn-session.ts';
+import { actorId, callerOf } from '../../kit/http/request-caller.ts';
+import type { Caller } from '../../kit/process/caller.ts';
 import { textOf } from '../kit/form-token.ts';
 import type { RoomWrite } from '../parts/effect.ts';
 import { fileProblems } from '../parts/gateway-problems.ts';

@@ -3,16 +3,16 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
-import { readTime } from '../../judge/texts.ts';
-import type { Caller } from '../../process/caller.ts';
-import type { Switches } from '../../devices/switches.ts';
+import { readTime } from '../../kit/validation/texts.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import type { Switches } from '../../domain/devices/switches.ts';
 import {
   deviceStatusView,
   type DeviceStatusView,
   serviceRules,
   stopOf,
 } from '../parts/device-status.ts';
-import type { SessionRules } from '../../devices/vpn-session.ts';
+import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
 import { effectView, type RoomWrite } from '../parts/effect.ts';

@@ -3,12 +3,12 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { isUuid } from '../../judge/fields.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { settingNames, shownSettings } from '../../devices/settings.ts';
-import type { Switches } from '../../devices/switches.ts';
+import { settingNames, shownSettings } from '../../domain/devices/settings.ts';
+import type { Switches } from '../../domain/devices/switches.ts';
 import {
   deviceFormView,
   deviceInput,

@@ -3,10 +3,15 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { findLinkOf, isTakable, type UserRow } from '../../../models/index.ts';
-import { actorId, callerOf } from '../../http/request-caller.ts';
+import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
-import { namesGroups } from '../../enrolment/joining.ts';
-import { type Enrolled, enrolledFile, hoursFault, queueMails } from '../../enrolment/many.ts';
+import { namesGroups } from '../../domain/enrolment/joining.ts';
+import {
+  type Enrolled,
+  enrolledFile,
+  hoursFault,
+  queueMails,
+} from '../../domain/enrolment/many.ts';
 import {
   ENROLLED_MAX,
   faultsInOne,
@@ -14,8 +19,8 @@ import {
   type NamedGroup,
   type Person,
   readPeople,
-} from '../../enrolment/people-list.ts';
-import { isFaultless } from '../../judge/judge.ts';
+} from '../../domain/enrolment/people-list.ts';
+import { isFaultless } from '../../kit/validation/judge.ts';
 import { type FormError, type FormFaults, plainWords } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';

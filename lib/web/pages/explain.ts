@@ -3,9 +3,9 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type Database, readRules, type RuleRow } from '../../../models/index.ts';
-import { explain } from '../../explain/explain.ts';
-import type { Answer } from '../../explain/fields.ts';
-import { type AskedPacket, judgeQuestion, readQuestion } from '../../explain/question.ts';
+import { explain } from '../../observe/explain/explain.ts';
+import type { Answer } from '../../observe/explain/fields.ts';
+import { type AskedPacket, judgeQuestion, readQuestion } from '../../observe/explain/question.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';

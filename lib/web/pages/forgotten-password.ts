@@ -3,11 +3,11 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { Buckets } from '../../auth/buckets.ts';
-import { sendReset } from '../../enrolment/forgotten.ts';
-import { addressScope } from '../../http/client-address.ts';
-import { ApiError } from '../../http/errors.ts';
-import type { Mails } from '../../mail/mailer.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { sendReset } from '../../domain/enrolment/forgotten.ts';
+import { addressScope } from '../../kit/http/client-address.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import type { Mails } from '../../kit/mail/mailer.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import { textOf } from '../kit/form-token.ts';
 import { openPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';

@@ -9,8 +9,8 @@ import {
   type GatewayState,
   showGateway,
   stateOf,
-} from '../../records/gateways.ts';
-import { ALIKE_FIX, readDifferences } from '../../records/gateway-differences.ts';
+} from '../../kit/records/gateways.ts';
+import { ALIKE_FIX, readDifferences } from '../../kit/records/gateway-differences.ts';
 import { adminPage } from '../kit/route.ts';
 import { pageById } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';

@@ -10,7 +10,7 @@ import {
   GROUPS_OF_USER_MAX,
   readMembers,
 } from '../../../models/index.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { faultLine } from '../kit/attempt.ts';
 import {

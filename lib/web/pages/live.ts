@@ -5,14 +5,23 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { ReasonName } from '../../../dataplane/index.ts';
 import { type Database, readRules, readUsers } from '../../../models/index.ts';
-import { isUuid } from '../../judge/fields.ts';
-import { readCidr } from '../../judge/network.ts';
-import type { ShownFlow } from '../../live/fields.ts';
-import { listEndedFlows, readEndedCursor, writeEndedCursor } from '../../live/ended-flows.ts';
-import { type FlowFilter, listFlows, readFlowCursor, writeFlowCursor } from '../../live/flows.ts';
-import { liveGateway } from '../../live/gateway.ts';
-import { listRefusals } from '../../live/refusals.ts';
-import { isOfPackets, refusalReasons } from '../../observe/reason-words.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { readCidr } from '../../kit/validation/network.ts';
+import type { ShownFlow } from '../../observe/live/fields.ts';
+import {
+  listEndedFlows,
+  readEndedCursor,
+  writeEndedCursor,
+} from '../../observe/live/ended-flows.ts';
+import {
+  type FlowFilter,
+  listFlows,
+  readFlowCursor,
+  writeFlowCursor,
+} from '../../observe/live/flows.ts';
+import { liveGateway } from '../../observe/live/gateway.ts';
+import { listRefusals } from '../../observe/live/refusals.ts';
+import { isOfPackets, refusalReasons } from '../../domain/policy/reason-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';

@@ -3,9 +3,9 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { type FieldError, sentenceOf } from '../../judge/messages.ts';
+import { type FieldError, sentenceOf } from '../../kit/validation/messages.ts';
 import { textOf } from '../kit/form-token.ts';
 import { logoAddress } from '../kit/logo.ts';
 import { adminPage } from '../kit/route.ts';

@@ -15,11 +15,11 @@ import {
 } from '../../auth/one-time-links.ts';
 import { hashPassword } from '../../auth/passwords.ts';
 import { completeSignIn } from '../../auth/sign-in.ts';
-import { isFaultless } from '../../judge/judge.ts';
+import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { messages } from '../../judge/messages.ts';
-import { saveChanges } from '../../records/writes.ts';
-import { judgePasswordFields } from '../../users/users.ts';
+import { messages } from '../../kit/validation/messages.ts';
+import { saveChanges } from '../../kit/records/writes.ts';
+import { judgePasswordFields } from '../../domain/users/users.ts';
 import { textOf } from '../kit/form-token.ts';
 import { openPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';

@@ -3,10 +3,10 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readDevices, readUsers } from '../../../models/index.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { POLICY_TESTS_MAX, type PolicyTests } from '../../policy-tests/policy-tests.ts';
-import type { Shown } from '../../records/shown.ts';
+import { POLICY_TESTS_MAX, type PolicyTests } from '../../domain/policy-tests/policy-tests.ts';
+import type { Shown } from '../../kit/records/shown.ts';
 import {
   formView,
   inputOf,

@@ -3,10 +3,10 @@
 // proved becomes a session. docs/api.md#sign-in.
 
 import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { addressScope } from '../../http/client-address.ts';
-import { ApiError, type ErrorCode } from '../../http/errors.ts';
-import type { EffectiveConfiguration } from '../../records/effective-configuration.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { addressScope } from '../../kit/http/client-address.ts';
+import { ApiError, type ErrorCode } from '../../kit/http/errors.ts';
+import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import { Buckets } from '../../auth/buckets.ts';
 import { BrowserBinding } from '../../auth/identity/browser.ts';
 import { type GroupsOfAnswer, logGroupsProblem } from '../../auth/identity/groups.ts';
@@ -29,8 +29,8 @@ import {
   type Transaction,
   type User,
 } from '../../../models/index.ts';
-import { groupsHearer } from '../../policy/memberships.ts';
-import { PageError } from '../../http/page-error.ts';
+import { groupsHearer } from '../../domain/policy/memberships.ts';
+import { PageError } from '../../kit/http/page-error.ts';
 import { isFromAfar } from '../kit/form-token.ts';
 import type { Web } from '../kit/web.ts';
 

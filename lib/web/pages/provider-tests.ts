@@ -3,13 +3,13 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider, SignedParts } from '../../../models/index.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
 import { findReport } from '../../auth/identity/test-report.ts';
 import { flagsFor } from '../../auth/saml/test-findings.ts';
 import { lastSamlTest } from '../../auth/saml/test-sign-in.ts';
 import { faultLine } from '../kit/attempt.ts';
-import { PageError } from '../../http/page-error.ts';
+import { PageError } from '../../kit/http/page-error.ts';
 import { changesList, findEntry, refuseFixedList } from '../parts/provider-entries.ts';
 import { type ProviderEntry, type ProviderForm, providerForms } from '../parts/provider-form.ts';
 import { recently } from '../kit/recent.ts';

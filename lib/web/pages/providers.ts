@@ -4,14 +4,14 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted } from '../../../models/index.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { isFaultless } from '../../judge/judge.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import {
   CONFIGURATION_BYTES_MAX,
   judgeConfiguration,
   storedValues,
-} from '../../configuration/configuration.ts';
+} from '../../domain/configuration/configuration.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
 import { authorityOf } from '../../auth/identity/authority.ts';
 import { metadataState } from '../../auth/saml/metadata-state.ts';

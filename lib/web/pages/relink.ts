@@ -8,9 +8,9 @@ import {
   type ProviderKind,
   type UserRow,
 } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import { isUuid } from '../../judge/fields.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 import { relinkedSentence } from '../../auth/identity/relink.ts';
 import { faultLine } from '../kit/attempt.ts';
 import { textOf } from '../kit/form-token.ts';

@@ -10,8 +10,8 @@ import {
   readUsers,
   type RuleRow,
 } from '../../../models/index.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import type { Judged } from '../../judge/judge.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import type { Judged } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import {
   judgeRule,
@@ -20,9 +20,9 @@ import {
   type RuleState,
   type RuleValues,
   showRule,
-} from '../../rules/rules.ts';
-import type { Shown } from '../../records/shown.ts';
-import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
+} from '../../domain/rules/rules.ts';
+import type { Shown } from '../../kit/records/shown.ts';
+import { meaningOf, meantNetwork } from '../../domain/rules/meaning.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, textOfValue, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';

@@ -3,9 +3,9 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
+import { ApiError } from '../../kit/http/errors.ts';
 import { refreshOnDemand, type Refreshed } from '../../auth/saml/refresh.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs } from '../kit/save.ts';

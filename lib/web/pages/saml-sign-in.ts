@@ -24,7 +24,7 @@ import {
 import { endSessionsAtProvider } from '../../auth/saml/sign-out.ts';
 import { verifier } from '../../auth/saml/verifier.ts';
 import { signOut } from '../../auth/sign-in.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage, openPage } from '../kit/route.ts';

@@ -2,7 +2,7 @@
 // nothing else is reachable.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import { completeSecondFactor } from '../../auth/sign-in.ts';
 import { tryCode } from '../../auth/try-code.ts';
 import { textOf } from '../kit/form-token.ts';

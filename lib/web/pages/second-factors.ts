@@ -3,11 +3,11 @@
 // a browser that somebody left open is not enough.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { ApiError } from '../../http/errors.ts';
+import { ApiError } from '../../kit/http/errors.ts';
 import type { FormError } from '../kit/plain-words.ts';
-import { atMostCharacters, messages } from '../../judge/messages.ts';
+import { atMostCharacters, messages } from '../../kit/validation/messages.ts';
 import { noteLocks, takeAttempt } from '../../auth/attempts.ts';
-import { actorId, callerOf } from '../../http/request-caller.ts';
+import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import type {
   BeginsSession,

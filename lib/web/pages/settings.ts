@@ -3,13 +3,13 @@
 // shown locked. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import type { Unless } from '../../configuration/configuration.ts';
+import type { Unless } from '../../domain/configuration/configuration.ts';
 import { configurationFields } from '../../../models/index.ts';
 import type { FormError, FormFaults } from '../kit/plain-words.ts';
-import { callerOf } from '../../http/request-caller.ts';
-import type { Faults } from '../../judge/judge.ts';
-import { atMost, codeOf } from '../../judge/messages.ts';
-import type { Shown } from '../../records/shown.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import type { Faults } from '../../kit/validation/judge.ts';
+import { atMost, codeOf } from '../../kit/validation/messages.ts';
+import type { Shown } from '../../kit/records/shown.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';

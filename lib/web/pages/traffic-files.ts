@@ -2,9 +2,9 @@
 // dashboard and of devices, users, groups and rules offer them. docs/api.md#history.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { type TrafficOf, trafficCsv } from '../../history/traffic.ts';
-import { ApiError } from '../../http/errors.ts';
-import { isUuid } from '../../judge/fields.ts';
+import { type TrafficOf, trafficCsv } from '../../observe/history/traffic.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 import { chosenTraffic, TRAFFIC_FILE } from '../parts/history-view.ts';

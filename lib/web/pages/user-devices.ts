@@ -3,12 +3,12 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readUsers, type UserRow } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
+import { ApiError } from '../../kit/http/errors.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { sentences } from '../../judge/messages.ts';
-import { actorId, callerOf } from '../../http/request-caller.ts';
-import { settingNames } from '../../devices/settings.ts';
-import { vpnSessionOf } from '../../devices/vpn-session.ts';
+import { sentences } from '../../kit/validation/messages.ts';
+import { actorId, callerOf } from '../../kit/http/request-caller.ts';
+import { settingNames } from '../../domain/devices/settings.ts';
+import { vpnSessionOf } from '../../domain/devices/vpn-session.ts';
 import {
   deviceFormView,
   deviceInput,

@@ -2,10 +2,10 @@
 // their own devices sent is shown: who sends to them is not theirs to know.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { actorId } from '../../http/request-caller.ts';
-import type { ShownRefusal } from '../../live/fields.ts';
-import { liveGateway } from '../../live/gateway.ts';
-import { listRefusals } from '../../live/refusals.ts';
+import { actorId } from '../../kit/http/request-caller.ts';
+import type { ShownRefusal } from '../../observe/live/fields.ts';
+import { liveGateway } from '../../observe/live/gateway.ts';
+import { listRefusals } from '../../observe/live/refusals.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
 import { ownDevices } from '../parts/own-devices.ts';
 import { addressCell, serviceInWords } from '../parts/packet-words.ts';

@@ -9,13 +9,13 @@ import {
   readUsers,
   type UserRow,
 } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import { isUuid } from '../../judge/fields.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
-import { sentences } from '../../judge/messages.ts';
-import type { Caller } from '../../process/caller.ts';
+import { sentences } from '../../kit/validation/messages.ts';
+import type { Caller } from '../../kit/process/caller.ts';
 import { readWaits } from '../../auth/attempts.ts';
-import { actorId, callerOf } from '../../http/request-caller.ts';
+import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { faultLine } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';

@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
-import { callerOf } from '../../http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';

@@ -3,10 +3,14 @@
 
 import type { Request } from '@hapi/hapi';
 import { deviceFields, type DeviceRow, type SentName } from '../../../models/index.ts';
-import type { Faults } from '../../judge/judge.ts';
+import type { Faults } from '../../kit/validation/judge.ts';
 import type { FormError, FormFaults } from '../kit/plain-words.ts';
-import type { Shown } from '../../records/shown.ts';
-import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
+import type { Shown } from '../../kit/records/shown.ts';
+import {
+  type SettingName,
+  settingNames,
+  type SettingValues,
+} from '../../domain/devices/settings.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { membersOf, textOfValue, type Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';

@@ -1,7 +1,7 @@
 // What limits a device has, and whose they are, for the pages of a device.
 
 import type { DeviceRow, UserRow } from '../../../models/index.ts';
-import type { EffectiveConfiguration } from '../../records/effective-configuration.ts';
+import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
 
 /** A line of a page. */
 export interface LimitLine {

@@ -2,9 +2,13 @@
 // switched off or ends. Pages and their live values use the same words.
 
 import { type DeviceRow, isWithin, type ServiceRules } from '../../../models/index.ts';
-import { showTime } from '../../records/shown.ts';
-import { type SwitchState, switchState } from '../../devices/switches.ts';
-import { sessionSeconds, type SessionRules, vpnSessionOf } from '../../devices/vpn-session.ts';
+import { showTime } from '../../kit/records/shown.ts';
+import { type SwitchState, switchState } from '../../domain/devices/switches.ts';
+import {
+  sessionSeconds,
+  type SessionRules,
+  vpnSessionOf,
+} from '../../domain/devices/vpn-session.ts';
 import { ONLINE_MS } from '../../observe/presence.ts';
 import { bytesInWords } from '../kit/words.ts';
 import { placeInWords } from './packet-words.ts';

@@ -2,13 +2,13 @@
 // the owner in plain words; and who is unknown. Where the gateway does not answer, pages do
 // without.
 
-import { askDiagnosis, askUnknownSenders } from '../../diagnosis/ask.ts';
-import type { Diagnosed } from '../../diagnosis/diagnose.ts';
-import type { Diagnosis, ShownAttempt, ShownSender } from '../../diagnosis/fields.ts';
-import { placeOf } from '../../diagnosis/place.ts';
-import { ownerWords } from '../../diagnosis/words.ts';
-import { ApiError } from '../../http/errors.ts';
-import { reasonInWords } from '../../observe/reason-words.ts';
+import { askDiagnosis, askUnknownSenders } from '../../observe/diagnosis/ask.ts';
+import type { Diagnosed } from '../../observe/diagnosis/diagnose.ts';
+import type { Diagnosis, ShownAttempt, ShownSender } from '../../observe/diagnosis/fields.ts';
+import { placeOf } from '../../observe/diagnosis/place.ts';
+import { ownerWords } from '../../observe/diagnosis/words.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { reasonInWords } from '../../domain/policy/reason-words.ts';
 import type { Web } from '../kit/web.ts';
 
 /** So many unknown senders are on a page; the API lists them all. */

@@ -2,10 +2,10 @@
 // again. docs/api.md#what-a-write-would-do.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import type { Effect } from '../../dry-run/fields.ts';
-import { cutsOffElsewhere, othersInWords } from '../../dry-run/other-gateways-in-words.ts';
-import { ApiError } from '../../http/errors.ts';
-import { inTime } from '../../http/in-time.ts';
+import type { Effect } from '../../observe/dry-run/fields.ts';
+import { cutsOffElsewhere, othersInWords } from '../../observe/dry-run/other-gateways-in-words.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { inTime } from '../../kit/http/in-time.ts';
 import type { Rooms } from '../../rooms.ts';
 import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
 import type { Web } from '../kit/web.ts';

@@ -9,12 +9,12 @@ import {
   readLatestHandshakes,
   type FleetStatus,
 } from '../../../models/index.ts';
-import type { SessionRules } from '../../devices/vpn-session.ts';
+import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import type { Services } from '../../services.ts';
 import { deviceStatusView, serviceRules } from './device-status.ts';
 import type { GatewayProblem } from './gateway-problems.ts';
 import { ownerEmails } from './owners.ts';
-import { isOfDevices, reasonInWords } from '../../observe/reason-words.ts';
+import { isOfDevices, reasonInWords } from '../../domain/policy/reason-words.ts';
 import { inOrder } from '../kit/searched.ts';
 import { bytesInWords } from '../kit/words.ts';
 

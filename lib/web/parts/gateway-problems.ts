@@ -2,9 +2,9 @@
 // so does the page of each file that does not work because of it. The words are those of readiness
 // and of the doctor; some problems are only known in this process.
 
-import { fixedSettingsOf } from '../../configuration/fixed-settings.ts';
-import type { Recall } from '../../records/recall.ts';
-import { type UnnamedProxies, unnamedProxyWords } from '../../http/unnamed-proxies.ts';
+import { fixedSettingsOf } from '../../domain/configuration/fixed-settings.ts';
+import type { Recall } from '../../kit/records/recall.ts';
+import { type UnnamedProxies, unnamedProxyWords } from '../../kit/http/unnamed-proxies.ts';
 import {
   letInCommand,
   readAdministration,
@@ -12,9 +12,9 @@ import {
 } from '../../auth/administrators.ts';
 import { groupsFaults } from '../../auth/identity/groups-problems.ts';
 import { metadataProblems } from '../../auth/saml/metadata-problems.ts';
-import { defaultSettings } from '../../devices/settings.ts';
-import type { Finding } from '../../doctor/finding.ts';
-import { endpoint, lacks, readiness, settings } from '../../doctor/serving.ts';
+import { defaultSettings } from '../../domain/devices/settings.ts';
+import type { Finding } from '../../installation/doctor/finding.ts';
+import { endpoint, lacks, readiness, settings } from '../../installation/doctor/serving.ts';
 import type { Services } from '../../services.ts';
 
 /** One problem of the gateway, in words for administrators. */

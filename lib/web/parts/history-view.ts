@@ -2,13 +2,13 @@
 // that is. The page has them as a table; static/history.js draws them.
 
 import type { Request } from '@hapi/hapi';
-import { type Span, spanOf } from '../../history/span.ts';
+import { type Span, spanOf } from '../../observe/history/span.ts';
 import {
   readAllTraffic,
   readTraffic,
   type Traffic,
   type TrafficOf,
-} from '../../history/traffic.ts';
+} from '../../observe/history/traffic.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { bytesInWords } from '../kit/words.ts';

@@ -1,7 +1,7 @@
 // Live flows and refused packets as rows of a table, with names in place of ids.
 
 import { type Database, readRules } from '../../../models/index.ts';
-import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../../live/fields.ts';
+import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../../observe/live/fields.ts';
 import { bytesInWords } from '../kit/words.ts';
 import {
   addressCell,

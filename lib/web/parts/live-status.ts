@@ -5,12 +5,12 @@
 
 import { Readable } from 'node:stream';
 import { type Database, Op } from '../../../models/index.ts';
-import { ApiError } from '../../http/errors.ts';
-import type { Recall } from '../../records/recall.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import type { Recall } from '../../kit/records/recall.ts';
 import type { LiveSession } from '../../auth/sessions.ts';
-import { isAlive } from '../../records/session-life.ts';
-import type { SessionRules } from '../../devices/vpn-session.ts';
-import { describeError } from '../../process/log.ts';
+import { isAlive } from '../../kit/records/session-life.ts';
+import type { SessionRules } from '../../domain/devices/vpn-session.ts';
+import { describeError } from '../../kit/process/log.ts';
 import type { Services } from '../../services.ts';
 import { deviceStatusView, type SeenDevice, stopOf } from './device-status.ts';
 import { Fleet, type FleetView } from './fleet.ts';

@@ -1,9 +1,9 @@
 // A device as people name it in a form: by its name, its address in the tunnel, or its id.
 
 import type { Database } from '../../../models/index.ts';
-import type { FieldError } from '../../judge/messages.ts';
-import { isUuid } from '../../judge/fields.ts';
-import { readAddress } from '../../judge/network.ts';
+import type { FieldError } from '../../kit/validation/messages.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { readAddress } from '../../kit/validation/network.ts';
 
 /** More devices of one name than that are not listed in a message. */
 const NAMESAKES_MAX = 5;

@@ -8,20 +8,24 @@ import {
   readClientFiles,
   readDevices,
 } from '../../../models/index.ts';
-import { judgeDevice } from '../../devices/devices.ts';
-import { isUuid } from '../../judge/fields.ts';
-import type { Faults } from '../../judge/judge.ts';
-import type { Caller } from '../../process/caller.ts';
-import { ApiError } from '../../http/errors.ts';
-import { actorId } from '../../http/request-caller.ts';
-import { includedRoutes } from '../../devices/routes.ts';
-import { type ClientConfig, clientConfigOf, clientFileHash } from '../../devices/client-config.ts';
-import { defaultSettings, type SettingValues } from '../../devices/settings.ts';
-import type { SessionRules } from '../../devices/vpn-session.ts';
+import { judgeDevice } from '../../domain/devices/devices.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import type { Faults } from '../../kit/validation/judge.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { actorId } from '../../kit/http/request-caller.ts';
+import { includedRoutes } from '../../domain/devices/routes.ts';
+import {
+  type ClientConfig,
+  clientConfigOf,
+  clientFileHash,
+} from '../../domain/devices/client-config.ts';
+import { defaultSettings, type SettingValues } from '../../domain/devices/settings.ts';
+import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
 import type { FormRights } from './device-form.ts';
 import type { RoomWrite } from './effect.ts';
-import { PageError } from '../../http/page-error.ts';
+import { PageError } from '../../kit/http/page-error.ts';
 import type { Web } from '../kit/web.ts';
 
 /** What a person may do with their devices besides seeing them. */

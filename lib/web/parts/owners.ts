@@ -8,7 +8,7 @@ import {
   type RuleRow,
   type UserRow,
 } from '../../../models/index.ts';
-import { hasCode } from '../../judge/judge.ts';
+import { hasCode } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 
 /** More users than that are not offered in a list. */

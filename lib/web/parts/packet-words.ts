@@ -1,7 +1,7 @@
 // Packets in words, for the pages that show packets.
 
-import { endpointText } from '../../judge/texts.ts';
-import type { ShownRefusal } from '../../live/fields.ts';
+import { endpointText } from '../../kit/validation/texts.ts';
+import type { ShownRefusal } from '../../observe/live/fields.ts';
 
 /** An address and its port: `10.0.0.5:443`, `[fd00::5]:443`. */
 export function placeInWords(address: string, port: number | null): string {

@@ -3,9 +3,9 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Request } from '@hapi/hapi';
-import type { Unless } from '../../configuration/configuration.ts';
-import { ApiError } from '../../http/errors.ts';
-import type { Caller } from '../../process/caller.ts';
+import type { Unless } from '../../domain/configuration/configuration.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import type { Caller } from '../../kit/process/caller.ts';
 import type { RoomWrite } from './effect.ts';
 import type { ProviderEntry, ProviderForm } from './provider-form.ts';
 import { changesSettings, fixedSentence } from './settings.ts';

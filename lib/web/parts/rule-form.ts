@@ -1,6 +1,6 @@
 // The form of a rule.
 
-import type { Shown } from '../../records/shown.ts';
+import type { Shown } from '../../kit/records/shown.ts';
 import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
 
 /**

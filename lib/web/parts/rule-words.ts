@@ -1,7 +1,7 @@
 // A rule in words, for the pages that show one.
 
 import type { RuleRow } from '../../../models/index.ts';
-import { showRule } from '../../rules/rules.ts';
+import { showRule } from '../../domain/rules/rules.ts';
 import { textOfValue } from '../kit/form.ts';
 
 /** Protocol and ports of a rule; null where it means all traffic. */

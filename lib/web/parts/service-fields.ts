@@ -1,7 +1,7 @@
 // The service that a packet asks for, as questions of a form.
 
 import type { FormError, FormFaults } from '../kit/plain-words.ts';
-import { codeOf } from '../../judge/messages.ts';
+import { codeOf } from '../../kit/validation/messages.ts';
 import type { Asked } from '../kit/form.ts';
 
 /** The questions for the service that a packet asks for. */

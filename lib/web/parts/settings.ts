@@ -3,15 +3,15 @@
 
 import type { Request } from '@hapi/hapi';
 import { readAdministration, type SignInSettings } from '../../auth/administrators.ts';
-import type { Caller } from '../../process/caller.ts';
+import type { Caller } from '../../kit/process/caller.ts';
 import {
   judgeConfiguration,
   shownConfiguration,
   type Unless,
   updateConfiguration,
-} from '../../configuration/configuration.ts';
-import { effectiveConfiguration } from '../../records/effective-configuration.ts';
-import type { Shown } from '../../records/shown.ts';
+} from '../../domain/configuration/configuration.ts';
+import { effectiveConfiguration } from '../../kit/records/effective-configuration.ts';
+import type { Shown } from '../../kit/records/shown.ts';
 import type { RoomWrite } from './effect.ts';
 import type { Web } from '../kit/web.ts';
 

@@ -8,8 +8,8 @@ import {
   FROM_DEVICE,
   REFUSED,
   TO_DEVICE,
-} from '../../../dataplane/capture-ring.ts';
-import type { Capture } from '../../../dataplane/captures.ts';
+} from '../../../dataplane/rings/capture-ring.ts';
+import type { Capture } from '../../../dataplane/gateway/captures.ts';
 import { FRAGMENTS_MS_V4, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
 import type { CaptureOrder } from '../../../dataplane/path/capture.ts';
 import { VIRTIO_HEADER_BYTES } from '../../../dataplane/wire/virtio.ts';

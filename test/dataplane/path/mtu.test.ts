@@ -4,7 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { type GatewayConfig, type PeerConfig, MARK_DROP } from '../../../dataplane/contract.ts';
 import { diff, EMPTY_CONFIG } from '../../support/dataplane/whole-configs.ts';
-import { Pipeline } from '../../../dataplane/pipeline.ts';
+import { Pipeline } from '../../../dataplane/worker/pipeline.ts';
 import { copyEndpoint, formatAddress } from '../../../dataplane/wire/address.ts';
 import { endpointLayout } from '../../../dataplane/wireguard/tunnel.ts';
 import {

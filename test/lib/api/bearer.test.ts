@@ -1,7 +1,7 @@
 // Who may use the API: docs/api.md#authentication, over HTTP.
 
 import test from 'ava';
-import { showTime } from '../../../lib/records/shown.ts';
+import { showTime } from '../../../lib/kit/records/shown.ts';
 import { hashToken } from '../../../lib/auth/tokens.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { type Database, writeTransaction } from '../../../models/index.ts';

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import type { Request } from '@hapi/hapi';
 import test from 'ava';
 import { BODY_BYTES_MAX, ignoresBody, readJson, takesJson } from '../../../lib/api/body.ts';
-import { CONFIGURATION_BYTES_MAX } from '../../../lib/configuration/configuration.ts';
+import { CONFIGURATION_BYTES_MAX } from '../../../lib/domain/configuration/configuration.ts';
 import { openServer } from '../../support/api/server.ts';
 
 test('limits are those of docs/api.md#requests', (t) => {

@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import Hapi from '@hapi/hapi';
 import { answerList, SHORT_LIST_MAX } from '../../../lib/api/lists.ts';
-import type { Listed } from '../../../lib/records/collection.ts';
+import type { Listed } from '../../../lib/kit/records/collection.ts';
 import { ListTurns } from '../../../lib/api/list-turns.ts';
-import { LIMIT_MAX } from '../../../lib/operations/id-pages.ts';
-import { Recall } from '../../../lib/records/recall.ts';
+import { LIMIT_MAX } from '../../../lib/kit/operations/id-pages.ts';
+import { Recall } from '../../../lib/kit/records/recall.ts';
 import { startApi } from '../../support/api/api-process.ts';
 import { addManyDevices } from '../../support/database/many-devices.ts';
 import {

@@ -3,10 +3,10 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { nextPage, readCursor, readListQuery, writeCursor } from '../../../lib/api/paging.ts';
-import { ApiError } from '../../../lib/http/errors.ts';
-import { text } from '../../../lib/judge/fields.ts';
+import { ApiError } from '../../../lib/kit/http/errors.ts';
+import { text } from '../../../lib/kit/validation/fields.ts';
 import { anyCharacter } from '../../support/suite/characters.ts';
-import { inSentences } from '../../../lib/judge/judge.ts';
+import { inSentences } from '../../../lib/kit/validation/judge.ts';
 
 const filters = {
   size: { schema: text('Size.'), select: (size: string) => (size === '' ? null : { size }) },

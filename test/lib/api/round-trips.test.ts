@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { MemoryGateway, MemoryNetwork } from '../../../dataplane/memory/index.ts';
-import { serve } from '../../../lib/serve.ts';
+import { serve } from '../../../lib/start/serve.ts';
 import { logInto } from '../../../lib/testing/log.ts';
 import { type Answer, injectInto } from '../../../lib/testing/requests.ts';
 import { testSettings } from '../../../lib/testing/settings.ts';

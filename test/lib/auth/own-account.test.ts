@@ -1,11 +1,11 @@
 // What people do with their own account, each in one write that asks again who they are.
 
 import test, { type ExecutionContext } from 'ava';
-import { ApiError } from '../../../lib/http/errors.ts';
+import { ApiError } from '../../../lib/kit/http/errors.ts';
 import { OwnAccounts } from '../../../lib/auth/own-account.ts';
 import { hasSecondFactor } from '../../../lib/auth/second-factors.ts';
-import type { Caller } from '../../../lib/process/caller.ts';
-import { Writes } from '../../../lib/records/writes.ts';
+import type { Caller } from '../../../lib/kit/process/caller.ts';
+import { Writes } from '../../../lib/kit/records/writes.ts';
 import {
   type Database,
   readAuditEntries,

@@ -1,7 +1,7 @@
 // Rate limits: in virtual time, and over HTTP in the order of docs/api.md#order-of-judgement.
 
 import test from 'ava';
-import { ApiError } from '../../../lib/http/errors.ts';
+import { ApiError } from '../../../lib/kit/http/errors.ts';
 import { RateLimits } from '../../../lib/auth/rate-limits.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { writeTransaction } from '../../../models/index.ts';

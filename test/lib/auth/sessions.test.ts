@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { SESSIONS_MAX, WAITING_MAX } from '../../../lib/auth/sessions.ts';
-import { IDLE_MS } from '../../../lib/records/session-life.ts';
+import { IDLE_MS } from '../../../lib/kit/records/session-life.ts';
 import { hashSecret, newSecret } from '../../../lib/auth/browser-cookies.ts';
 import { removeUser, type User, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/database/databases.ts';

@@ -11,7 +11,7 @@ import {
   isTokenText,
   listTokens,
 } from '../../../lib/auth/tokens.ts';
-import { ApiError } from '../../../lib/http/errors.ts';
+import { ApiError } from '../../../lib/kit/http/errors.ts';
 import { type Database, registerGateway, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { disableUser, revokeToken } from '../../support/database/revoke.ts';

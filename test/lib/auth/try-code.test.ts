@@ -4,7 +4,7 @@ import test from 'ava';
 import { ATTEMPTS_MAX } from '../../../lib/auth/attempts.ts';
 import { codesOf, spends, tryCode } from '../../../lib/auth/try-code.ts';
 import { addSecondFactor, renewRecoveryCodes } from '../../../lib/auth/second-factors.ts';
-import type { Caller } from '../../../lib/process/caller.ts';
+import type { Caller } from '../../../lib/kit/process/caller.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
 import { GATEWAY, writeTransaction } from '../../../models/index.ts';
 import { firstKind, openDatabase } from '../../support/database/databases.ts';

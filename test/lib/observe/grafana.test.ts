@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test, { type ExecutionContext } from 'ava';
-import { serve } from '../../../lib/serve.ts';
+import { serve } from '../../../lib/start/serve.ts';
 import { expressionsOf, missingFrom, readDashboard } from '../../support/observe/dashboard.ts';
 import { openDatabase } from '../../support/database/databases.ts';
 import { readExposition } from '../../support/observe/exposition.ts';

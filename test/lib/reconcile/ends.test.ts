@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { type Amendment, type PeerConfig, type RuleConfig } from '../../../dataplane/index.ts';
 import { endedUser, idsOf, shorter } from '../../../lib/reconcile/ends.ts';
 import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
-import type { Log } from '../../../lib/process/log.ts';
+import type { Log } from '../../../lib/kit/process/log.ts';
 import {
   type Database,
   type DeviceEnd,

@@ -4,7 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Amendment } from '../../../dataplane/index.ts';
 import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
-import type { Log } from '../../../lib/process/log.ts';
+import type { Log } from '../../../lib/kit/process/log.ts';
 import { type Database, registerGateway, writeTransaction } from '../../../models/index.ts';
 import { openDatabase } from '../../support/database/databases.ts';
 import { address } from '../../support/dataplane/packets.ts';

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { MemoryGateway, MemoryNetwork } from '../../../dataplane/memory/index.ts';
-import { serve } from '../../../lib/serve.ts';
+import { serve } from '../../../lib/start/serve.ts';
 import { TestGateway } from '../../../lib/testing/gateway.ts';
 import { NoAnswerError, type TestDevice } from '../../../lib/testing/index.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../../dataplane/index.ts';
 import { readAll } from '../../../lib/reconcile/read.ts';
 import { Reconciler, type ReconcilerOptions } from '../../../lib/reconcile/reconciler.ts';
-import type { Log } from '../../../lib/process/log.ts';
+import type { Log } from '../../../lib/kit/process/log.ts';
 import {
   currentRevision,
   type Database,

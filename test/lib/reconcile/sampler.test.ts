@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import type { Gateway, PeerSample, Sample } from '../../../dataplane/index.ts';
 import { RULES_MAX, Sampler } from '../../../lib/reconcile/sampler.ts';
-import type { Log } from '../../../lib/process/log.ts';
+import type { Log } from '../../../lib/kit/process/log.ts';
 import { type Database, readDevices, recordStatus } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';

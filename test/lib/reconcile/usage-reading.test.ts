@@ -1,7 +1,7 @@
 // What users carried is read at once of whom it is unknown, and of all every two seconds.
 
 import test from 'ava';
-import type { Log } from '../../../lib/process/log.ts';
+import type { Log } from '../../../lib/kit/process/log.ts';
 import { UsageReading } from '../../../lib/reconcile/usage-reading.ts';
 import { monthOf, recordQuotaUsage } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';

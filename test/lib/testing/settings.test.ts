@@ -3,7 +3,7 @@
 
 import process from 'node:process';
 import test from 'ava';
-import { fixedSettingsOf } from '../../../lib/configuration/fixed-settings.ts';
+import { fixedSettingsOf } from '../../../lib/domain/configuration/fixed-settings.ts';
 import { configOf, testSettings } from '../../../lib/testing/settings.ts';
 
 test.serial('the environment of the process is not used', (t) => {

@@ -1,6 +1,6 @@
 // Callers for tests of rooms below the doors.
 
-import type { Caller } from '../../../lib/process/caller.ts';
+import type { Caller } from '../../../lib/kit/process/caller.ts';
 import { GATEWAY } from '../../../models/index.ts';
 
 /** Nobody who is signed in, by a request with an id if it is given. */

@@ -1,6 +1,6 @@
 // Judges whose errors are read as the API says them, so that tests name the texts of docs/api.md.
 
-import { inSentences, type Judge, type Mode } from '../../../lib/judge/judge.ts';
+import { inSentences, type Judge, type Mode } from '../../../lib/kit/validation/judge.ts';
 
 /** What came of judging, in the sentences of the API. */
 export interface JudgedInSentences<Values> {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Config } from '../../../config/index.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { outcomeOfLive } from '../../../lib/command/live-commands.ts';
-import type { Outcome } from '../../../lib/command/run.ts';
-import { localSocketPath, openLocalSocket } from '../../../lib/http/local-socket.ts';
+import { parseCommandLine } from '../../../lib/cli/cli.ts';
+import { outcomeOfLive } from '../../../lib/cli/live-commands.ts';
+import type { Outcome } from '../../../lib/cli/run.ts';
+import { localSocketPath, openLocalSocket } from '../../../lib/kit/http/local-socket.ts';
 import type { Services } from '../../../lib/services.ts';
 import { configOf, openServer, type TestServer } from './server.ts';
 

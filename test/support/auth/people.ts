@@ -1,7 +1,7 @@
 // People of a list who join no groups.
 
-import type { Joining } from '../../../lib/enrolment/joining.ts';
-import type { Person } from '../../../lib/enrolment/people-list.ts';
+import type { Joining } from '../../../lib/domain/enrolment/joining.ts';
+import type { Person } from '../../../lib/domain/enrolment/people-list.ts';
 
 /** As enrolling many takes them. */
 export function peopleOf(...emails: string[]): { people: Person[]; joining: Joining } {

@@ -99,7 +99,7 @@ export async function rawRows(database: Database): Promise<Record<string, unknow
 /** Writes a backup into a file that goes with the test. */
 export async function backupFile(t: ExecutionContext, database: Database): Promise<string> {
   const path = join(scratchFolder(t), 'postern.backup');
-  const { writeNewFile } = await import('../../../lib/backups/file.ts');
+  const { writeNewFile } = await import('../../../lib/installation/backups/file.ts');
   await writeNewFile(path, (out) => writeBackup(database, out));
   return path;
 }

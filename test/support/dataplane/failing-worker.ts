@@ -7,4 +7,4 @@ for (const { prototype } of [NativeEngine, TwinEngine])
   prototype.open = () => {
     throw new Error('nobody thought of this');
   };
-await import('../../../dataplane/worker.ts');
+await import('../../../dataplane/worker/worker.ts');

@@ -3,7 +3,7 @@
 
 import { TwinEngine } from '../../../dataplane/io/twin.ts';
 import { NativeEngine } from '../../../dataplane/native/index.ts';
-import { Pipeline } from '../../../dataplane/pipeline.ts';
+import { Pipeline } from '../../../dataplane/worker/pipeline.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 
 let hasLooked = true;
@@ -22,4 +22,4 @@ Pipeline.prototype.release = function (...news): void {
   hasLooked = false;
   Reflect.apply(release, this, news);
 };
-await import('../../../dataplane/worker.ts');
+await import('../../../dataplane/worker/worker.ts');

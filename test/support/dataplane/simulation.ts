@@ -19,7 +19,7 @@ import { type Batches, createBatches, TypeScriptEngine } from '../../../dataplan
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
 import { PipelineNode } from '../../../dataplane/memory/node.ts';
 import type { Random } from '../../../dataplane/noise/handshake.ts';
-import { joinSamples } from '../../../dataplane/sample.ts';
+import { joinSamples } from '../../../dataplane/worker/sample.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { implementations } from './native.ts';

@@ -29,7 +29,7 @@ export function programRoot(environment: Environment = {}): string {
 /** What Node is given to obey a command: the first file of the program that gateways run. */
 export function programMain(environment: Environment = {}): string {
   const root = programRoot(environment);
-  return resolve(root, root === BUNDLE ? 'lib/main.js' : 'lib/main.ts');
+  return resolve(root, root === BUNDLE ? 'lib/start/main.js' : 'lib/start/main.ts');
 }
 
 /** Test files run side by side: one makes the bundle, the others wait. */

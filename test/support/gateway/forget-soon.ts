@@ -1,7 +1,7 @@
 // Loaded before the program: what is done for the first time ten minutes after a start, as old rows
 // are forgotten, is done after a second.
 
-import { FIRST_MS } from '../../../lib/process/forgetting.ts';
+import { FIRST_MS } from '../../../lib/kit/process/forgetting.ts';
 
 const SOON_MS = 1_000;
 const real = globalThis.setTimeout;

@@ -1,12 +1,12 @@
-// What `postern` prints and how it ends, without a process for each command: the steps of lib/main.ts
-// in the process of a test that judges none.
+// What `postern` prints and how it ends, without a process for each command: the steps of
+// lib/start/main.ts in the process of a test that judges none.
 
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { Readable, Writable } from 'node:stream';
 import { parseConfig } from '../../../config/index.ts';
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { obey } from '../../../lib/obey.ts';
+import { parseCommandLine } from '../../../lib/cli/cli.ts';
+import { obey } from '../../../lib/start/obey.ts';
 
 /** What a command printed, and its exit code. */
 export interface Ended {
@@ -25,7 +25,8 @@ export async function obeyedHere(
   stdin = '',
 ): Promise<Ended> {
   const parsed = parseCommandLine(line);
-  if (!('command' in parsed)) throw new Error(`lib/main.ts answers "${line.join(' ')}" itself`);
+  if (!('command' in parsed))
+    throw new Error(`lib/start/main.ts answers "${line.join(' ')}" itself`);
   const { command } = parsed;
   if (command.words === 'serve') throw new Error('a gateway that serves wants a process');
   const output = keepOutput();

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuSecondsIn } from '../../../lib/process/pasta.ts';
+import { cpuSecondsIn } from '../../../lib/kit/process/pasta.ts';
 import { programRoot } from './bundle.ts';
 import { COMPILE_CACHE, launcherOf, PATH_TO_NODE } from './launcher.ts';
 import { type Host, stop } from '../network/namespaces.ts';

@@ -5,10 +5,10 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { prepareDataDir } from '../../../lib/installation/first-start.ts';
-import { encryptionKeys } from '../../../lib/keys/encryption-keys.ts';
-import { createLog } from '../../../lib/process/log.ts';
-import { serve } from '../../../lib/serve.ts';
+import { prepareDataDir } from '../../../lib/installation/setup/first-start.ts';
+import { encryptionKeys } from '../../../lib/installation/keys/encryption-keys.ts';
+import { createLog } from '../../../lib/kit/process/log.ts';
+import { serve } from '../../../lib/start/serve.ts';
 import { connectDatabase, type Database, migrate } from '../../../models/index.ts';
 import { configOf } from '../api/server.ts';
 import { placeImage } from '../database/databases.ts';

@@ -1,7 +1,7 @@
 // A worker that counts an internal error with each part of a sample, and fails in the middle of its
 // second sample.
 
-import { Pipeline } from '../../../dataplane/pipeline.ts';
+import { Pipeline } from '../../../dataplane/worker/pipeline.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 
 const samplePart = Reflect.get(Pipeline.prototype, 'samplePart') as Pipeline['samplePart'];
@@ -14,4 +14,4 @@ Pipeline.prototype.samplePart = function () {
   const part = Reflect.apply(samplePart, this, []);
   return parts === 2 ? { ...part, isLast: false } : part;
 };
-await import('../../../dataplane/worker.ts');
+await import('../../../dataplane/worker/worker.ts');

@@ -1,8 +1,8 @@
 // What a command that works on a database comes to, as a person types it.
 
-import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { outcomeOf } from '../../../lib/command/outcome.ts';
-import type { Outcome } from '../../../lib/command/run.ts';
+import { parseCommandLine } from '../../../lib/cli/cli.ts';
+import { outcomeOf } from '../../../lib/cli/outcome.ts';
+import type { Outcome } from '../../../lib/cli/run.ts';
 import { configOf } from '../../../lib/testing/settings.ts';
 import type { Database } from '../../../models/index.ts';
 import { logInto } from '../api/server.ts';

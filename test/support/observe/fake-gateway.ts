@@ -11,9 +11,9 @@ import type {
   SeenRefusal,
   Trace,
 } from '../../../dataplane/index.ts';
-import type { DiagnosingGateway } from '../../../lib/diagnosis/diagnose.ts';
-import type { ExplainingGateway } from '../../../lib/explain/elsewhere.ts';
-import type { LiveGateway } from '../../../lib/live/gateway.ts';
+import type { DiagnosingGateway } from '../../../lib/observe/diagnosis/diagnose.ts';
+import type { ExplainingGateway } from '../../../lib/observe/explain/elsewhere.ts';
+import type { LiveGateway } from '../../../lib/observe/live/gateway.ts';
 import type { Observed, Watched } from '../../../lib/observe/gateway-state.ts';
 import { peer } from '../dataplane/simulation.ts';
 

@@ -1,7 +1,7 @@
 // Rows as the reconciler reads them, made by hand, and what they mean.
 
 import { type Amendment, type GatewayConfig, parseAddress } from '../../../dataplane/index.ts';
-import { columnDefaults } from '../../../lib/judge/resource.ts';
+import { columnDefaults } from '../../../lib/kit/validation/resource.ts';
 import {
   NO_SETTINGS,
   type RowChanges,

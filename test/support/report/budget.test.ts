@@ -32,7 +32,7 @@ test('growth by less than a tenth, and by few seconds, is not named', (t) => {
 });
 
 test('a room without a budget is named once it takes time', (t) => {
-  t.deepEqual(whatGrew(times(1).set('unit lib/hooks', 7).set('unit lib/mail', 1), BUDGET), [
+  t.deepEqual(whatGrew(times(1).set('unit lib/hooks', 7).set('unit lib/kit/mail', 1), BUDGET), [
     'unit lib/hooks: 7 s of CPU, and test/budget.json has no line for it',
   ]);
 });

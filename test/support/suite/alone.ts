@@ -12,7 +12,7 @@ export const alone = [
   'test/attacks/saml-logout.test.ts',
   'test/attacks/saml-stall.test.ts',
   // Workers are started again within seconds.
-  'test/dataplane/worker-link.test.ts',
+  'test/dataplane/gateway/worker-link.test.ts',
   // The time of a start.
   'test/e2e/first-start.test.ts',
   // A client is served 1.5 s after a restart began.

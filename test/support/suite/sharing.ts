@@ -24,7 +24,7 @@ export const unitTests = [
 export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/attacks/greedy-captures.test.ts': 'weighs the memory of a gateway in its process',
   'test/dataplane/allocation.test.ts': 'weighs the heap',
-  'test/dataplane/warm-up.test.ts': 'finds code that is not compiled yet',
+  'test/dataplane/worker/warm-up.test.ts': 'finds code that is not compiled yet',
   'test/e2e/capture.test.ts': 'has hooks of its own',
   'test/e2e/flow-log.test.ts': 'has hooks of its own',
   'test/e2e/lemonldap.test.ts': 'has hooks of its own',
@@ -34,7 +34,8 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/e2e/typescript.test.ts': 'has hooks of its own',
   'test/e2e/workers.test.ts': 'has hooks of its own',
   'test/lib/auth/tokens.test.ts': 'has a clock that is years ahead, which later ids keep',
-  'test/lib/history/keeping.test.ts': 'has a clock that is years ahead, which later ids keep',
+  'test/lib/observe/history/keeping.test.ts':
+    'has a clock that is years ahead, which later ids keep',
   'test/ops/container.test.ts': 'has hooks of its own',
 };
 

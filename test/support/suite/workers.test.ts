@@ -32,7 +32,7 @@ test('files that say themselves how many workers there are do not ask for the nu
 
 test('of the files that want the machine for themselves, those with packets are known', (t) => {
   t.deepEqual(aloneWithWorkers, [
-    'test/dataplane/worker-link.test.ts',
+    'test/dataplane/gateway/worker-link.test.ts',
     'test/e2e/graceful-restart.test.ts',
     'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',

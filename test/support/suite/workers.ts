@@ -13,7 +13,7 @@ const GATEWAYS =
 
 /** Files of `dataplane` that say themselves how many workers each gateway has, and how many. */
 export const withOwnWorkers: Readonly<Record<string, string>> = {
-  'test/dataplane/answers.test.ts': 'one',
+  'test/dataplane/worker/answers.test.ts': 'one',
   'test/dataplane/path/effect.test.ts': '1, 2 and 5',
   'test/dataplane/path/ended-list.test.ts': '1, 2 and 5',
   'test/dataplane/path/explain-worlds.test.ts': '1, 2 and 5',

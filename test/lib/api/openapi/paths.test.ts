@@ -2,15 +2,15 @@
 
 import test from 'ava';
 import { pathsOf, schemasOf, tagsOf } from '../../../../lib/api/openapi/paths.ts';
-import { resource, text } from '../../../../lib/judge/fields.ts';
-import { judgeOf } from '../../../../lib/judge/judge.ts';
+import { resource, text } from '../../../../lib/kit/validation/fields.ts';
+import { judgeOf } from '../../../../lib/kit/validation/judge.ts';
 import {
   described,
   queryOf,
   read,
   UUID_PARAM,
   write,
-} from '../../../../lib/operations/operation.ts';
+} from '../../../../lib/kit/operations/operation.ts';
 import type { Part } from '../../../support/api/openapi.ts';
 
 const fields = resource({ name: text('A name.').required() });

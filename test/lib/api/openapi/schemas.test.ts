@@ -12,7 +12,7 @@ import {
   text,
   timestamp,
   trimmed,
-} from '../../../../lib/judge/fields.ts';
+} from '../../../../lib/kit/validation/fields.ts';
 import {
   answerSchema,
   type Json,

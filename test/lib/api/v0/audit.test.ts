@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { actAs, COMMAND_LINE, noteAction, writeTransaction } from '../../../../models/index.ts';
-import { oneOf, sentenceOf } from '../../../../lib/judge/messages.ts';
-import { kindWords } from '../../../../lib/records/audit-names.ts';
+import { oneOf, sentenceOf } from '../../../../lib/kit/validation/messages.ts';
+import { kindWords } from '../../../../lib/kit/records/audit-names.ts';
 import { ADMIN_EMAIL, openServer } from '../../../support/api/server.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 

@@ -1,9 +1,9 @@
 // Why devices cannot connect, over the API: what the rows alone decide, who may ask, and what is
-// said of another gateway. What the data plane remembers: ../../diagnosis/diagnose.test.ts.
+// said of another gateway. What the data plane remembers: ../../observe/diagnosis/diagnose.test.ts.
 
 import test from 'ava';
 import type { Trace } from '../../../../dataplane/index.ts';
-import type { DiagnosingGateway } from '../../../../lib/diagnosis/diagnose.ts';
+import type { DiagnosingGateway } from '../../../../lib/observe/diagnosis/diagnose.ts';
 import {
   newId,
   recordConnections,

@@ -1,5 +1,5 @@
 // Writes that are tried over the API: where there is no data plane, and for commands of this host.
-// What is answered: ../../dry-run/dry-run.test.ts.
+// What is answered: ../../observe/dry-run/dry-run.test.ts.
 
 import test from 'ava';
 import { databaseKinds } from '../../../support/database/databases.ts';

@@ -1,8 +1,8 @@
 // The one-time link of a user over the API: made, shown once, replaced, revoked, audited.
 
 import test from 'ava';
-import { Mailer } from '../../../../lib/mail/mailer.ts';
-import { Counters } from '../../../../lib/process/counters.ts';
+import { Mailer } from '../../../../lib/kit/mail/mailer.ts';
+import { Counters } from '../../../../lib/kit/process/counters.ts';
 import { logInto } from '../../../../lib/testing/log.ts';
 import { readAuditEntries } from '../../../../models/index.ts';
 import { ADMIN_EMAIL, openServer } from '../../../support/api/server.ts';

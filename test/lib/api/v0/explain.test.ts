@@ -1,5 +1,5 @@
 // Questions about packets over the API: what may be asked, and what the rows alone decide. That the
-// packet path answers as it then acts: ../../explain/explain.test.ts.
+// packet path answers as it then acts: ../../observe/explain/explain.test.ts.
 
 import test from 'ava';
 import type { Explanation, Question } from '../../../../dataplane/index.ts';

@@ -70,11 +70,12 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
 });
 
 test('every field of a table is in every answer, and nothing else is', async (t) => {
-  const { deviceSchema } = await import('../../../../lib/devices/devices.ts');
-  const { userSchema } = await import('../../../../lib/users/users.ts');
-  const { ruleSchema } = await import('../../../../lib/rules/rules.ts');
-  const { policyTestSchema } = await import('../../../../lib/policy-tests/policy-tests.ts');
-  const { configurationSchema } = await import('../../../../lib/configuration/configuration.ts');
+  const { deviceSchema } = await import('../../../../lib/domain/devices/devices.ts');
+  const { userSchema } = await import('../../../../lib/domain/users/users.ts');
+  const { ruleSchema } = await import('../../../../lib/domain/rules/rules.ts');
+  const { policyTestSchema } = await import('../../../../lib/domain/policy-tests/policy-tests.ts');
+  const { configurationSchema } =
+    await import('../../../../lib/domain/configuration/configuration.ts');
   const { send, adminId } = await openServer(t, 'sqlite');
   const device = { user_id: adminId, public_key: Buffer.alloc(32, 9).toString('base64') };
   await send('POST', '/v0/devices', { body: { device } });

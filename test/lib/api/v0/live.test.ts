@@ -1,5 +1,5 @@
 // Lists of live flows and refused packets over the API: what may be asked, what the gateway is
-// asked then, and who may ask. What is listed: ../../live/flows.test.ts.
+// asked then, and who may ask. What is listed: ../../observe/live/flows.test.ts.
 
 import test from 'ava';
 import { createToken } from '../../../../lib/auth/tokens.ts';

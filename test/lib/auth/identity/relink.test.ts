@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { relinkedSentence, whyNotFreed } from '../../../../lib/auth/identity/relink.ts';
-import { messages } from '../../../../lib/judge/messages.ts';
+import { messages } from '../../../../lib/kit/validation/messages.ts';
 
 const until = new Date('2026-05-06T07:08:09.010Z');
 

@@ -12,7 +12,7 @@ import {
   sourceOf,
   takeRequest,
 } from '../../../../lib/auth/identity/request.ts';
-import { Counters } from '../../../../lib/process/counters.ts';
+import { Counters } from '../../../../lib/kit/process/counters.ts';
 import { type LogLine, logInto } from '../../../../lib/testing/log.ts';
 import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 

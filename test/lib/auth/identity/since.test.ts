@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { provenSince } from '../../../../lib/auth/identity/since.ts';
-import { RECENT_MS } from '../../../../lib/records/session-life.ts';
+import { RECENT_MS } from '../../../../lib/kit/records/session-life.ts';
 
 const NOW = new Date('2026-11-28T12:00:00Z');
 

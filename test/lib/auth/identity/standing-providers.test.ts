@@ -5,7 +5,7 @@ import {
   forgetGroups,
   standingProviders,
 } from '../../../../lib/auth/identity/standing-providers.ts';
-import { watchFailures } from '../../../../lib/policy/watch.ts';
+import { watchFailures } from '../../../../lib/domain/policy/watch.ts';
 import { readAuditEntries } from '../../../../models/index.ts';
 import { addUser, write } from '../../../models/fixtures.ts';
 import { configOf, openServer } from '../../../support/api/server.ts';

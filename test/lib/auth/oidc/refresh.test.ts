@@ -13,7 +13,7 @@ import {
   startRefreshing,
 } from '../../../../lib/auth/oidc/refresh.ts';
 import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
-import { Counters } from '../../../../lib/process/counters.ts';
+import { Counters } from '../../../../lib/kit/process/counters.ts';
 import {
   type Database,
   GATEWAY,

@@ -4,7 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
-import { RECENT_MS } from '../../../../lib/records/session-life.ts';
+import { RECENT_MS } from '../../../../lib/kit/records/session-life.ts';
 import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import {
   beginOidc,

@@ -10,7 +10,7 @@ import {
   refreshForUnknownKey,
   refreshOnDemand,
 } from '../../../../lib/auth/saml/refresh.ts';
-import { Counters } from '../../../../lib/process/counters.ts';
+import { Counters } from '../../../../lib/kit/process/counters.ts';
 import {
   COMMAND_LINE,
   actAs,

@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { Counters } from '../../../../lib/process/counters.ts';
+import { Counters } from '../../../../lib/kit/process/counters.ts';
 import { Metrics, type MetricsSources } from '../../../../lib/observe/metrics/index.ts';
 import { readExposition, valueOf } from '../../../support/observe/exposition.ts';
 import { configOf } from '../../../support/api/server.ts';

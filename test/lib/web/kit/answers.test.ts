@@ -2,7 +2,7 @@
 
 import Hapi, { type Request, type ResponseToolkit } from '@hapi/hapi';
 import test, { type ExecutionContext } from 'ava';
-import { Recall } from '../../../../lib/records/recall.ts';
+import { Recall } from '../../../../lib/kit/records/recall.ts';
 import { Sessions } from '../../../../lib/auth/sessions.ts';
 import { Pages } from '../../../../lib/web/kit/answers.ts';
 import { readOrCreateConfiguration } from '../../../../models/index.ts';

@@ -1,8 +1,8 @@
 // What a form's write comes to: only a refusal of its values is shown at the fields.
 
 import test from 'ava';
-import { ApiError } from '../../../../lib/http/errors.ts';
-import { messages } from '../../../../lib/judge/messages.ts';
+import { ApiError } from '../../../../lib/kit/http/errors.ts';
+import { messages } from '../../../../lib/kit/validation/messages.ts';
 import { attempt, faultLine } from '../../../../lib/web/kit/attempt.ts';
 
 test('a refusal is an answer, anything else is thrown on', async (t) => {

@@ -1,7 +1,7 @@
 // Wrong entries of forms, quoted, with the form that they should have.
 
 import test from 'ava';
-import { messages } from '../../../../lib/judge/messages.ts';
+import { messages } from '../../../../lib/kit/validation/messages.ts';
 import { hostFaults, quotedFaults } from '../../../../lib/web/kit/entry-words.ts';
 
 test('a bad entry is quoted, and its form is said; other faults stay', (t) => {

@@ -1,7 +1,7 @@
 // Errors for people: clear words and the id of the request. Programs get JSON, whatever failed.
 
 import test from 'ava';
-import { ApiError } from '../../../../lib/http/errors.ts';
+import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
 import { openServer } from '../../../support/api/server.ts';
 import { addPerson, Visitor } from '../../../support/web/visitor.ts';

@@ -9,7 +9,7 @@ import {
   typedFrom,
   typedIn,
 } from '../../../../lib/web/kit/form.ts';
-import { messages } from '../../../../lib/judge/messages.ts';
+import { messages } from '../../../../lib/kit/validation/messages.ts';
 
 const sections: readonly Section[] = [
   {

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { messages } from '../../../../lib/judge/messages.ts';
-import { ApiError } from '../../../../lib/http/errors.ts';
+import { messages } from '../../../../lib/kit/validation/messages.ts';
+import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import { type Job, JOB_RECORDS_MAX, type JobPlan, Jobs } from '../../../../lib/web/kit/jobs.ts';
 import { someCaller } from '../../../support/api/caller.ts';
 import { logInto, type LogLine } from '../../../support/api/server.ts';

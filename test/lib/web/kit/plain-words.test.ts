@@ -8,7 +8,7 @@ import {
   messages,
   notInNetwork,
   sentences,
-} from '../../../../lib/judge/messages.ts';
+} from '../../../../lib/kit/validation/messages.ts';
 import { plainWords } from '../../../../lib/web/kit/plain-words.ts';
 
 test('the texts of the API become words of people, values included', (t) => {

@@ -1,7 +1,7 @@
 // What asks for a recent sign-in: every form by which somebody gets or keeps an account.
 
 import test from 'ava';
-import { RECENT_MS } from '../../../../lib/records/session-life.ts';
+import { RECENT_MS } from '../../../../lib/kit/records/session-life.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { visit } from '../../../support/web/portal.ts';
 import { openServer, type TestServer } from '../../../support/api/server.ts';

@@ -1,7 +1,7 @@
 // Nobody overwrites unseen what somebody else changed while a form was open.
 
 import test from 'ava';
-import { settingNames } from '../../../../lib/devices/settings.ts';
+import { settingNames } from '../../../../lib/domain/devices/settings.ts';
 import type { Section } from '../../../../lib/web/kit/form.ts';
 import { CHANGED_MEANWHILE, changedMeanwhile, seenOf } from '../../../../lib/web/kit/seen.ts';
 import { addDevice, addRule } from '../../../models/fixtures.ts';

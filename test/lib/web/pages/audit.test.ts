@@ -1,7 +1,7 @@
 // The audit trail in the console: filtered, in pages, with its values as text.
 
 import test from 'ava';
-import { shownKinds } from '../../../../lib/records/audit-names.ts';
+import { shownKinds } from '../../../../lib/kit/records/audit-names.ts';
 import { auditActions } from '../../../../models/index.ts';
 import { addUser, write } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';

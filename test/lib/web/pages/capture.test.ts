@@ -2,7 +2,7 @@
 // is its answer.
 
 import test from 'ava';
-import { RunningCaptures } from '../../../../dataplane/captures.ts';
+import { RunningCaptures } from '../../../../dataplane/gateway/captures.ts';
 import type { CaptureOrder } from '../../../../dataplane/index.ts';
 import { readAuditEntries, registerGateway } from '../../../../models/index.ts';
 import { untilHolds } from '../../../support/api/running-capture.ts';

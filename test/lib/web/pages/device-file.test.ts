@@ -2,7 +2,7 @@
 // pair. The private key is never asked for. docs/api.md#devices.
 
 import test from 'ava';
-import { PRIVATE_KEY_BLANK } from '../../../../lib/devices/client-config.ts';
+import { PRIVATE_KEY_BLANK } from '../../../../lib/domain/devices/client-config.ts';
 import { newId } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, openConsole } from '../../../support/web/console.ts';

@@ -1,8 +1,8 @@
 // Letting people in from the console: links are shown once, and can be revoked.
 
 import test from 'ava';
-import { Mailer } from '../../../../lib/mail/mailer.ts';
-import { Counters } from '../../../../lib/process/counters.ts';
+import { Mailer } from '../../../../lib/kit/mail/mailer.ts';
+import { Counters } from '../../../../lib/kit/process/counters.ts';
 import { logInto } from '../../../../lib/testing/log.ts';
 import { writeTransaction } from '../../../../models/index.ts';
 import { until } from '../../../support/gateway/postern.ts';

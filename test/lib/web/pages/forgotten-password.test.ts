@@ -2,8 +2,8 @@
 // one.
 
 import test, { type ExecutionContext } from 'ava';
-import { Mailer } from '../../../../lib/mail/mailer.ts';
-import { Counters } from '../../../../lib/process/counters.ts';
+import { Mailer } from '../../../../lib/kit/mail/mailer.ts';
+import { Counters } from '../../../../lib/kit/process/counters.ts';
 import { logInto } from '../../../../lib/testing/log.ts';
 import { openServer, type TestServer } from '../../../support/api/server.ts';
 import { databaseKinds, type TestDatabaseKind } from '../../../support/database/databases.ts';

@@ -2,9 +2,9 @@
 
 import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
-import { fixedSettingsOf } from '../../../../lib/configuration/fixed-settings.ts';
+import { fixedSettingsOf } from '../../../../lib/domain/configuration/fixed-settings.ts';
 import { letInCommand } from '../../../../lib/auth/administrators.ts';
-import { Recall } from '../../../../lib/records/recall.ts';
+import { Recall } from '../../../../lib/kit/records/recall.ts';
 import { dashboardProblems } from '../../../../lib/web/parts/gateway-problems.ts';
 import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
 import { addDevice } from '../../../models/fixtures.ts';

@@ -2,8 +2,8 @@
 // The pages that show them: ../pages/live.test.ts.
 
 import test from 'ava';
-import { showFlow } from '../../../../lib/live/flows.ts';
-import { showRefusal } from '../../../../lib/live/refusals.ts';
+import { showFlow } from '../../../../lib/observe/live/flows.ts';
+import { showRefusal } from '../../../../lib/observe/live/refusals.ts';
 import { flowRow, namesOf, refusalRow } from '../../../../lib/web/parts/live-rows.ts';
 import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 import { addDevice, addRule, addUser } from '../../../support/database/records.ts';

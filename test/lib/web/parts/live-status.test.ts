@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import test from 'ava';
-import { Recall } from '../../../../lib/records/recall.ts';
+import { Recall } from '../../../../lib/kit/records/recall.ts';
 import { LiveStatus } from '../../../../lib/web/parts/live-status.ts';
 import { newId, recordStatus, removeDevices, writeTransaction } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';

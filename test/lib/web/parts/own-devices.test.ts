@@ -4,7 +4,7 @@ import test from 'ava';
 import type { Request } from '@hapi/hapi';
 import { EVERYTHING } from '../../../../lib/web/parts/device-form.ts';
 import { deviceRights, rightsToManage } from '../../../../lib/web/parts/own-devices.ts';
-import { PageError } from '../../../../lib/http/page-error.ts';
+import { PageError } from '../../../../lib/kit/http/page-error.ts';
 import type { Web } from '../../../../lib/web/kit/web.ts';
 
 const web = (management: boolean, configuration: boolean) =>

@@ -7,7 +7,7 @@ import {
   ownerIdOf,
   suggestedOwners,
 } from '../../../../lib/web/parts/owners.ts';
-import { messages } from '../../../../lib/judge/messages.ts';
+import { messages } from '../../../../lib/kit/validation/messages.ts';
 import { firstKind, openDatabase } from '../../../support/database/databases.ts';
 import { addUser } from '../../../support/database/records.ts';
 

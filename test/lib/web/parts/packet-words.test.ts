@@ -8,7 +8,7 @@ import {
   protocolInWords,
   serviceInWords,
 } from '../../../../lib/web/parts/packet-words.ts';
-import type { ShownRefusal } from '../../../../lib/live/fields.ts';
+import type { ShownRefusal } from '../../../../lib/observe/live/fields.ts';
 
 test('places and protocols', (t) => {
   const services = [

@@ -1,7 +1,7 @@
 // The questions for a service: what can be chosen is what a packet can be asked about.
 
 import test from 'ava';
-import { judgeQuestion } from '../../../../lib/explain/question.ts';
+import { judgeQuestion } from '../../../../lib/observe/explain/question.ts';
 import { serviceFields } from '../../../../lib/web/parts/service-fields.ts';
 
 test('each protocol that can be chosen is one of a question', (t) => {

@@ -1,9 +1,9 @@
 // What the pages of the settings share: tabs, what is fixed, and changes that nobody loses.
 
 import test from 'ava';
-import { ApiError } from '../../../../lib/http/errors.ts';
-import { Recall } from '../../../../lib/records/recall.ts';
-import { Writes } from '../../../../lib/records/writes.ts';
+import { ApiError } from '../../../../lib/kit/http/errors.ts';
+import { Recall } from '../../../../lib/kit/records/recall.ts';
+import { Writes } from '../../../../lib/kit/records/writes.ts';
 import { makeRooms } from '../../../../lib/rooms.ts';
 import { changesSettings, fixedSentence, settingTabs } from '../../../../lib/web/parts/settings.ts';
 import { someCaller } from '../../../support/api/caller.ts';

@@ -1,0 +1,149 @@
+// The command that lets people in: it makes one-time links as the API does, for one user or for a
+// list of e-mails.
+
+import process from 'node:process';
+import type { Config } from '../../config/index.ts';
+import type { Database } from '../../models/index.ts';
+import { isPossibleEmail } from '../auth/email.ts';
+import { LINK_HOURS } from '../auth/one-time-links.ts';
+import { Enrolments } from '../domain/enrolment/enrolment.ts';
+import type { MailOutcome } from '../domain/enrolment/mails.ts';
+import { type Enrolled, type Enrolment, enrolledFile, mailMany } from '../domain/enrolment/many.ts';
+import {
+  addressIn,
+  faultsInOne,
+  groupNames,
+  newEmailFault,
+  notAnEmail,
+  type Person,
+  readPeople,
+} from '../domain/enrolment/people-list.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import { type FieldError, sentenceOf, sentences } from '../kit/validation/messages.ts';
+import type { Mailer } from '../kit/mail/mailer.ts';
+import { Counters } from '../kit/process/counters.ts';
+import { createLog } from '../kit/process/log.ts';
+import { UsageError } from '../kit/process/usage-error.ts';
+import { isFormula } from '../kit/records/csv.ts';
+import { findUser } from './finds.ts';
+import type { CommandName } from './grammar.ts';
+import { commandLineCaller } from './perform.ts';
+import { failuresNote } from './rule-rows.ts';
+import type { Command, Given, Outcome, Run } from './run.ts';
+import { textOfFile } from './text-file.ts';
+import { table } from './text-table.ts';
+
+/** The commands. */
+export const enrolmentCommands: Partial<Record<CommandName, Run>> = { 'user enrol': enrol };
+
+const ONCE =
+  'Each link works once, for whoever has it. Postern shows it only now; another one takes its place.';
+
+async function enrol(given: Given, command: Command): Promise<Outcome> {
+  const { config, database, readStdin } = given;
+  const { operand, options } = command;
+  const { file, createUser, hours = LINK_HOURS.default } = options;
+  if ((operand === null) === (file === undefined))
+    throw new UsageError('give the e-mail of one user, or --file with a list of e-mails');
+  const mailer = options.mail ? await mailerFor(config) : null;
+  const people = operand === null ? await listIn(file ?? '', readStdin) : [oneOf(command)];
+  // A slip of the pen must not make a user.
+  if (operand !== null && !createUser) await findUser(database, operand);
+  const context = await (await given.rooms()).context();
+  const { externalUrl } = context.services.config;
+  const wish = { hours, createdBy: null, isMailed: mailer !== null, externalUrl };
+  const groups = groupNames(options.group ?? '', ',', null);
+  const asked = { people, groups, force: options.force };
+  const caller = commandLineCaller();
+  const enrolment = await new Enrolments(context)
+    .enrol(caller, asked, wish)
+    .catch((error: unknown) => {
+      throw error instanceof ApiError ? new Error(inWords(error, file)) : error;
+    });
+  const unsent = await sendAll(database, mailer, enrolment);
+  const { people: enrolled } = enrolment;
+  const [only] = enrolled;
+  if (operand !== null && only?.url === null)
+    throw new Error(`${only.email} is disabled, so a link of this user would not work`);
+  const data = operand === null ? enrolled : only;
+  const { note: failures } = failuresNote(caller.failing ?? 0);
+  const notes = [
+    ONCE,
+    ...(failures === undefined ? [] : [failures]),
+    ...[...unsent].map(([email, { mail_fault: why }]) => `No mail went to ${email}. ${why}`),
+  ];
+  // Nobody needs the mail with a link that is over.
+  const isBad = [...unsent.values()].some(({ isOver }) => !isOver);
+  return {
+    text: textFor(enrolled, command),
+    data,
+    note: notes.join('\n'),
+    ...(isBad ? { isBad } : {}),
+  };
+}
+
+/** A refusal as a sentence, with the way out where policy tests hold people up. */
+function inWords({ faults }: ApiError, file: string | undefined): string {
+  const textsOf = (field: string): string[] =>
+    ((faults?.[field] ?? []) as FieldError[]).map(sentenceOf);
+  const base = textsOf('base').join('; ');
+  const groups = faultsInOne(textsOf('groups'));
+  const emails = faultsInOne(textsOf('emails'));
+  return [
+    ...(groups === '' ? [] : [`--group: ${groups}`]),
+    ...(emails === '' ? [] : [file === undefined ? emails : `${file} ${emails}`]),
+    ...(base === '' ? [] : [`${base}; with --force they become members anyway`]),
+  ].join('; ');
+}
+
+/** The people of a file. */
+async function listIn(file: string, readStdin: () => Promise<string>): Promise<readonly Person[]> {
+  const { people, fault } = readPeople(await textOfFile(file, readStdin));
+  if (fault !== null) throw new Error(`${file} ${fault}`);
+  return people;
+}
+
+/** The person who was typed alone. */
+function oneOf({ operand, options: { csv, createUser } }: Command): Person {
+  const typed = (operand ?? '').trim();
+  // Users who are there have whatever e-mail the API took.
+  const email = createUser ? addressIn(typed) : typed;
+  const fault = createUser
+    ? newEmailFault(email)
+    : isPossibleEmail(email)
+      ? null
+      : notAnEmail(email);
+  if (fault !== null) throw new UsageError(fault);
+  if (csv && isFormula(email))
+    throw new UsageError(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
+  return { email, line: null, groups: [] };
+}
+
+/** The settings of this shell: those that a gateway shows to commands hold no secret. */
+async function mailerFor(config: Config): Promise<Mailer> {
+  const { mailerOf } = await import('../kit/mail/mailer.ts');
+  const log = createLog(config, process.stderr);
+  const mailer = mailerOf(config, { counters: new Counters(), log });
+  if (mailer === null) throw new Error(`--mail ${sentences.needsMail} in this shell`);
+  return mailer;
+}
+
+async function sendAll(
+  database: Database,
+  mailer: Mailer | null,
+  { links }: Enrolment,
+): Promise<ReadonlyMap<string, MailOutcome>> {
+  if (mailer === null) return new Map();
+  try {
+    return await mailMany(database, mailer, links);
+  } finally {
+    await mailer.stop();
+  }
+}
+
+function textFor(enrolled: readonly Enrolled[], { operand, options }: Command): string {
+  if (options.csv) return enrolledFile(enrolled).trimEnd();
+  if (operand !== null) return enrolled[0]?.url ?? '';
+  const rows = enrolled.map(({ email, url }) => [email, url ?? 'disabled: no link']);
+  return table(['e-mail', 'link'], rows);
+}

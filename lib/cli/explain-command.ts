@@ -1,0 +1,95 @@
+// `postern explain`: what becomes of a packet, asked of the gateway that runs.
+
+import type { Answer } from '../observe/explain/fields.ts';
+import { isAddress, isUuid } from '../kit/validation/texts.ts';
+import type { LocalGateway } from './ask-gateway.ts';
+import type { Hints } from './fault-words.ts';
+import type { Command, Outcome } from './run.ts';
+
+const HINTS: Hints = {
+  source: 'the address of a host behind the gateway or, with --source, behind the device',
+  destination: 'an address, or the id or the name of a device',
+  protocol:
+    'tcp/443, udp/53, icmp (in place of 1 and 58), or the number of another protocol, such as 47',
+  port: 'tcp/443 or udp/53',
+  size: 'bytes of the packet with its headers, up to 65535',
+};
+
+/** What is asked about where no protocol is named. */
+const PING = 'icmp';
+
+/** Explains what becomes of a packet between a device and an address, or two devices. */
+export async function explainPacket(gateway: LocalGateway, command: Command): Promise<Outcome> {
+  const { operands, options } = command;
+  const { source, size } = options;
+  const [sender = '', destination = '', service = PING] = operands;
+  const explain = {
+    ...(await senderOf(gateway, sender, source)),
+    destination: await destinationOf(gateway, destination),
+    ...protocolOf(service),
+    ...(source === undefined ? {} : { source }),
+    ...(size === undefined ? {} : { size: numberOf(size) }),
+  };
+  const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
+  const { data } = answer as { data: Answer };
+  return { text: `${askedIn(command)}\n${textOf(data)}`, data };
+}
+
+/** The question, as it was typed and understood. */
+function askedIn({ operands, options: { source, size } }: Command): string {
+  const [sender = '', destination = '', service = null] = operands;
+  const from = source === undefined ? sender : `${source} behind ${sender}`;
+  const why = service === null ? ', because no protocol was named' : '';
+  const protocol = (service ?? PING).toLowerCase();
+  const what = protocol === PING ? `${protocol} (a ping${why})` : protocol;
+  const bytes = size === undefined ? '' : `, ${size} bytes`;
+  return `asked: from ${from} to ${destination}, ${what}${bytes}`;
+}
+
+/** An address that no device has is that of a host behind the gateway, which has none behind it. */
+async function senderOf(
+  gateway: LocalGateway,
+  word: string,
+  behind: string | undefined,
+): Promise<{ device_id: string } | { source: string }> {
+  if (!isAddress(word) || behind !== undefined)
+    return { device_id: (await gateway.findDevice(word)).id };
+  const device = await gateway.findDeviceIfAny(word);
+  return device === null ? { source: word } : { device_id: device.id };
+}
+
+async function destinationOf(gateway: LocalGateway, word: string): Promise<string> {
+  const isKnown = isAddress(word) || isUuid(word);
+  return isKnown ? word : (await gateway.findDevice(word)).id;
+}
+
+/** `tcp/443`, `udp/53`, `icmp`; what is no port is refused by the gateway. */
+function protocolOf(service: string): { protocol: string; port?: number | string } {
+  const [protocol = '', ...port] = service.toLowerCase().split('/');
+  return port.length === 0 ? { protocol } : { protocol, port: numberOf(port.join('/')) };
+}
+
+/** A number where one was typed; the gateway refuses what is none. */
+function numberOf(word: string): number | string {
+  return /^\d+$/.test(word) ? Number(word) : word;
+}
+
+const MARKS = { passed: 'ok', waits: '..', refused: 'NO', not_reached: '' } as const;
+
+function textOf(answer: Answer): string {
+  const { verdict, text, advice, rule_id: rule, staged_rule_id: staged } = answer;
+  const { gates, shadowed, host, latest_handshake: handshake } = answer;
+  const width = gates.reduce((widest, { code }) => Math.max(widest, code.length), 0);
+  return [
+    `${verdict}: ${text}${advice === null ? '' : ` ${advice}`}`,
+    ...(rule === null ? [] : [`rule: ${rule}`]),
+    ...(staged === null ? [] : [`staged rule: ${staged}`]),
+    ...(shadowed.length === 0 ? [] : [`rules that match too: ${shadowed.join(', ')}`]),
+    `latest handshake: ${handshake ?? 'none, the device never connected'}`,
+    ...host.map(({ check, message, fix }) => `host: ${check}: ${message}. ${fix ?? ''}`.trimEnd()),
+    '',
+    ...gates.map(({ code, outcome, text: said }) =>
+      `${MARKS[outcome].padEnd(2)}  ${code.padEnd(width)}  ${outcome === 'not_reached' ? '' : said}`.trimEnd(),
+    ),
+  ].join('\n');
+}

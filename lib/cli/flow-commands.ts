@@ -1,0 +1,272 @@
+// `postern flows` and `postern refusals`: what is alive at the gateway that runs here, what has
+// ended there, and what it refused lately, once or again and again.
+
+import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
+import { endpointText, isUuid } from '../kit/validation/texts.ts';
+import { noDevice, noRule } from '../kit/process/absent.ts';
+import { type LocalGateway, rulePath, type ShownDevice } from './ask-gateway.ts';
+import type { Hints } from './fault-words.ts';
+import type { Command, Following, Outcome } from './run.ts';
+import { printable, secondOf, table } from './text-table.ts';
+
+const LIMIT_DEFAULT = 100;
+/** The most that the API answers at once. */
+const PAGE = 1_000;
+
+const HINTS: Hints = {
+  destination: 'an address or a network: 10.0.0.0/8',
+  reason:
+    'a reason, such as rule_drop or default_drop; docs/reference/refusal-reasons.md lists them',
+};
+
+/** A list of the API, and how its entries are shown. */
+interface Listing<Entry> {
+  readonly path: string;
+  readonly labels: readonly string[];
+  readonly rowOf: (entry: Entry, names: Names) => string[];
+  /** Entries of one key are one. */
+  readonly keyOf: (entry: Entry) => string;
+  /** What has changed about an entry that is worth showing it again. */
+  readonly stateOf: (entry: Entry) => number;
+  readonly nothing: string;
+  /** True where the newest entry comes first and none changes: what was shown is not read again. */
+  readonly isLog: boolean;
+}
+
+/** Names of devices by id. */
+type Names = ReadonlyMap<string, string>;
+
+const flows: Listing<ShownFlow> = {
+  path: '/v0/flows',
+  labels: ['from', 'to', 'protocol', 'decided by', 'sent', 'replies', 'last seen'],
+  rowOf: (flow, names) => [
+    endOf(names, flow.source_device_id, flow.source, flow.source_port),
+    endOf(names, flow.destination_device_id, flow.destination, flow.port),
+    flow.protocol,
+    flow.rule_id === null ? flow.decided_by : `rule ${flow.rule_id}`,
+    `${flow.sent_packets} (${flow.sent_bytes} B)`,
+    `${flow.reply_packets} (${flow.reply_bytes} B)`,
+    secondOf(flow.last_seen_at),
+  ],
+  keyOf: ({ source, source_port, destination, port, protocol, opened_at }) =>
+    [source, source_port, destination, port, protocol, opened_at].join(' '),
+  stateOf: () => 0,
+  nothing: 'no flow is alive',
+  isLog: false,
+};
+
+const endedFlows: Listing<ShownEndedFlow> = {
+  path: '/v0/ended_flows',
+  labels: ['ended', 'from', 'to', 'protocol', 'decided by', 'sent', 'replies', 'why'],
+  rowOf: (flow, names) => [
+    secondOf(flow.ended_at),
+    ...flows.rowOf(flow, names).slice(0, -1),
+    flow.ended_because.replaceAll('_', ' '),
+  ],
+  keyOf: (flow) => `${flows.keyOf(flow)} ${flow.ended_at}`,
+  stateOf: () => 0,
+  nothing: 'no flow has ended lately',
+  isLog: true,
+};
+
+const refusals: Listing<ShownRefusal> = {
+  path: '/v0/refusals',
+  labels: ['device', 'from', 'to', 'protocol', 'count', 'last', 'why'],
+  rowOf: (one, names) => [
+    nameOf(names, one.device_id),
+    one.source ?? '',
+    placeOf(one.destination ?? '', one.port),
+    one.protocol ?? '',
+    String(one.count),
+    secondOf(one.last_at),
+    one.rule_id === null ? one.text : `${one.text} (${one.rule_id})`,
+  ],
+  keyOf: ({ device_id, direction, source, destination, protocol, port, reason }) =>
+    [device_id, direction, source, destination, protocol, port, reason].join(' '),
+  stateOf: ({ count }) => count,
+  nothing: 'nothing was refused lately',
+  isLog: false,
+};
+
+/** Lists live flows, or those that have ended. */
+export function listFlows(
+  gateway: LocalGateway,
+  command: Command,
+  following: Following,
+): Promise<Outcome> {
+  return command.options.ended
+    ? list(gateway, command, endedFlows, following)
+    : list(gateway, command, flows, following);
+}
+
+/** Lists refused packets. */
+export function listRefusals(
+  gateway: LocalGateway,
+  command: Command,
+  following: Following,
+): Promise<Outcome> {
+  return list(gateway, command, refusals, following);
+}
+
+async function list<Entry extends object>(
+  gateway: LocalGateway,
+  { options }: Command,
+  listing: Listing<Entry>,
+  following: Following,
+): Promise<Outcome> {
+  const { query, missing } = await queryOf(gateway, options);
+  const names = new Map<string, string>();
+  const learn = options.json
+    ? async () => undefined
+    : (entries: readonly Entry[]) => learnNames(gateway, entries, names);
+  if (options.follow) return follow(gateway, listing, query, { names, learn }, following);
+  const limit = options.limit ?? LIMIT_DEFAULT;
+  const { entries, hasMore } = await read(gateway, listing, query, { limit }).catch((error) => {
+    throw missing ?? error;
+  });
+  if (entries.length === 0 && missing !== null) throw missing;
+  await learn(entries);
+  const text = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);
+  const more = hasMore ? `\nThere are more; --limit N shows so many.` : '';
+  return { text: `${text}${more}`, data: entries };
+}
+
+/** Shows what is there, then what comes, until it is ended. */
+async function follow<Entry extends object>(
+  gateway: LocalGateway,
+  listing: Listing<Entry>,
+  query: URLSearchParams,
+  { names, learn }: { names: Names; learn: (entries: readonly Entry[]) => Promise<void> },
+  { say, pause }: Following,
+): Promise<Outcome> {
+  let known = new Map<string, number>();
+  for (let isFirst = true; isFirst || (await pause()); isFirst = false) {
+    const isKnown = (one: Entry): boolean => known.has(listing.keyOf(one));
+    const limit = isFirst && listing.isLog ? PAGE : Number.POSITIVE_INFINITY;
+    const until = listing.isLog ? isKnown : () => false;
+    const { entries } = await read(gateway, listing, query, { limit, until });
+    const fresh = entries.filter((one) => known.get(listing.keyOf(one)) !== listing.stateOf(one));
+    known = new Map(entries.map((one) => [listing.keyOf(one), listing.stateOf(one)]));
+    await learn(fresh);
+    for (const one of fresh.toReversed())
+      say({ text: listing.rowOf(one, names).map(printable).join('  '), data: one });
+  }
+  return { text: '', data: null, isWritten: true };
+}
+
+/** Reads so many entries at most, page by page, until there is one of a kind among them. */
+async function read<Entry>(
+  gateway: LocalGateway,
+  { path }: Listing<Entry>,
+  query: URLSearchParams,
+  { limit, until = () => false }: { limit: number; until?: (entry: Entry) => boolean },
+): Promise<{ entries: Entry[]; hasMore: boolean }> {
+  const entries: Entry[] = [];
+  let next: string | null = pathOf(path, query, Math.min(limit, PAGE));
+  while (next !== null && entries.length < limit) {
+    const page: { data: unknown[]; next: string | null } = await gateway.page(next, HINTS);
+    const found = page.data as Entry[];
+    entries.push(...found);
+    next = found.some(until) ? null : page.next;
+  }
+  return { entries: entries.slice(0, limit), hasMore: next !== null || entries.length > limit };
+}
+
+function pathOf(path: string, query: URLSearchParams, limit: number): string {
+  const all = new URLSearchParams(query);
+  all.set('limit', String(limit));
+  return `${path}?${all.toString()}`;
+}
+
+/**
+ * The filters that were typed, as the API takes them. `missing`: a record that they name is not
+ * there any more, though the gateway may remember it.
+ */
+async function queryOf(
+  gateway: LocalGateway,
+  { ended, device, user, destination, rule, reason }: Command['options'],
+): Promise<{ query: URLSearchParams; missing: Error | null }> {
+  const query = new URLSearchParams();
+  let missing: Error | null = null;
+  const isRemembered = (word: string): boolean => ended && isUuid(word);
+  if (device !== undefined) {
+    const isGone = isRemembered(device) && (await gateway.findDeviceById(device)) === null;
+    if (isGone) missing = noDevice(device);
+    query.set('device_id', isGone ? device : (await gateway.findDevice(device)).id);
+  }
+  if (user !== undefined) query.set('user_id', await gateway.findUser(user));
+  if (destination !== undefined) query.set('destination', destination);
+  if (rule !== undefined) {
+    const isGone = await gateway.isAbsent(rulePath(rule));
+    if (isGone && !isRemembered(rule)) throw noRule(rule);
+    if (isGone) missing = noRule(rule);
+    query.set('rule_id', rule);
+  }
+  if (reason !== undefined) query.set('reason', reason);
+  return { query, missing };
+}
+
+/** Live flows as a table. */
+export function flowTable(shown: readonly ShownFlow[], names: Names): string {
+  return tableOf(flows, shown, names);
+}
+
+/** Refused packets as a table. */
+export function refusalTable(shown: readonly ShownRefusal[], names: Names): string {
+  return tableOf(refusals, shown, names);
+}
+
+/** Fields of entries that are ids of devices. */
+const DEVICE_FIELDS = ['device_id', 'source_device_id', 'destination_device_id'] as const;
+/** So many devices are asked for one by one; more of them in one list of all. */
+const ASKED_SINGLY = 32;
+
+/** The names of the devices in entries, by id. */
+export async function namesIn(gateway: LocalGateway, entries: readonly object[]): Promise<Names> {
+  const names = new Map<string, string>();
+  await learnNames(gateway, entries, names);
+  return names;
+}
+
+/** Adds the names of the devices in entries; one that was deleted is known by its id alone. */
+async function learnNames(
+  gateway: LocalGateway,
+  entries: readonly object[],
+  names: Map<string, string>,
+): Promise<void> {
+  const fields = entries as readonly Partial<Record<(typeof DEVICE_FIELDS)[number], unknown>>[];
+  const found = new Set(fields.flatMap((one) => DEVICE_FIELDS.map((name) => one[name])));
+  const unknown = [...found].filter((id): id is string => typeof id === 'string' && !names.has(id));
+  for (const id of unknown) names.set(id, id);
+  const devices =
+    unknown.length > ASKED_SINGLY
+      ? ((await gateway.ask('GET', '/v0/devices')) as { data: ShownDevice[] }).data
+      : await Promise.all(unknown.map((id) => gateway.findDeviceById(id)));
+  for (const device of devices) if (device !== null) names.set(device.id, device.name);
+}
+
+// ---- words ---------------------------------------------------------------------------------
+
+function tableOf<Entry>(
+  { labels, rowOf }: Listing<Entry>,
+  entries: readonly Entry[],
+  names: Names,
+): string {
+  return table(
+    labels,
+    entries.map((one) => rowOf(one, names)),
+  );
+}
+
+function nameOf(names: Names, id: string | null): string {
+  return id === null ? '' : (names.get(id) ?? id);
+}
+
+function endOf(names: Names, id: string | null, address: string, port: number | null): string {
+  const place = placeOf(address, port);
+  return id === null ? place : `${nameOf(names, id)} ${place}`;
+}
+
+function placeOf(address: string, port: number | null): string {
+  return port === null ? address : endpointText(address, port);
+}

@@ -1,0 +1,31 @@
+// The gateways of the database, for the command line: what GET /v0/gateways answers.
+
+import { currentRevision, listGateways } from '../../models/index.ts';
+import { showGateway, stateOf } from '../kit/records/gateways.ts';
+import type { CommandName } from './grammar.ts';
+import type { Given, Outcome, Run } from './run.ts';
+import { table } from './text-table.ts';
+
+/** The most gateways that are listed. */
+const LISTED_MAX = 10_000;
+
+/** The commands. */
+export const gatewayCommands: Partial<Record<CommandName, Run>> = {
+  'gateway list': list,
+};
+
+async function list({ database }: Given): Promise<Outcome> {
+  const revision = await currentRevision(database);
+  const rows = await listGateways(database, { afterId: null, limit: LISTED_MAX });
+  const seen = { revision, nowMs: Date.now(), here: null };
+  const data = rows.map((row) => showGateway(row, seen));
+  const lines = rows.map((row, i) => [
+    row.id,
+    row.name,
+    row.started_at.toISOString(),
+    row.seen_at.toISOString(),
+    row.schema_step ?? '',
+    stateOf(data[i] ?? {}),
+  ]);
+  return { text: table(['id', 'name', 'started at', 'seen at', 'schema', 'state'], lines), data };
+}

@@ -1,0 +1,89 @@
+// The commands that write groups and their members.
+
+import { UsageError } from '../kit/process/usage-error.ts';
+import type { Hints } from './fault-words.ts';
+import type { CommandName } from './grammar.ts';
+import type { Done, Finds, Row, Sending } from './row.ts';
+import { failuresNote } from './rule-rows.ts';
+import type { Command, Outcome } from './run.ts';
+
+const HINTS: Hints = { name: '--name engineers', description: '--description TEXT' };
+
+/** Rows of commands. */
+export const groupRows = {
+  'group create': {
+    operation: 'createGroup',
+    hints: HINTS,
+    sends: ({ options: { name, description } }) => ({
+      body: { group: { name, ...(description === undefined ? {} : { description }) } },
+    }),
+    says: ({ answer }) => ({ text: String(answer['id']), data: answer }),
+  },
+  'group update': {
+    operation: 'updateGroup',
+    hints: HINTS,
+    async sends({ options: { group = '', name, description } }, finds) {
+      if (name === undefined && description === undefined)
+        throw new UsageError('nothing is to be changed; name it, as with --name engineers');
+      const { id } = await finds.group(group);
+      const fields = {
+        ...(name === undefined ? {} : { name }),
+        ...(description === undefined ? {} : { description }),
+      };
+      return { params: { id }, body: { group: fields } };
+    },
+    says: ({ answer }) => ({ text: `${String(answer['name'])} is changed.`, data: answer }),
+  },
+  'group delete': {
+    operation: 'deleteGroup',
+    async sends({ options: { group = '' } }, finds) {
+      const { id, name } = await finds.group(group);
+      return { params: { id }, named: name };
+    },
+    says: ({ params, sent: { named } }) => ({
+      text: `${named} is removed, with its rules.`,
+      data: { id: params['id'], removed: true },
+    }),
+  },
+  'group add': {
+    operation: 'changeGroupMembers',
+    hints: HINTS,
+    forced: 'they become members',
+    sends: (command, finds) => members(command, finds, { add: command.operands }),
+    says: ({ answer, failing }) => saidOf(`${String(answer['added'])} added.`, answer, failing),
+  },
+  'group remove': {
+    operation: 'changeGroupMembers',
+    hints: HINTS,
+    sends: (command, finds) => members(command, finds, { remove: command.operands }),
+    async says({ answer, failing, ...done }) {
+      const text = [`${String(answer['removed'])} removed.`, ...(await stayingOf(done))];
+      return saidOf(text.join('\n'), answer, failing);
+    },
+  },
+} as const satisfies Partial<Record<CommandName, Row>>;
+
+async function members(
+  { options: { group = '' } }: Command,
+  finds: Finds,
+  changes: object,
+): Promise<Sending> {
+  const { id } = await finds.group(group);
+  return { params: { id }, body: { members: changes } };
+}
+
+function saidOf(text: string, answer: Done['answer'], failing: number): Outcome {
+  const { added, removed } = answer;
+  return { text, data: { added, removed }, ...failuresNote(failing) };
+}
+
+/** Who stays a member, and why: an identity provider says so. */
+async function stayingOf({
+  params,
+  command,
+  given: { database },
+}: Pick<Done, 'params' | 'command' | 'given'>): Promise<string[]> {
+  const { membersAmong, staysBecause } = await import('../domain/groups/members.ts');
+  const staying = await membersAmong(database, params['id'] ?? '', command.operands);
+  return staying.map((member) => `${staysBecause(member)}.`);
+}

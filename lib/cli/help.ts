@@ -1,0 +1,140 @@
+// What `postern help` says: of all commands, of those of one noun, of one command with its options;
+// and which version this is.
+
+import type { Entry } from './grammar.ts';
+import type { OptionName } from './options.ts';
+import { commandLine } from '../kit/process/command-line.ts';
+
+type Commands = Readonly<Record<string, Entry>>;
+
+/** The value that an option takes, and what the option says. */
+const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence: string]>> = {
+  email: ['E', 'The e-mail of a user, in any case.'],
+  name: ['N', 'The name of what is made.'],
+  id: ['ID', 'The id, as the list of the same noun shows it.'],
+  qr: ['', 'Prints a QR code too.'],
+  days: ['D', 'Days until the end, 1 to 365.'],
+  routes: ['N', 'Networks behind a device, with commas between.'],
+  scopes: ['S', 'What a token is for: admin, read, metrics, capture, with commas between.'],
+  since: ['T', 'A date or a time, UTC where no zone is named.'],
+  limit: ['N', 'As many at most.'],
+  at: ['T', 'A date or a time, or never; one that is past ends it at once.'],
+  'starts-at': ['T', 'A date or a time, UTC where no zone is named; none: no start.'],
+  'ends-at': ['T', 'A date or a time, UTC where no zone is named; none: no end.'],
+  json: ['', 'Prints JSON for programs.'],
+  'password-stdin': ['', 'Reads the password from standard input.'],
+  down: ['BITS', 'Bits per second to a device, 64000 to 100000000000; none: no limit of its own.'],
+  up: ['BITS', 'Bits per second from a device, likewise.'],
+  quota: [
+    'BYTES',
+    'Bytes in a calendar month, both ways together, 1000000 to 1000000000000000; none: no quota of its own.',
+  ],
+  'no-password': ['', 'Makes a user who signs in through an identity provider alone.'],
+  'reset-mfa': ['', 'Takes all second factors away.'],
+  replace: ['', 'Takes the place of what is there.'],
+  'dry-run': ['', 'Says what would be done, and leaves all rows as they are.'],
+  online: ['', 'While gateways run.'],
+  'create-user': ['', 'Makes the user who is not there.'],
+  yes: ['', 'Asks nothing at a terminal.'],
+  everyone: ['', 'All people, instead of the one with --email.'],
+  device: ['D', 'The id of a device; where a gateway is asked, also its address or name.'],
+  user: ['E', 'The e-mail of the user who owns the devices.'],
+  rule: ['ID', 'The id of the rule that decided.'],
+  group: ['G', 'The id or the name of a group.'],
+  reason: ['R', 'A reason of refusals: rule_drop, default_drop, ….'],
+  ended: ['', 'Flows that have ended, instead of those that are alive.'],
+  follow: ['', 'Goes on and shows what comes; Ctrl+C ends it.'],
+  role: ['R', 'unprivileged (the default) or admin.'],
+  destination: ['D', 'An address or a network: 10.0.0.0/8, 2001:db8::/32.'],
+  action: ['A', 'drop (the default) or accept.'],
+  'port-type': ['T', 'tcp or udp, with --port-range; all traffic without it.'],
+  expect: ['X', 'accept or drop.'],
+  force: ['', 'Writes it although policy tests fail then.'],
+  'port-range': ['P', 'A port or ports: 443, 8000-8080.'],
+  description: ['D', 'What it is for: at most 255 characters.'],
+  disabled: ['', 'It decides nothing until it is enabled.'],
+  staged: ['', 'It decides nothing, and what it would decide is counted.'],
+  enforced: ['', 'It is not staged any more, and decides.'],
+  protocol: ['P', 'tcp, udp or icmp; of a rule only icmp, which has no ports.'],
+  port: ['N', 'A port of tcp or udp: 443.'],
+  snaplen: ['N', 'Bytes that are kept of each packet; 128 without it.'],
+  payload: ['', 'Keeps whole packets.'],
+  'only-refused': ['', 'Only packets that were refused.'],
+  duration: ['S', 'Ends after so many seconds, 1 to 3600; 60 without it.'],
+  bytes: ['N', 'Ends before so many bytes.'],
+  from: ['T', 'A date or a time, UTC where no zone is named; a day before the end without it.'],
+  to: ['T', 'A date or a time, UTC where no zone is named; now without it.'],
+  step: ['S', 'Seconds of one line: 600, 3600 or 86400; the shortest that is kept without it.'],
+  csv: ['', 'Prints a file for spreadsheets.'],
+  file: [
+    'F',
+    'a list of e-mails, one in a line or the first column of a CSV file; - for standard input',
+  ],
+  mail: ['', 'sends each link to its person; needs SMTP_URL and MAIL_FROM'],
+  hours: ['N', 'for how many hours a link is good, 1 to 336'],
+  source: ['A', 'The address of a host behind the device, which sends the packet.'],
+  size: ['N', 'Bytes of the packet with its headers, 20 to 65535.'],
+};
+
+/** Help on what the words name: one command, the commands of a noun, or all. */
+export function helpText(commands: Commands, words: readonly string[]): string {
+  const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find((one) =>
+    Object.hasOwn(commands, one),
+  );
+  const entry = name === undefined ? undefined : commands[name];
+  if (name !== undefined && entry !== undefined) return oneText(name, entry);
+  const ofNoun = nounText(commands, words);
+  return ofNoun === null ? allText(commands) : `${ofNoun}\n`;
+}
+
+/** The commands of a noun, where the words begin with one; else null. */
+export function nounText(commands: Commands, [noun, verb]: readonly string[]): string | null {
+  const names = Object.keys(commands).filter((name) => name.startsWith(`${noun} `));
+  if (names.length === 0) return null;
+  const head =
+    verb === undefined ? `${noun} wants a verb:` : `there is no command "${noun} ${verb}":`;
+  const lines = names.flatMap((name) => entryLines(name, commands[name]));
+  return [head, '', ...lines, '', `One of them in full: ${commandLine(`${names[0]} --help`)}`].join(
+    '\n',
+  );
+}
+
+/** How a command is typed, without the way to start it here. */
+export function usageOf(name: string, { usage, takes }: Entry): string {
+  const words = name === 'serve' ? [name] : [name, usage, takes.includes('json') ? '[--json]' : ''];
+  return ['postern', ...words.filter((word) => word !== '')].join(' ');
+}
+
+function oneText(name: string, entry: Entry): string {
+  const options = entry.takes.map((option) => {
+    const [value, sentence] = optionWords[option];
+    return `  ${`--${option} ${value}`.trimEnd().padEnd(18)}  ${sentence}`;
+  });
+  return [
+    `usage: ${usageOf(name, entry)}`,
+    '',
+    entry.sentence,
+    ...(options.length === 0 ? [] : ['', ...options]),
+    '',
+  ].join('\n');
+}
+
+function entryLines(name: string, entry: Entry | undefined): string[] {
+  if (entry === undefined) return [];
+  return [`  ${usageOf(name, entry).replace('postern ', '')}`, `      ${entry.sentence}`];
+}
+
+function allText(commands: Commands): string {
+  return [
+    'postern: a userspace VPN gateway',
+    '',
+    `usage: ${commandLine('<command>')}`,
+    '',
+    ...Object.entries(commands).flatMap(([name, entry]) => entryLines(name, entry)),
+    '',
+    '`<command> --help` tells the options of one command, --version which version this is.',
+    'Settings are environment variables; docs/reference/settings.md lists them.',
+    'Exit status: 0 done, 1 failed, 2 wrong usage.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,73 @@
+// A command that writes is a row: which operation it performs, what it sends of what was typed, and
+// what it says of the answer. Rows load no room of the domain, because a dry run, which the gateway
+// makes, needs none.
+
+import type { OperationName } from '../kit/operations/places.ts';
+import type { Hints } from './fault-words.ts';
+import type { Command, Given, Outcome } from './run.ts';
+
+/** A record that somebody named. */
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Finds what somebody named: in the database, or at the gateway that runs. Throws a sentence. */
+export interface Finds {
+  /** The id of the user with an e-mail address; the name is the address as it is kept. */
+  user(email: string): Promise<Named>;
+  /** By its id or its name. */
+  group(named: string): Promise<Named>;
+  /** By its id. */
+  device(id: string): Promise<Named>;
+  /** By its id, which it has in place of a name. */
+  rule(id: string): Promise<Named>;
+}
+
+/** The parts of a path by their names. */
+export type Params = Readonly<Record<string, string>>;
+
+/** What an operation is sent. */
+export interface Sending {
+  /**
+   * The parts of the path that its template names. A function is asked for them after the body was
+   * validated: a value that is none is wrong usage, whatever is there.
+   */
+  readonly params?: Params | (() => Promise<Params>);
+  /** With its wrapper. */
+  readonly body?: object;
+  /** Whether it is written although policy tests fail then; left out: as `--force` says. */
+  readonly force?: boolean;
+  /** What the path means, as people know it. */
+  readonly named?: string;
+  /** By the names of fields what errors of them are said of in place of the name. */
+  readonly called?: Readonly<Record<string, string>>;
+}
+
+/** An operation that was performed. */
+export interface Done {
+  /** Empty where nothing is left to show. */
+  readonly answer: Readonly<Record<string, unknown>>;
+  readonly sent: Sending;
+  readonly params: Params;
+  readonly command: Command;
+  readonly given: Given;
+  /** How many policy tests fail because of it. */
+  readonly failing: number;
+}
+
+/** How what is refused is put into words. */
+export interface RefusalWords {
+  readonly hints?: Hints;
+  /** What is said where the path names nothing; `named` is what was sent as that. */
+  readonly absent?: (named: string) => Error;
+  /** What --force would do although policy tests fail: `the rule is made`. */
+  readonly forced?: string;
+}
+
+/** A command that performs an operation. */
+export interface Row extends RefusalWords {
+  readonly operation: OperationName;
+  readonly sends: (command: Command, finds: Finds) => Sending | Promise<Sending>;
+  readonly says: (done: Done) => Outcome | Promise<Outcome>;
+}

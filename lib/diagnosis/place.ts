@@ -1,9 +1,0 @@
-// Where a handshake came from or went to, in words.
-
-import type { Endpoint } from '../../dataplane/index.ts';
-import { endpointText } from '../judge/texts.ts';
-
-/** An address and port, as text. */
-export function placeOf(endpoint: Endpoint | null): string {
-  return endpoint === null ? 'an unknown address' : endpointText(endpoint.address, endpoint.port);
-}

@@ -1,0 +1,225 @@
+// Judges documents of identity providers before an entry is saved: the discovery document of an
+// OpenID provider is fetched; SAML metadata is parsed, and fetched if the entry has an address.
+// Only new or changed entries are judged, so that other settings can be saved while a provider is
+// down. It runs before the transaction, never inside it. docs/api.md#provider-entries.
+
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  Database,
+  OpenidConnectProvider,
+  SamlIdentityProvider,
+} from '../../../models/index.ts';
+import { fetchDiscoveryDocument } from '../../auth/discovery.ts';
+import { DocumentError, type DocumentLimits } from '../../auth/documents.ts';
+import { addFault, type FieldFaults, type Faults } from '../../kit/validation/judge.ts';
+import {
+  discoveryFault,
+  type FieldError,
+  isFieldError,
+  messages,
+} from '../../kit/validation/messages.ts';
+import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
+import {
+  entityOf,
+  type FieldFault,
+  judgeMetadata,
+  type MetadataContext,
+} from './provider-metadata.ts';
+import { untrustedPlaces } from './provider-trust.ts';
+import type { ProviderValues, SamlValues } from './providers.ts';
+
+/** How many documents are fetched at once, and the longest time for all documents of a request. */
+const AT_ONCE_MAX = 16;
+const TOGETHER_MS_MAX = 15_000;
+
+type EntryFaults = Record<string, FieldError[]>[];
+
+/**
+ * Adds the faults of new and changed entries to those of the fields, and fills in metadata that
+ * were left out.
+ */
+export async function judgeDocuments(
+  database: Database,
+  values: ProviderValues,
+  present: Pick<EffectiveConfiguration, 'openid_connect_providers' | 'saml_identity_providers'>,
+  faults: Faults,
+  limits?: DocumentLimits,
+): Promise<void> {
+  const { openid_connect_providers: openid = [], saml_identity_providers: saml = [] } = values;
+  const context = { present: present.saml_identity_providers, database, limits };
+  const details = await parseAll(saml, context, faults);
+  judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
+    const detail = details.get(index);
+    if (detail === undefined) return;
+    addFault(entryFaults, detail.field, detail.fault);
+  });
+  judgeNaming('openid_connect_providers', 'groups_claim', openid, present, faults);
+  judgeNaming('saml_identity_providers', 'groups_attribute', saml, present, faults);
+  await judgeTrust(database, 'openid_connect_providers', openid, present, faults);
+  await judgeTrust(database, 'saml_identity_providers', saml, present, faults);
+  const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
+  judgeEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
+    const reason = reasons.get(index);
+    if (reason !== undefined)
+      addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
+  });
+}
+
+/** Adds the faults of entries that say what groups mean, and not where they are named. */
+function judgeNaming(
+  list: keyof typeof documentFields,
+  field: 'groups_claim' | 'groups_attribute',
+  entries: readonly (OpenidConnectProvider | SamlValues)[],
+  present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
+  faults: Faults,
+): void {
+  judgeEntries(list, entries.length, faults, (index, entryFaults) => {
+    const entry = entries[index];
+    // What is not sent stays as it is.
+    const before = present[list].find(({ id }) => id === entry?.id);
+    const whole: Partial<Record<string, unknown>> = { ...before, ...entry };
+    const isSet = (name: string): boolean => (whole[name] ?? null) !== null;
+    const needsNames =
+      whole['groups_create'] === true || isSet('groups_map') || isSet('admin_group');
+    if (needsNames && !isSet(field)) addFault(entryFaults, field, messages.groupsUnnamed);
+  });
+}
+
+/** Adds the faults of entries that name a group of administrators and are not trusted. */
+async function judgeTrust(
+  database: Database,
+  list: keyof typeof documentFields,
+  entries: readonly (OpenidConnectProvider | SamlValues)[],
+  present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
+  faults: Faults,
+): Promise<void> {
+  const judged = entriesToJudge(list, entries, present[list], faults);
+  const named = judged.map(([place, entry]): [number, typeof entry] => {
+    const before = present[list].find(({ id }) => id === entry.id);
+    return [place, 'metadata' in entry ? withEntity(entry, before as SamlIdentityProvider) : entry];
+  });
+  const untrusted = await untrustedPlaces(database, named);
+  judgeEntries(list, entries.length, faults, (index, entryFaults) => {
+    if (untrusted.has(index)) addFault(entryFaults, 'admin_group', messages.notTrusted);
+  });
+}
+
+/** The entry with the provider that it will name: who it leads to depends on it. */
+function withEntity(entry: SamlValues, before: SamlIdentityProvider | undefined): SamlValues {
+  const { entity_id: _sent, ...rest } = entry;
+  const wanted = entityOf(entry, before);
+  return wanted === undefined ? rest : { ...rest, entity_id: wanted };
+}
+
+/** Runs `judge` over the faults of each entry, and keeps the list only if there are any. */
+function judgeEntries(
+  field: string,
+  count: number,
+  faults: Faults,
+  judge: (index: number, entryFaults: Record<string, FieldError[]>) => void,
+): void {
+  if (isWholeRefused(faults[field])) return;
+  const entries = (faults[field] ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
+  for (const [index, entryFaults] of entries.entries()) judge(index, entryFaults);
+  if (entries.some((entry) => Object.keys(entry).length > 0)) faults[field] = entries;
+}
+
+/** True if the list as a whole was refused: then its entries are not judged. */
+function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
+  return isFieldError(fieldFaults?.[0]);
+}
+
+/** The entries that are new or changed and whose fields can be read, by their place. */
+function entriesToJudge<Entry extends object>(
+  list: keyof typeof documentFields,
+  entries: readonly Entry[],
+  present: readonly { readonly id: string }[],
+  faults: Faults,
+): [index: number, entry: Entry][] {
+  const listFaults = faults[list];
+  if (isWholeRefused(listFaults)) return [];
+  const fields = documentFields[list];
+  return [...entries.entries()].filter(([index, entry]) => {
+    const entryFaults = (listFaults as EntryFaults | undefined)?.[index] ?? {};
+    const isRead = fields.every((field) => entryFaults[field] === undefined);
+    return isRead && !isUnchanged(entry, present);
+  });
+}
+
+/** The fields of an entry that are about a document. */
+const documentFields = {
+  openid_connect_providers: ['discovery_document_uri'],
+  saml_identity_providers: ['metadata', 'metadata_url', 'entity_id'],
+} as const;
+
+/** Judges the metadata of new or changed entries; returns their faults by place. */
+async function parseAll(
+  entries: readonly SamlValues[],
+  { present, ...context }: MetadataContext & { present: readonly SamlIdentityProvider[] },
+  faults: Faults,
+): Promise<Map<number, FieldFault>> {
+  const details = new Map<number, FieldFault>();
+  const untilMs = performance.now() + TOGETHER_MS_MAX;
+  for (const [index, entry] of entriesToJudge(
+    'saml_identity_providers',
+    entries,
+    present,
+    faults,
+  )) {
+    const saved = present.find(({ id }) => id === entry.id);
+    const fault = await judgeMetadata(entry, saved, { ...context, untilMs });
+    if (fault !== null) details.set(index, fault);
+  }
+  return details;
+}
+
+/** Fetches the documents of new or changed entries; returns their faults by place. */
+async function fetchAll(
+  entries: readonly OpenidConnectProvider[],
+  present: readonly OpenidConnectProvider[],
+  faults: Faults,
+  limits?: DocumentLimits,
+): Promise<Map<number, string>> {
+  const judged = entriesToJudge('openid_connect_providers', entries, present, faults);
+  const waiting = [...new Set(judged.map(([, entry]) => entry.discovery_document_uri))];
+  const reasons = new Map<string, string | null>();
+  const untilMs = performance.now() + TOGETHER_MS_MAX;
+  const fetchInTurn = async (): Promise<void> => {
+    for (let address = waiting.shift(); address !== undefined; address = waiting.shift())
+      reasons.set(
+        address,
+        performance.now() < untilMs ? await reasonOf(address, limits) : TOO_MANY,
+      );
+  };
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, fetchInTurn));
+  const byIndex = new Map<number, string>();
+  for (const [index, { discovery_document_uri: address }] of judged) {
+    const reason = reasons.get(address) ?? null;
+    if (reason !== null) byIndex.set(index, reason);
+  }
+  return byIndex;
+}
+
+const TOO_MANY = 'no time was left to fetch it beside the others';
+
+async function reasonOf(address: string, limits?: DocumentLimits): Promise<string | null> {
+  try {
+    await fetchDiscoveryDocument(address, limits);
+    return null;
+  } catch (error) {
+    if (error instanceof DocumentError) return error.message;
+    throw error;
+  }
+}
+
+/** True if an entry is saved already with the same value in every field that was sent. */
+function isUnchanged(entry: object, present: readonly { readonly id: string }[]): boolean {
+  const { id } = entry as { id?: string };
+  const saved = present.find((one) => one.id === id);
+  return (
+    saved !== undefined &&
+    Object.entries(entry).every(([name, value]) =>
+      isDeepStrictEqual(value, (saved as Record<string, unknown>)[name]),
+    )
+  );
+}

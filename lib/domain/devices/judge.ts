@@ -1,0 +1,398 @@
+// Judges what only the database knows of devices: whether an owner exists and may have another one,
+// whether name, key and addresses are free. One statement looks at all that could stand in the way
+// of all devices that are made together; a network is searched only when the next address in its
+// round is taken. docs/api.md#devices.
+
+import { MAX_PEERS } from '../../../dataplane/index.ts';
+import {
+  countAllDevices,
+  type Device,
+  type deviceFields,
+  parseAddress,
+  readRivalDevices,
+  type RivalDevice,
+  type Rivals,
+  readAllRivalDevices,
+  readUserIds,
+  type SentOf,
+  type Transaction,
+} from '../../../models/index.ts';
+import { AddressPool } from './addresses.ts';
+import { generateName } from './names.ts';
+import { judgeRoutes, RouteNeighbours } from './routes.ts';
+import { judgeSettings } from './settings.ts';
+import type { Shared } from '../../kit/process/shared.ts';
+import { addFault, type Faults, isFaultless, type Judged } from '../../kit/validation/judge.ts';
+import { exhausted, messages, noPlace, notInNetwork } from '../../kit/validation/messages.ts';
+
+/** What the fields of a device yield. */
+export type DeviceValues = SentOf<typeof deviceFields>;
+
+/** What judging adds to the values of a device that is made. */
+export type FoundRow = Pick<Device, 'user_id' | 'name' | 'ipv4' | 'ipv6'>;
+
+/** What judging a device that is to be made comes to; the row counts where there is no fault. */
+export interface Judgement {
+  readonly faults: Faults;
+  readonly row: FoundRow;
+}
+
+/** What judging needs of the server. */
+export interface JudgeServices extends Pick<Shared, 'config' | 'database'> {
+  /** The gateway's public key, base64. */
+  readonly serverPublicKey: string;
+  /** Devices that the data plane has places for; MAX_PEERS where it is left out. */
+  readonly maxPeers?: number;
+  /** How many devices were there a moment ago; left out where nobody counts. */
+  readonly observed?: { readonly deviceCount: () => number };
+}
+
+/** So close to the most devices they are counted in the transaction: gateways may add at once. */
+const COUNTED_MARGIN = 4_096;
+
+type Family = 'ipv4' | 'ipv6';
+/** By family: an address, or its sortable key. */
+type Addresses = Partial<Record<Family, string>>;
+
+const families = ['ipv4', 'ipv6'] as const;
+
+/** What is asked for, and what can be said of it without a look at the database. */
+interface Wish {
+  readonly values: DeviceValues;
+  readonly faults: Faults;
+  /** Undefined where none was named, or it has faults. */
+  readonly owner: string | undefined;
+  /** Of the addresses that were sent. */
+  readonly keys: Addresses;
+  /** Families whose address was left out and is ours to choose; none in an update. */
+  readonly chosen: readonly Family[];
+}
+
+/** What is there before many devices are made; it is read once and knows those that are made. */
+export interface Standing {
+  readonly rivals: RivalIndex;
+  readonly neighbours: RouteNeighbours;
+  total: number;
+}
+
+/** What exists beside devices that are to be made. */
+interface Surroundings {
+  readonly rivals: RivalIndex;
+  /** Ids of the users who exist. */
+  readonly owners: ReadonlySet<string>;
+  /** How many devices are there; of those judged, the ones that may be made are counted too. */
+  readonly total: number;
+  readonly transaction: Transaction;
+}
+
+/** The judge of one server; it knows the networks and who has what in them. */
+export class DeviceJudge {
+  readonly #services: JudgeServices;
+  readonly #maxPeers: number;
+  /** Null for a family that is switched off. */
+  readonly #pools: Readonly<Record<Family, AddressPool | null>>;
+
+  constructor(services: JudgeServices) {
+    const { config, maxPeers = MAX_PEERS } = services;
+    this.#services = services;
+    this.#maxPeers = maxPeers;
+    this.#pools = {
+      ipv4: config.wireguardIpv4Enabled
+        ? new AddressPool({
+            family: 4,
+            network: config.wireguardIpv4Network,
+            gateway: config.wireguardIpv4Address,
+          })
+        : null,
+      ipv6: config.wireguardIpv6Enabled
+        ? new AddressPool({
+            family: 6,
+            network: config.wireguardIpv6Network,
+            gateway: config.wireguardIpv6Address,
+          })
+        : null,
+    };
+  }
+
+  /**
+   * Judges devices that are to be made, and finds what was left out. Of the inputs it judges the
+   * first, at least one: as many as need no search for an address. Each is judged as if those
+   * before it were made. The address pool is locked.
+   */
+  async forCreate(
+    inputs: readonly Judged<DeviceValues>[],
+    transaction: Transaction,
+    present?: Standing,
+  ): Promise<Judgement[]> {
+    // Of many, one that has faults already is not worth the search for an address.
+    const wishes = inputs
+      .map((input) => this.#wishOf(input))
+      .map((wish) =>
+        present === undefined || isFaultless(wish.faults) ? wish : { ...wish, chosen: [] },
+      );
+    const { standing, owners } = await this.#surroundings(wishes, transaction, present);
+    const judgements: Judgement[] = [];
+    for (const wish of wishes) {
+      const searched = wish.chosen.filter((field) => this.#needsSearch(field, standing.rivals));
+      // A search sees what is written, not what was judged.
+      if (searched.length > 0 && judgements.length > 0) break;
+      const { rivals, neighbours, total } = standing;
+      await this.#judgeRoutes(wish, neighbours);
+      const around = { rivals, owners, total, transaction };
+      const judgement = await this.#judgeCreate(wish, searched, around);
+      judgements.push(judgement);
+      if (!isFaultless(judgement.faults)) continue;
+      rivals.add(rivalOf(judgement.row, wish.values));
+      const { routes } = wish.values;
+      if (hasRoutes(routes)) await neighbours.add({ name: judgement.row.name, routes });
+      standing.total += 1;
+    }
+    return judgements;
+  }
+
+  /** Reads all that can stand in the way of devices, once for many batches of them. */
+  async standing(transaction: Transaction): Promise<Standing> {
+    const { database } = this.#services;
+    return {
+      rivals: new RivalIndex(await readAllRivalDevices(database, transaction)),
+      neighbours: new RouteNeighbours({ services: this.#services, transaction }, null),
+      total: await countAllDevices(database, transaction),
+    };
+  }
+
+  /** What could be in the way of these devices, and which of their owners exist. */
+  async #surroundings(
+    wishes: readonly Wish[],
+    transaction: Transaction,
+    present: Standing | undefined,
+  ): Promise<{ standing: Standing; owners: ReadonlySet<string> }> {
+    const { database } = this.#services;
+    if (present !== undefined) {
+      const ids = [...new Set(wishes.map(({ owner }) => owner).filter(isGiven))];
+      return { standing: present, owners: await readUserIds(database, ids, { transaction }) };
+    }
+    const [{ devices, owners }, total] = await Promise.all([
+      this.#readRivals(wishes, transaction),
+      this.#countDevices(transaction),
+    ]);
+    const neighbours = new RouteNeighbours({ services: this.#services, transaction }, null);
+    return { standing: { rivals: new RivalIndex(devices), neighbours, total }, owners };
+  }
+
+  /** Judges changes of a device. The address pool is locked if they move it. */
+  async forUpdate(
+    input: Judged<DeviceValues>,
+    present: Device,
+    transaction: Transaction,
+  ): Promise<Faults> {
+    const { values } = input;
+    const faults = { ...input.faults };
+    judgeSettings(values, present, faults);
+    const keys = this.#keysOf(values, faults);
+    for (const field of families)
+      if (values[field] === null && this.#pools[field] !== null)
+        addFault(faults, field, messages.blank);
+    const owner = values.name === undefined ? undefined : present.user_id;
+    const wish = { values, faults, owner, keys, chosen: [] };
+    const { devices } = await this.#readRivals([wish], transaction);
+    this.#judgeTaken(wish, new RivalIndex(devices.filter(({ id }) => id !== present.id)));
+    const context = { services: this.#services, transaction };
+    await this.#judgeRoutes(wish, new RouteNeighbours(context, present.id));
+    return faults;
+  }
+
+  /** Judges the networks that were sent, beside those of other devices. */
+  async #judgeRoutes({ values: { routes }, faults }: Wish, near: RouteNeighbours): Promise<void> {
+    if (hasRoutes(routes) && faults['routes'] === undefined)
+      await judgeRoutes(routes, near, faults);
+  }
+
+  /** The addresses that an update sets: none of a family that is switched off. */
+  addressesOf(values: DeviceValues): Addresses {
+    const addresses: Addresses = {};
+    for (const field of families) {
+      const value = values[field];
+      if (this.#pools[field] !== null && typeof value === 'string') addresses[field] = value;
+    }
+    return addresses;
+  }
+
+  #wishOf({ values, faults: present }: Judged<DeviceValues>): Wish {
+    const faults = { ...present };
+    judgeSettings(values, null, faults);
+    const keys = this.#keysOf(values, faults);
+    const chosen = families.filter(
+      (field) => (values[field] ?? null) === null && !faults[field] && this.#pools[field] !== null,
+    );
+    return { values, faults, owner: faults['user_id'] ? undefined : values.user_id, keys, chosen };
+  }
+
+  /** The keys of the addresses that were sent, of those that a device may have. */
+  #keysOf(values: DeviceValues, faults: Faults): Addresses {
+    const keys: Addresses = {};
+    for (const field of families) {
+      const pool = this.#pools[field];
+      const value = values[field] ?? null;
+      if (value === null || faults[field] !== undefined) continue;
+      const key = parseAddress(value)?.key ?? '';
+      if (pool === null) addFault(faults, field, messages.invalid);
+      else if (pool.judge(key) === 'reserved') addFault(faults, field, messages.reserved);
+      else if (pool.judge(key) === 'outside') addFault(faults, field, notInNetwork(pool.network));
+      else keys[field] = key;
+    }
+    return keys;
+  }
+
+  /** While there is much room, what the reconciler knows is enough: nothing has to be counted. */
+  async #countDevices(transaction: Transaction): Promise<number> {
+    const { database, observed } = this.#services;
+    const known = observed?.deviceCount();
+    return known !== undefined && known < this.#maxPeers - COUNTED_MARGIN
+      ? known
+      : countAllDevices(database, transaction);
+  }
+
+  /** Reads the owners with their devices, and those that have a key or an address in question. */
+  #readRivals(wishes: readonly Wish[], transaction: Transaction): Promise<Rivals> {
+    const keysOf = (field: Family): string[] => {
+      const chosen = wishes.filter((wish) => wish.chosen.includes(field)).length;
+      const sent = wishes.map(({ keys }) => keys[field]).filter(isGiven);
+      return [...sent, ...(this.#pools[field]?.candidates(chosen) ?? [])];
+    };
+    return readRivalDevices(
+      this.#services.database,
+      {
+        user_id: wishes.map(({ owner }) => owner).filter(isGiven),
+        public_key: wishes.map(({ values }) => values.public_key).filter(isGiven),
+        ipv4_key: keysOf('ipv4'),
+        ipv6_key: keysOf('ipv6'),
+      },
+      transaction,
+    );
+  }
+
+  /** True where the next address of the round is taken, or not known. */
+  #needsSearch(field: Family, rivals: RivalIndex): boolean {
+    const [next] = this.#pools[field]?.candidates(1) ?? [];
+    return next === undefined || rivals.has(`${field}_key`, next);
+  }
+
+  async #judgeCreate(
+    wish: Wish,
+    searched: readonly Family[],
+    { rivals, owners, total, transaction }: Surroundings,
+  ): Promise<Judgement> {
+    const { values, faults, owner } = wish;
+    if (total >= this.#maxPeers) addFault(faults, 'base', noPlace(this.#maxPeers));
+    const siblings = rivals.namesOf(owner);
+    if (owner !== undefined && !owners.has(owner)) addFault(faults, 'user_id', messages.absent);
+    else if (siblings.size >= this.#services.config.maxDevicesPerUser && owner !== undefined)
+      addFault(faults, 'base', messages.deviceLimit);
+    this.#judgeTaken(wish, rivals);
+    const chosen = await this.#choose(wish, searched, transaction);
+    const row = {
+      user_id: owner ?? '',
+      name: values.name ?? generateName(siblings),
+      ipv4: values.ipv4 ?? chosen.ipv4 ?? null,
+      ipv6: values.ipv6 ?? chosen.ipv6 ?? null,
+    };
+    return { faults, row };
+  }
+
+  /** Chooses the addresses that were left out: the next ones of the round, or any that are free. */
+  async #choose(
+    wish: Wish,
+    searched: readonly Family[],
+    transaction: Transaction,
+  ): Promise<Addresses> {
+    const chosen: Addresses = {};
+    for (const field of wish.chosen) {
+      const pool = this.#pools[field];
+      if (pool === null) continue;
+      const key = searched.includes(field)
+        ? await pool.find(this.#services.database, transaction)
+        : (pool.candidates(1)[0] ?? null);
+      if (key === null) {
+        addFault(wish.faults, 'base', exhausted(pool.network));
+      } else {
+        chosen[field] = pool.textOf(key);
+        if (isFaultless(wish.faults)) pool.advance(key);
+      }
+    }
+    return chosen;
+  }
+
+  /** Complains of what was sent and is taken. */
+  #judgeTaken({ values, faults, owner, keys }: Wish, rivals: RivalIndex): void {
+    const { name, public_key } = values;
+    if (name !== undefined && rivals.namesOf(owner).has(name))
+      addFault(faults, 'name', messages.taken);
+    const isOwnKey = public_key === this.#services.serverPublicKey;
+    if (isOwnKey || rivals.has('public_key', public_key))
+      addFault(faults, 'public_key', messages.taken);
+    for (const field of families)
+      if (rivals.has(`${field}_key`, keys[field])) addFault(faults, field, messages.taken);
+  }
+}
+
+type RivalColumn = 'public_key' | 'ipv4_key' | 'ipv6_key';
+
+/** Rivals by what they have: a look at them costs the same however many there are. */
+class RivalIndex {
+  readonly #values: Readonly<Record<RivalColumn, Set<string>>> = {
+    public_key: new Set(),
+    ipv4_key: new Set(),
+    ipv6_key: new Set(),
+  };
+  readonly #names = new Map<string, Set<string>>();
+
+  constructor(rivals: readonly RivalDevice[]) {
+    for (const rival of rivals) this.add(rival);
+  }
+
+  add(rival: RivalDevice): void {
+    for (const column of ['public_key', 'ipv4_key', 'ipv6_key'] as const) {
+      const value = rival[column];
+      if (value !== null) this.#values[column].add(value);
+    }
+    const names = this.#names.get(rival.user_id);
+    if (names === undefined) this.#names.set(rival.user_id, new Set([rival.name]));
+    else names.add(rival.name);
+  }
+
+  has(column: RivalColumn, value: string | undefined): boolean {
+    return value !== undefined && this.#values[column].has(value);
+  }
+
+  /** The names of the devices of a user. */
+  namesOf(owner: string | undefined): ReadonlySet<string> {
+    return (owner === undefined ? undefined : this.#names.get(owner)) ?? NO_NAMES;
+  }
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+function hasRoutes(routes: readonly string[] | null | undefined): routes is readonly string[] {
+  return routes !== undefined && routes !== null && routes.length > 0;
+}
+
+/** A device that is to be made, as the rival of the next. */
+function rivalOf(
+  { user_id, name, ipv4, ipv6 }: FoundRow,
+  { public_key }: DeviceValues,
+): RivalDevice {
+  const keyOf = (text: string | null): string | null =>
+    text === null ? null : (parseAddress(text)?.key ?? null);
+  return {
+    id: '',
+    user_id,
+    name,
+    public_key: public_key ?? '',
+    ipv4_key: keyOf(ipv4),
+    ipv6_key: keyOf(ipv6),
+  };
+}
+
+function isGiven<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}

@@ -1,0 +1,195 @@
+// Enrolment: a person gets a one-time link, chooses a password where one is needed, and adds a
+// device whose private key nobody else sees. docs/api.md#enrolment.
+
+import {
+  type Database,
+  findLinkOf,
+  isTakable,
+  noteAction,
+  type OneTimeLink,
+  revokeLink,
+  type User,
+} from '../../../models/index.ts';
+import { LINK_HOURS, linkAddress, makeLink } from '../../auth/one-time-links.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import {
+  choice,
+  flag,
+  integer,
+  mark,
+  recordId,
+  resource,
+  text,
+  timestamp,
+} from '../../kit/validation/fields.ts';
+import { addFault, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { messages } from '../../kit/validation/messages.ts';
+import type { Mails } from '../../kit/mail/mailer.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import type { RecordContext } from '../../kit/records/collection.ts';
+import { type Shown, showTime, showTimeOrNull } from '../../kit/records/shown.ts';
+import { refuseFaults } from '../../kit/records/writes.ts';
+import { findUser } from '../users/users.ts';
+import { type JoinWish, planJoining } from './joining.ts';
+import { mailLink } from './mails.ts';
+import { type Enrolment, enrolMany, type EnrolWish } from './many.ts';
+
+const PURPOSE = 'enrolment';
+const STATES = ['open', 'used', 'expired'] as const;
+
+/** What is sent and answered of a link. */
+export const enrolmentFields = resource({
+  user_id: recordId('Whom it lets in.'),
+  email: mark(text('The e-mail of that user.'), { readOnly: true }),
+  hours: mark(
+    integer('For how many hours it is good.', LINK_HOURS.min, LINK_HOURS.max).default(
+      LINK_HOURS.default,
+    ),
+    { writeOnly: true },
+  ),
+  mail: mark(
+    flag('Whether the link also goes to the user by e-mail; needs SMTP_URL.').default(false),
+    {
+      writeOnly: true,
+    },
+  ),
+  state: mark(choice('Whether it can still be used.', ...STATES), { readOnly: true }),
+  created_by: mark(text('The id of the administrator who made it; null: a command.'), {
+    readOnly: true,
+  }).allow(null),
+  expires_at: timestamp('Until when it can be used.'),
+  used_at: timestamp('When it was used; null: not yet.').allow(null),
+  mailed_at: timestamp('When the mail server took the mail with it; null: no mail was sent.').allow(
+    null,
+  ),
+  mail_fault: mark(
+    text('Why no mail was sent, or not yet; null where none was asked for, or one was sent.'),
+    { readOnly: true },
+  ).allow(null),
+  inserted_at: timestamp('When it was made.'),
+});
+
+/** What is answered of a link that was just made. */
+export const madeEnrolmentFields = enrolmentFields.keys({
+  url: mark(text('The link itself. It is shown here only.'), { readOnly: true }),
+});
+
+/** The values of a link that is to be made. */
+export interface EnrolmentValues {
+  readonly hours?: number;
+  readonly mail?: boolean;
+}
+
+/** What enrolments need of the server. */
+export interface EnrolmentContext extends RecordContext {
+  readonly services: RecordContext['services'] & {
+    /** Left out where no mail is sent. */
+    readonly mails?: Mails;
+  };
+}
+
+/** Judges them, without the database. */
+export const judgeEnrolment = judgeOf<EnrolmentValues>(enrolmentFields);
+
+/** The enrolments of one server; users are named by UUID or e-mail address. */
+export class Enrolments {
+  readonly #context: EnrolmentContext;
+
+  constructor(context: EnrolmentContext) {
+    this.#context = context;
+  }
+
+  /** The state of a user's link; throws `not_found` where none was made. */
+  async show(userId: string): Promise<Shown> {
+    const user = await findUser(this.#database, userId);
+    const link = await findLinkOf(this.#database, user.id, PURPOSE);
+    if (link === null) throw new ApiError('not_found');
+    return showLink(user, link);
+  }
+
+  /** Makes a link in place of the one before; the answer alone has the link itself. */
+  async make(caller: Caller, userId: string, input: Judged<EnrolmentValues>): Promise<Shown> {
+    const { values } = input;
+    const { config, mails } = this.#context.services;
+    const faults = { ...input.faults };
+    if (values.mail === true && mails === undefined) addFault(faults, 'mail', messages.needsMail);
+    refuseFaults(faults);
+    const wish = {
+      purpose: PURPOSE,
+      hours: values.hours ?? LINK_HOURS.default,
+      createdBy: caller.userId,
+      isMailed: values.mail === true,
+    } as const;
+    const { user, secret, link } = await this.#context.writes.run(caller, {
+      judge: async (transaction) => {
+        const present = await findUser(this.#database, userId, transaction);
+        if (present.disabled_at !== null) refuseFaults({ base: [messages.linkOfDisabled] });
+        return present;
+      },
+      write: async (transaction, present) => ({
+        user: present,
+        ...(await makeLink(this.#database, present, wish, transaction)),
+      }),
+    });
+    const url = linkAddress(config.externalUrl, secret);
+    if (values.mail !== true || mails === undefined) return { ...showLink(user, link), url };
+    const outcome = await mailLink(this.#database, mails, { link, email: user.email, url });
+    const { mailed_at: mailedAt, mail_fault: mailFault } = outcome;
+    const shown = { ...showLink(user, link), mailed_at: showTimeOrNull(mailedAt) };
+    return { ...shown, mail_fault: mailFault, url };
+  }
+
+  /** Makes the users of a list who are not there, with links and memberships: all, or nobody. */
+  enrol(caller: Caller, asked: JoinWish, wish: EnrolWish): Promise<Enrolment> {
+    const { people } = asked;
+    return this.#context.writes.run(caller, {
+      // Who joins groups must not exceed the limit together with others, and new people must not
+      // look alike.
+      scopes: { configuration: true },
+      judge: (transaction) => planJoining(this.#context, asked, transaction),
+      write: (transaction, joining) => {
+        caller.failing = joining.failing.length;
+        return enrolMany(this.#database, { people, joining }, wish, transaction);
+      },
+    });
+  }
+
+  /** Revokes the link that can still be used; throws `not_found` where there is none. */
+  async revoke(caller: Caller, userId: string): Promise<void> {
+    await this.#context.writes.run(caller, {
+      judge: (transaction) => findUser(this.#database, userId, transaction),
+      write: async (transaction, user) => {
+        const wanted = { userId: user.id, purpose: PURPOSE } as const;
+        if (!(await revokeLink(this.#database, wanted, new Date(), transaction)))
+          throw new ApiError('not_found');
+        const changes = { purpose: { to: PURPOSE } };
+        const recordId = user.id;
+        noteAction(transaction, { action: 'revoke link', kind: 'user', recordId, changes });
+      },
+    });
+  }
+
+  get #database(): Database {
+    return this.#context.services.database;
+  }
+}
+
+/** A link as it is shown; never the link itself. */
+function showLink(user: Pick<User, 'id' | 'email'>, link: OneTimeLink): Shown {
+  return {
+    user_id: user.id,
+    email: user.email,
+    state: stateOf(link),
+    created_by: link.created_by,
+    expires_at: showTime(link.expires_at),
+    used_at: showTimeOrNull(link.used_at),
+    mailed_at: showTimeOrNull(link.mailed_at ?? null),
+    mail_fault: link.mail_fault ?? null,
+    inserted_at: showTime(link.inserted_at),
+  };
+}
+
+function stateOf(link: OneTimeLink): (typeof STATES)[number] {
+  if (link.used_at !== null) return 'used';
+  return isTakable(link, new Date()) ? 'open' : 'expired';
+}

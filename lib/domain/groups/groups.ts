@@ -1,0 +1,162 @@
+// Groups: what may be sent, what is shown, and what the operations do. docs/api.md#groups.
+
+import {
+  type Database,
+  type Group,
+  groupFields,
+  GROUPS_MAX,
+  type GroupWish,
+  readGroups,
+  removeGroup,
+  type SentOf,
+  type Transaction,
+} from '../../../models/index.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { addFault, type Faults, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { messages } from '../../kit/validation/messages.ts';
+import { columnDefaults, columnsSent, schemaOf } from '../../kit/validation/resource.ts';
+import type { PolicyContext } from '../policy/trial.ts';
+import { watchFailures } from '../policy/watch.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import { lockRecord, type RecordContext } from '../../kit/records/collection.ts';
+import { showerOf, type Shown } from '../../kit/records/shown.ts';
+import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
+import { judgeRename, type RenamePlan } from './rename.ts';
+
+/** The values of the fields of a group. */
+export type GroupValues = SentOf<typeof groupFields>;
+
+/** The schema that judges a group and describes it. */
+export const groupSchema = schemaOf(groupFields, {});
+
+/** Judges the fields of a group by themselves. */
+export const judgeGroup = judgeOf<GroupValues>(groupSchema);
+
+const shownGroup = showerOf(groupFields);
+
+/** A group as it is shown. */
+export function showGroup(group: Group): Shown {
+  return shownGroup(group, {});
+}
+
+/** The groups of one server. */
+export class Groups {
+  readonly #context: RecordContext;
+
+  constructor(context: RecordContext) {
+    this.#context = context;
+  }
+
+  /** A part of the list of groups. */
+  page(wanted: GroupWish): Promise<Group[]> {
+    return readGroups(this.#database, wanted);
+  }
+
+  async find(id: string): Promise<Group> {
+    const group = isUuid(id) ? await this.#database.models.Group.findByPk(id.toLowerCase()) : null;
+    if (group === null) throw new ApiError('not_found');
+    return group;
+  }
+
+  create(caller: Caller, input: Judged<GroupValues>): Promise<Group> {
+    return this.#context.writes.run(caller, {
+      // All creations hold this scope, so that they cannot exceed the limit together.
+      scopes: { configuration: true },
+      judge: (transaction) => judgeNewGroup(this.#database, input, transaction),
+      write: (transaction, row) =>
+        this.#database.models.Group.create(row, { transaction, validate: false }),
+    });
+  }
+
+  update(caller: Caller, id: string, { values, faults }: Judged<GroupValues>): Promise<Group> {
+    return this.#context.writes.run(caller, {
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const present = await lockRecord(this.#database.models.Group, id, transaction, faults);
+        return planGroupChange(this.#context, present, { values, faults }, transaction);
+      },
+      write: (transaction, plan) => writeGroupChange(plan, transaction),
+    });
+  }
+
+  /** Removes a group with its memberships and its rules. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
+      scopes: { configuration: true },
+      judge: (transaction) => lockRecord(this.#database.models.Group, id, transaction),
+      write: (transaction, group) =>
+        watchFailures(this.#context, transaction, () =>
+          removeGroup(this.#database, group, transaction),
+        ),
+    });
+  }
+
+  get #database(): Database {
+    return this.#context.services.database;
+  }
+}
+
+/** What is written of a new group. */
+type NewGroup = Pick<Group, 'name' | 'description'>;
+
+/** Judges a new group, and throws what refuses it; the configuration must be locked. */
+export async function judgeNewGroup(
+  database: Database,
+  { values, faults }: Judged<GroupValues>,
+  transaction: Transaction,
+): Promise<NewGroup> {
+  const row = { ...columnDefaults(groupFields), name: '', ...columnsSent(groupFields, values) };
+  const found = { ...faults };
+  await judgeName(database, row, null, found, transaction);
+  if ((await database.models.Group.count({ transaction })) >= GROUPS_MAX)
+    addFault(found, 'base', { code: 'tooManyGroups', values: { most: GROUPS_MAX } });
+  refuseFaults(found);
+  return row;
+}
+
+/** A change of a group that may be written. */
+export interface GroupChange {
+  readonly present: Group;
+  readonly row: Partial<NewGroup>;
+  /** What becomes of entries of identity providers that mean the group by its name. */
+  readonly rename: RenamePlan | null;
+}
+
+/** Judges a change of a group, and throws what refuses it; the configuration must be locked. */
+export async function planGroupChange(
+  context: PolicyContext,
+  present: Group,
+  { values, faults }: Judged<GroupValues>,
+  transaction: Transaction,
+): Promise<GroupChange> {
+  const row = columnsSent(groupFields, values);
+  const found = { ...faults };
+  await judgeName(context.services.database, row, present.id, found, transaction);
+  const { name = present.name } = row;
+  const rename = await judgeRename(context, present, name, found, transaction);
+  refuseFaults(found);
+  return { present, row, rename };
+}
+
+/** Writes what was judged. */
+export async function writeGroupChange(
+  { present, row, rename }: GroupChange,
+  transaction: Transaction,
+): Promise<Group> {
+  if (rename !== null) await saveChanges(rename.configuration, rename.lists, transaction);
+  return saveChanges(present, row, transaction);
+}
+
+/** Adds the fault of a name that another group has. */
+async function judgeName(
+  { models }: Database,
+  { name }: { readonly name?: string },
+  id: string | null,
+  faults: Faults,
+  transaction: Transaction,
+): Promise<void> {
+  if (name === undefined || faults['name'] !== undefined) return;
+  const other = await models.Group.findOne({ attributes: ['id'], where: { name }, transaction });
+  if (other !== null && other.id !== id) addFault(faults, 'name', messages.taken);
+}

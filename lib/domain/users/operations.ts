@@ -1,0 +1,20 @@
+// What can be done with users. docs/api.md#users.
+
+import { type Operation, USER_PARAM } from '../../kit/operations/operation.ts';
+import { recordOperations } from '../../kit/operations/records.ts';
+import { judgeUser, userFilters, type Users, userSchema } from './users.ts';
+
+/** The operations on users. */
+export const userOperations: readonly Operation<{ readonly users: Users }>[] = recordOperations(
+  {
+    name: 'users',
+    wrapper: 'user',
+    title: 'User',
+    fields: userSchema,
+    judge: judgeUser,
+    filters: userFilters,
+    params: USER_PARAM,
+    isTriable: true,
+  },
+  ({ users }) => users,
+);

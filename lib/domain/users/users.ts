@@ -1,0 +1,370 @@
+// Users: what may be sent, what is shown, and what the operations do. docs/api.md#users.
+
+import type Joi from 'joi';
+import {
+  type Database,
+  emailKey,
+  monthOf,
+  Op,
+  readQuotaUsage,
+  readUsers,
+  removeUser,
+  type Selection,
+  type SentOf,
+  type Transaction,
+  type User,
+  userFields,
+  type UserRow,
+} from '../../../models/index.ts';
+import { endWait, switchedUser, switchOffFault, takeSecondFactors } from '../../auth/accounts.ts';
+import { neededFault } from '../../auth/administrators.ts';
+import { EMAIL_PATTERN, isEmail } from '../../auth/email.ts';
+import { looksTaken } from '../../auth/named-user.ts';
+import {
+  hashPassword,
+  PASSWORD_BYTES_MAX,
+  PASSWORD_CHARACTERS_MAX,
+  PASSWORD_CHARACTERS_MIN,
+  passwordBytes,
+} from '../../auth/passwords.ts';
+import { ApiError } from '../../kit/http/errors.ts';
+import { isReadableId, isUuid, mark, text, trimmed } from '../../kit/validation/fields.ts';
+import {
+  addFault,
+  type Faults,
+  isFaultless,
+  type Judged,
+  judgeOf,
+} from '../../kit/validation/judge.ts';
+import { type FieldError, messages } from '../../kit/validation/messages.ts';
+import type { Caller } from '../../kit/process/caller.ts';
+import { quotaStateOf } from '../../reconcile/quota-state.ts';
+import {
+  type Collection,
+  OBSERVED_KEEP_MS,
+  type RecordContext,
+} from '../../kit/records/collection.ts';
+import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
+import { columnsSent, limited, schemaOf, type SentColumn } from '../../kit/validation/resource.ts';
+import { showerOf, type Shown } from '../../kit/records/shown.ts';
+import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
+
+/** The schema that judges a user and describes it. */
+export const userSchema = schemaOf(userFields, {
+  email: (field) =>
+    mark(limited(trimmed(field.description), field).custom(judgeEmail, 'e-mail'), {
+      json: { pattern: EMAIL_PATTERN.source },
+    }),
+  password: ({ description }) =>
+    text(description)
+      .atLeast(PASSWORD_CHARACTERS_MIN)
+      .atMost(PASSWORD_CHARACTERS_MAX)
+      .custom(judgePasswordBytes, 'no longer than bcrypt reads'),
+});
+
+/** The filters of a list of users. */
+export const userFilters = {
+  email: {
+    schema: text('Only the user with this e-mail, in any case.'),
+    select: (email: string) => (isReadableId(email) ? { emailKey: emailKey(email) } : null),
+  },
+};
+
+/** The values of the fields of a user. */
+export type UserValues = SentOf<typeof userFields>;
+
+/** Judges the fields of a user, without the database. */
+export const judgeUser = judgeOf<UserValues>(userSchema);
+
+/** The columns of a user that a request may write, beside those of its switch. */
+export type UserChanges = Partial<Pick<User, SentColumn<typeof userFields> | 'password_hash'>>;
+
+/** Nobody is disabled yet. */
+const NEVER_DISABLED = { disabled_at: null, disabled_by: null, disabled_provider: null };
+
+/** Judges a password that was typed twice, by the rules for a user's fields. */
+export function judgePasswordFields(
+  fields: Readonly<Record<'password' | 'password_confirmation', string>>,
+): Judged<Pick<UserValues, 'password'>> {
+  const judged = judgeUser(fields, 'update');
+  judgeConfirmation(judged.values, judged.faults);
+  return judged;
+}
+
+/** A user as it is shown who carried so many bytes this month; `byDefault`: the quota of all. */
+export function showUser(user: UserRow, used: number, byDefault: number | null): Shown {
+  return shownUser(user, {
+    enabled: user.disabled_at === null,
+    quota_used: used,
+    quota_exceeded: quotaStateOf(user, byDefault, used).isUsedUp,
+  });
+}
+
+/** Users as they are shown, with what they carried this month. */
+export async function showUsers(
+  database: Database,
+  users: readonly UserRow[],
+  { default_quota }: Pick<EffectiveConfiguration, 'default_quota'>,
+): Promise<Shown[]> {
+  const usage = await readUsage(database, users);
+  return users.map((user) => showUser(user, usage.get(user.id) ?? 0, default_quota));
+}
+
+function readUsage(
+  database: Database,
+  users: readonly Pick<UserRow, 'id'>[],
+  transaction?: Transaction,
+): ReturnType<typeof readQuotaUsage> {
+  const ids = users.map(({ id }) => id);
+  return readQuotaUsage(database, monthOf(Date.now()), ids, transaction);
+}
+
+const shownUser = showerOf(userFields);
+
+/** What users need of the server. */
+export interface UserContext extends RecordContext {
+  readonly services: RecordContext['services'] & {
+    /** Cost of bcrypt; 12 where it is left out. */
+    readonly passwordCost?: number;
+  };
+}
+
+/** The users of one server. */
+export class Users implements Collection<UserValues> {
+  readonly name = 'users';
+  readonly sources = [{ table: 'users' }, { table: 'configurations' }] as const;
+  readonly keepMs = OBSERVED_KEEP_MS;
+  readonly filters = userFilters;
+  readonly judge = judgeUser;
+  readonly #context: UserContext;
+
+  constructor(context: UserContext) {
+    this.#context = context;
+  }
+
+  async list(selection: Selection): Promise<Shown[]> {
+    return this.#show(await readUsers(this.#database, selection));
+  }
+
+  async show(id: string): Promise<Shown> {
+    if (!isUuid(id)) return this.#showOne(await findUser(this.#database, id));
+    const [user] = await readUsers(this.#database, { ids: [id.toLowerCase()] });
+    if (user === undefined) throw new ApiError('not_found');
+    return this.#showOne(user);
+  }
+
+  async create(caller: Caller, input: Judged<UserValues>): Promise<Shown> {
+    const changes = await this.#changesOf(input);
+    const user = await this.#context.writes.run(caller, {
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const faults = await this.#judge(input, null, caller, transaction);
+        refuseFaults(faults);
+        return { email: '', ...changes, ...switchOf(NEVER_DISABLED, input.values) };
+      },
+      write: (transaction, row) =>
+        this.#database.models.User.create(row, { transaction, validate: false }),
+    });
+    return showUser(user, 0, null);
+  }
+
+  async update(caller: Caller, id: string, input: Judged<UserValues>): Promise<Shown> {
+    const changes = await this.#changesOf(input);
+    const [user, usage] = await this.#context.writes.run(caller, {
+      scopes: {
+        configuration:
+          changes.role !== undefined ||
+          changes.email !== undefined ||
+          input.values.enabled === false,
+      },
+      judge: async (transaction) => {
+        const present = await findUser(this.#database, id, transaction);
+        refuseFaults(await this.#judge(input, present, caller, transaction));
+        return present;
+      },
+      write: async (transaction, present) => {
+        // Else the new password would be refused until the wait after wrong passwords ends.
+        if (changes.password_hash !== undefined)
+          await endWait(this.#database, present, transaction);
+        const all = { ...changes, ...switchOf(present, input.values) };
+        return Promise.all([
+          saveChanges(present, all, transaction),
+          readUsage(this.#database, [present], transaction),
+        ]);
+      },
+    });
+    const { default_quota } = await this.#context.recall.configuration();
+    return showUser(user, usage.get(user.id) ?? 0, default_quota);
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const present = await findUser(this.#database, id, transaction);
+        const last = messages.lastAdministratorRemains;
+        const fault = await this.#neededFault(present, last, transaction);
+        refuseFaults(fault === null ? {} : { base: [fault] });
+        return present.id;
+      },
+      write: (transaction, userId) => removeUser(this.#database, userId, transaction),
+    });
+  }
+
+  /** Lets a user sign in at once, although many wrong passwords or codes were typed. */
+  async unlock(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
+      judge: (transaction) => findUser(this.#database, id, transaction),
+      write: (transaction, user) => endWait(this.#database, user, transaction),
+    });
+  }
+
+  /** Removes the second factors of a user, and ends their sessions. */
+  async resetSecondFactors(caller: Caller, id: string): Promise<void> {
+    await this.#context.writes.run(caller, {
+      judge: (transaction) => findUser(this.#database, id, transaction),
+      write: (transaction, user) => takeSecondFactors(this.#database, user.id, transaction),
+    });
+  }
+
+  get #database(): Database {
+    return this.#context.services.database;
+  }
+
+  async #show(users: readonly UserRow[]): Promise<Shown[]> {
+    return showUsers(this.#database, users, await this.#context.recall.configuration());
+  }
+
+  async #showOne(user: UserRow): Promise<Shown> {
+    const [shown = {}] = await this.#show([user]);
+    return shown;
+  }
+
+  #changesOf(input: Judged<UserValues>): Promise<UserChanges> {
+    return userChanges(input, this.#context.services.passwordCost);
+  }
+
+  /** All faults of the input, also those that need the database. */
+  async #judge(
+    input: Judged<UserValues>,
+    present: User | null,
+    caller: Caller,
+    transaction: Transaction,
+  ): Promise<Faults> {
+    const { role, enabled } = input.values;
+    const faults = await judgeEmailTaken(this.#database, input, present, transaction);
+    if (present !== null && enabled === false) {
+      const fault = await disablingFault(this.#context, present, caller, transaction);
+      if (fault !== null) addFault(faults, 'enabled', fault);
+    }
+    if (present === null || role === undefined || role === present.role) return faults;
+    const fault =
+      present.id === caller.userId
+        ? messages.ownRole
+        : await this.#neededFault(present, messages.lastAdministratorStays, transaction);
+    if (fault !== null) addFault(faults, 'role', fault);
+    return faults;
+  }
+
+  #neededFault(user: User, last: FieldError, transaction: Transaction): Promise<FieldError | null> {
+    return neededFault(this.#database, user, { last, fixed: this.#context.fixed }, transaction);
+  }
+}
+
+/** The user that a path names, by UUID or e-mail address; locked if in a transaction. */
+export async function findUser(
+  { models }: Database,
+  id: string,
+  transaction?: Transaction,
+): Promise<User> {
+  const where = isUuid(id) ? { id: id.toLowerCase() } : { email_key: emailKey(id) };
+  const options = transaction === undefined ? {} : { transaction, lock: true };
+  const user = isReadableId(id) ? await models.User.findOne({ where, ...options }) : null;
+  if (user === null) throw new ApiError('not_found');
+  return user;
+}
+
+/** What an administrator's switch writes; nothing where it is not sent. */
+function switchOf(
+  user: Parameters<typeof switchedUser>[0],
+  { enabled }: UserValues,
+): Partial<ReturnType<typeof switchedUser>> {
+  return enabled === undefined ? {} : switchedUser(user, enabled);
+}
+
+/**
+ * Why a user cannot be disabled; null where that can be. The scope of the configuration must be
+ * locked.
+ */
+export async function disablingFault(
+  { services: { database }, fixed }: Pick<RecordContext, 'services' | 'fixed'>,
+  user: User,
+  caller: Caller,
+  transaction: Transaction,
+): Promise<FieldError | null> {
+  if (user.id === caller.userId) return messages.ownSwitch;
+  return switchOffFault(database, user, fixed, transaction);
+}
+
+/** The values to write. Hashing the password is slow, so this runs before the transaction. */
+export async function userChanges(
+  { values, faults }: Judged<UserValues>,
+  passwordCost?: number,
+): Promise<UserChanges> {
+  judgeConfirmation(values, faults);
+  const { password } = values;
+  const isHashed = typeof password === 'string' && isFaultless(faults);
+  return {
+    ...columnsSent(userFields, values),
+    ...(isHashed ? { password_hash: await hashPassword(password, passwordCost) } : {}),
+  };
+}
+
+/**
+ * The faults of the input, and the fault if another user has the e-mail address, or one that looks
+ * like it. The configuration must be locked.
+ */
+export async function judgeEmailTaken(
+  database: Database,
+  { values: { email }, faults: present }: Judged<UserValues>,
+  user: User | null,
+  transaction: Transaction,
+): Promise<Faults> {
+  // The faults are copied, because the transaction may run again with another state.
+  const faults = { ...present };
+  if (email === undefined) return faults;
+  const except = user === null ? {} : { id: { [Op.ne]: user.id } };
+  const where = { email_key: emailKey(email), ...except };
+  const options = { attributes: ['id'], where, transaction };
+  const [other, looks] = await Promise.all([
+    database.models.User.findOne(options),
+    looksTaken(database, email, user, transaction),
+  ]);
+  if (other !== null) addFault(faults, 'email', messages.taken);
+  else if (looks) addFault(faults, 'email', messages.looksTaken);
+  return faults;
+}
+
+function judgeEmail(email: string, helpers: Joi.CustomHelpers): unknown {
+  return isEmail(email) ? email : helpers.error('text.email');
+}
+
+function judgePasswordBytes(password: string, helpers: Joi.CustomHelpers): unknown {
+  const limit = PASSWORD_BYTES_MAX;
+  return passwordBytes(password) <= limit
+    ? password
+    : helpers.error('string.atMostBytes', { limit });
+}
+
+/** Adds the fault if password and confirmation differ; a confirmation alone is ignored. */
+function judgeConfirmation(values: UserValues, faults: Faults): void {
+  const { password, password_confirmation: confirmation } = values;
+  if (typeof password !== 'string') {
+    delete faults['password_confirmation'];
+    return;
+  }
+  if (faults['password_confirmation'] !== undefined) return;
+  if (confirmation === undefined || confirmation === null)
+    addFault(faults, 'password_confirmation', messages.blank);
+  else if (confirmation !== password) addFault(faults, 'password_confirmation', messages.noMatch);
+}

@@ -1,0 +1,87 @@
+// Backups that nobody asked for: before a database is migrated, and before a restore replaces what
+// it holds. They lie beside a SQLite file, else in DATA_DIR; the oldest give way.
+
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import type { Config } from '../../../config/index.ts';
+import { type Database, executedMigrations, writeBackup } from '../../../models/index.ts';
+import { databaseFile } from '../../kit/database/place.ts';
+import { messageOf } from '../../kit/process/message.ts';
+import { writeNewFile } from './file.ts';
+
+/** Automatic backups that are kept. */
+export const KEPT = 5;
+
+/** Why one is made; its file's name begins so. */
+export type Occasion = 'before-upgrade' | 'before-restore';
+
+/** `before-upgrade-0006-20261121T085900.123Z.backup`: names sort by their times. */
+const NAME = /^before-(?<of>upgrade-\d{4}|restore-\d{4})-(?<time>\d{8}T\d{6}\.\d{3}Z)\.backup$/;
+
+/** What a process that was killed left of one, with the process's id. */
+const PART = /^before-(?:upgrade|restore)-\d{4}-\d{8}T\d{6}\.\d{3}Z\.backup\.(\d+)\.part$/;
+
+/** One that was made. */
+export interface MadeBefore {
+  readonly path: string;
+  /**
+   * Ids of the keys that restoring it needs. Whatever they are, it is made: before a rescue the
+   * database may be under a key that is not known here, and nobody can tell that it is lost.
+   */
+  readonly keys: readonly string[];
+}
+
+/** Makes one, forgets old ones, and says where it is; throws when there cannot be one. */
+export async function backUpBefore(
+  occasion: Occasion,
+  config: Config,
+  database: Database,
+): Promise<MadeBefore> {
+  const file = databaseFile(config);
+  const folder = file === null ? config.dataDir : dirname(file);
+  const schema = (await executedMigrations(database)).at(-1)?.slice(0, 4) ?? '0000';
+  const time = new Date().toISOString().replaceAll(/[-:]/g, '');
+  const path = join(folder, `${occasion}-${schema}-${time}.backup`);
+  let keys: readonly string[];
+  try {
+    forgetParts(folder);
+    ({ keys } = await writeNewFile(path, (out) => writeBackup(database, out)));
+  } catch (error) {
+    throw new Error(
+      `a backup comes first, and none could be made, so nothing was changed: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+  forgetOld(folder);
+  return { path, keys };
+}
+
+/** First, because they take the room that this one needs. */
+function forgetParts(folder: string): void {
+  // The backup itself says what is wrong with it.
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const pid = Number(PART.exec(name)?.[1] ?? 0);
+    // In a container the killed process had the id that this one has.
+    if (pid > 0 && (pid === process.pid || !existsSync(`/proc/${pid}`)))
+      rmSync(join(folder, name), { force: true });
+  }
+}
+
+/**
+ * Of several before an upgrade from one version, the first and the last are enough. A start that
+ * fails in the middle of an upgrade, again and again, must not push out the one that leads back.
+ */
+function forgetOld(folder: string): void {
+  const found = readdirSync(folder)
+    .map((name) => ({ name, ...NAME.exec(name)?.groups }))
+    .filter((one): one is { name: string; of: string; time: string } => 'time' in one)
+    .toSorted((a, b) => (a.time < b.time ? 1 : -1));
+  const isBetween = ({ of }: { of: string }, index: number): boolean => {
+    const same = (one: { of: string }): boolean => of.startsWith('upgrade') && one.of === of;
+    return found.slice(0, index).some(same) && found.slice(index + 1).some(same);
+  };
+  const kept = new Set(found.filter((one, i) => !isBetween(one, i)).slice(0, KEPT));
+  for (const one of found) if (!kept.has(one)) rmSync(join(folder, one.name), { force: true });
+}

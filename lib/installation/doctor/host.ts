@@ -1,0 +1,22 @@
+// The doctor on the host: the data plane's room looks, and here is said what for.
+
+import type { Config } from '../../../config/index.ts';
+import type { inspectHost } from '../../../dataplane/index.ts';
+import { networksOf } from '../../reconcile/tunnel-networks.ts';
+
+/** What a host is inspected for. */
+export type Inspected = Parameters<typeof inspectHost>[0];
+
+/** A gateway under these settings, as the host would have it. */
+export function hostOf(config: Config): Omit<Inspected, 'isRunning' | 'runningTun'> {
+  return {
+    interfaceName: config.wireguardInterface,
+    listenPort: config.wireguardPort,
+    ...networksOf(config),
+    masqueradeIpv4: config.wireguardIpv4Masquerade,
+    masqueradeIpv6: config.wireguardIpv6Masquerade,
+    egressInterface: config.gatewayEgressInterface,
+    forwarding: config.gatewayForwarding,
+    tun: config.wireguardTun,
+  };
+}

@@ -1,0 +1,22 @@
+// The doctor on the mail server: whether it is reached, over TLS, and knows the user. No mail is
+// sent.
+
+import type { Config } from '../../../config/index.ts';
+import { failed, type Finding, ok, warning } from './finding.ts';
+
+/** What comes of greeting the server; nothing where the settings name none. */
+export async function mail({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Finding[]> {
+  if (smtpUrl === null) return [];
+  const check = 'mail';
+  const { greet } = await import('../../kit/mail/server.ts');
+  const { server, fault, isSafe } = await greet(smtpUrl);
+  if (fault !== null) return [failed(check, `${server}: ${fault.text}`, fault.fix)];
+  if (isSafe) return [ok(check, `${server} takes mails`)];
+  return [
+    warning(
+      check,
+      `${server} takes mails without TLS: whoever is between reads the one-time links`,
+      'let it offer STARTTLS, or use smtps:// in SMTP_URL',
+    ),
+  ];
+}

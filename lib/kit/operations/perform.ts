@@ -1,0 +1,57 @@
+// Performs an operation, whoever asks for it and by which door: validates what was sent, runs it,
+// and hides secrets from who may not see them.
+
+import { ApiError } from '../http/errors.ts';
+import { type Faults, isObject, type Judged } from '../validation/judge.ts';
+import { messages } from '../validation/messages.ts';
+import type { Caller } from '../process/caller.ts';
+import { withoutSecrets } from '../records/secrets.ts';
+import type { Shown } from '../records/shown.ts';
+import type { Body, Performed } from './operation.ts';
+
+/** What was sent, as it came. */
+export interface Sent {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** With its wrapper; ignored by an operation without a body. */
+  readonly body: unknown;
+  /** Errors that the door found itself; each counts where the body has none of that field. */
+  readonly faults?: Faults;
+}
+
+/** Performs an operation; answers null where nothing is left to show. */
+export async function perform<Rooms>(
+  operation: Performed<Rooms>,
+  rooms: Rooms,
+  caller: Caller,
+  { params, query, body, faults = {} }: Sent,
+): Promise<Shown | readonly Shown[] | null> {
+  const answer = await operation.run(rooms, caller, {
+    params,
+    body: withFaults(
+      operation.body === undefined ? NOTHING : judgedBody(operation.body, body),
+      faults,
+    ),
+    query: operation.query?.read(query) ?? {},
+  });
+  return caller.seesSecrets ? answer : (withoutSecrets(answer) as typeof answer);
+}
+
+const NOTHING: Judged<object> = { values: {}, faults: {} };
+
+function withFaults<Values>({ values, faults }: Judged<Values>, found: Faults): Judged<Values> {
+  return { values, faults: { ...found, ...faults } };
+}
+
+/** What a body holds; throws where the wrapper is missing. */
+export function judgedBody<Values>(
+  { wrapper, judge, mode }: Body<Values>,
+  body: unknown,
+): Judged<Values> {
+  const record: unknown =
+    isObject(body) && Object.hasOwn(body, wrapper)
+      ? (body as Record<string, unknown>)[wrapper]
+      : undefined;
+  if (isObject(record)) return judge(record, mode);
+  throw new ApiError('missing_wrapper', { faults: { [wrapper]: [messages.blank] } });
+}

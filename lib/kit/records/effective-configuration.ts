@@ -1,0 +1,56 @@
+// The configuration as it serves: what the environment fixes, else what the database holds. Pages,
+// API and packets all take it from here, so that what people see is what packets obey. What is
+// derived from other settings (endpoint, MTU) stays null here.
+// docs/api.md#settings-fixed-by-the-environment.
+
+import { type Configuration, configurationFields } from '../../../models/index.ts';
+import { type Faults, hasCode } from '../validation/judge.ts';
+import { isFieldError, overridden } from '../validation/messages.ts';
+import { sentColumns } from '../validation/resource.ts';
+
+/** Fields that administrators change while the gateway runs. */
+const changeable = sentColumns(configurationFields);
+
+/** One such field. */
+export type ChangeableField = (typeof changeable)[number];
+
+/** Their values, of which the environment may fix some. */
+export type FixedSettings = Readonly<Partial<Pick<Configuration, ChangeableField>>>;
+
+/** The whole configuration, read-only. */
+export type EffectiveConfiguration = Readonly<
+  Pick<Configuration, ChangeableField | 'id' | 'inserted_at' | 'updated_at'>
+>;
+
+/** The row as it serves beside what the environment fixes. */
+export function effectiveConfiguration(
+  row: Configuration,
+  fixed: FixedSettings,
+): EffectiveConfiguration {
+  const { id, inserted_at, updated_at } = row;
+  return { ...effectiveFields(changeable, row, fixed), id, inserted_at, updated_at };
+}
+
+/** Some fields of the configuration as they serve beside what the environment fixes. */
+export function effectiveFields<Field extends ChangeableField>(
+  fields: readonly Field[],
+  stored: Pick<Configuration, Field>,
+  fixed: FixedSettings,
+): Pick<Configuration, Field> {
+  const values = fields.map((name) => [
+    name,
+    Object.hasOwn(fixed, name) ? fixed[name] : stored[name],
+  ]);
+  return Object.fromEntries(values) as Pick<Configuration, Field>;
+}
+
+/** Complains of fields that were sent and are fixed, even at the same value. */
+export function refuseFixed(values: object, fixed: FixedSettings, faults: Faults): void {
+  for (const name of Object.keys(fixed)) {
+    const present = faults[name];
+    if (!Object.hasOwn(values, name) && present === undefined) continue;
+    const texts = (present ?? []).filter(isFieldError);
+    // What cannot be read is judged no further.
+    if (!hasCode(texts, 'invalid')) faults[name] = [...texts, overridden(name)];
+  }
+}

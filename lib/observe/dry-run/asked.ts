@@ -1,0 +1,66 @@
+// What is asked to be tried: an operation by its method, its path and its body, found among those
+// that may be tried. docs/api.md#what-a-write-would-do.
+
+import { choice, joi, mark, resource, text } from '../../kit/validation/fields.ts';
+import { addFault, isFaultless, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { messages } from '../../kit/validation/messages.ts';
+import { answersTo, type Found, operationsAt } from '../../kit/operations/find.ts';
+import type { Operation } from '../../kit/operations/operation.ts';
+import { refusalFor } from '../../kit/records/writes.ts';
+
+/** The methods of operations that can be tried. */
+const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
+
+/** What may be sent. */
+export const askedFields = resource({
+  method: choice('The method of the operation.', ...METHODS).required(),
+  path: mark(
+    text(
+      'Its path: that of rules, devices, users or groups, of one of them, or of the members of a group.',
+    ).required(),
+    {
+      json: {
+        pattern: '^/v0/((rules|devices|users|groups)(/[^/?#]+)?|groups/[^/?#]+/members)$',
+      },
+    },
+  ),
+  body: joi
+    .object()
+    .unknown()
+    .allow(null)
+    .description('Its body, with the wrapper; DELETE has none.'),
+});
+
+/** What was sent. */
+export interface AskedValues {
+  readonly method?: (typeof METHODS)[number];
+  readonly path?: string;
+  readonly body?: object | null;
+}
+
+/** Validates the form of what was sent. */
+export const judgeAsked = judgeOf<AskedValues>(askedFields);
+
+/** Finds the operation that was asked for among those that may be tried; throws the errors. */
+export function findAsked<One extends Pick<Operation<never>, 'method' | 'path'>>(
+  triable: readonly One[],
+  { values, faults: present }: Judged<AskedValues>,
+): Found<One> {
+  const faults = { ...present };
+  const { method = 'POST', path = '' } = values;
+  const atPath = operationsAt(triable, path);
+  const found = atPath.find(({ operation }) => answersTo(operation, method));
+  const isReadable = faults['path'] === undefined && faults['method'] === undefined;
+  if (isReadable && found === undefined) {
+    const isMethodOf = (template: string): boolean =>
+      triable.some((one) => one.path === template && answersTo(one, method));
+    const [template = null] = atPath.map(({ operation }) => operation.path);
+    if (template === null) addFault(faults, 'path', messages.notTriable);
+    else if (isMethodOf(`${template}/{id}`)) addFault(faults, 'path', messages.idMissing);
+    else if (isMethodOf(template.replace(/\/\{id\}$/, '')))
+      addFault(faults, 'path', messages.idTooMuch);
+    else addFault(faults, 'method', messages.onlyPost);
+  }
+  if (found === undefined || !isFaultless(faults)) throw refusalFor(faults);
+  return found;
+}

@@ -1,0 +1,106 @@
+// The gates that a packet goes through, in their order, and which gate each reason belongs to. The
+// first gates are about the device and its owner, and the main thread knows them; the others are
+// those of the packet path. docs/api.md#what-becomes-of-a-packet lists them.
+
+import type { ReasonName } from '../../../dataplane/index.ts';
+
+/** Names of the gates in the order of a packet, each with what it says of one that passes. */
+export const gates = {
+  device_on: 'The device is switched on.',
+  device_current: 'The device has not ended.',
+  owner_enabled: 'The owner of the device is enabled.',
+  vpn_session: 'The VPN session of the owner has not ended.',
+  served: 'This gateway serves the device.',
+  database: 'The gateway knows the rules of now.',
+  source: 'The packet has an address from which it may come.',
+  destination: 'Packets to this address may go through the tunnel.',
+  form: 'The packet is sound.',
+  rules: 'Nothing forbids it.',
+  way: 'There is a way to the destination.',
+  size: 'The packet is not too big.',
+  limit: 'No limit of a device is reached.',
+  receiver: 'The device that it is for can be reached.',
+} as const;
+
+/** The name of a gate. */
+export type GateName = keyof typeof gates;
+
+export const gateNames = Object.keys(gates) as readonly GateName[];
+
+/** Why the first gates refuse: reasons that the packet path does not give. */
+export const ownReasons = {
+  device_off: 'The device is switched off.',
+  device_ended: 'The device has ended: it was to be used until a time that has passed.',
+  owner_disabled: 'The owner of the device is disabled.',
+  session_ended: 'The VPN session of the owner has ended: the owner must sign in again.',
+  not_served:
+    'This gateway does not serve the device at the moment: its row cannot be obeyed, or the data plane has not got it yet.',
+  elsewhere: 'The device is connected to another gateway, so its packets do not come here.',
+} as const;
+
+/** The devices for which a packet may have to wait: at which gate, in words, and what to do. */
+export const waits = {
+  sender: {
+    gate: 'served',
+    text: 'The device that sends it has no session with this gateway: it must connect first.',
+    advice: 'Let the sender connect; if it cannot, its page and “postern diagnose” say why.',
+  },
+  receiver: {
+    gate: 'receiver',
+    text: 'The device that it is for has no session with this gateway: the packet waits for a handshake, and is dropped if none comes within 180 s.',
+    advice:
+      'If the device does not connect, its page and “postern diagnose” say why. Or it is offline.',
+  },
+} as const satisfies Readonly<Record<string, { gate: GateName; text: string; advice: string }>>;
+
+/** Why a gate refuses. */
+export type ExplainedReason = keyof typeof ownReasons | Exclude<ReasonName, 'none'>;
+
+/** Reasons whose usual sentence says what a gateway has done; asking does nothing. */
+export const asked: Readonly<Partial<Record<ExplainedReason, string>>> = {
+  packet_too_big:
+    'The packet is too big for the tunnel of the device; its sender would get the right size.',
+};
+
+const OF_OWN_REASONS: Readonly<Record<keyof typeof ownReasons, GateName>> = {
+  device_off: 'device_on',
+  device_ended: 'device_current',
+  owner_disabled: 'owner_enabled',
+  session_ended: 'vpn_session',
+  not_served: 'served',
+  elsewhere: 'served',
+};
+
+/** The gates of the packet path, by the reasons with which they refuse. */
+const OF_REASONS: Readonly<Partial<Record<ReasonName, GateName>>> = {
+  database_away: 'database',
+  inner_source_reserved: 'source',
+  inner_source_not_allowed: 'source',
+  packet_source_forged: 'source',
+  packet_own_datagram: 'source',
+  inner_destination_reserved: 'destination',
+  inner_destination_metadata: 'destination',
+  inner_destination_host: 'destination',
+  inner_own_endpoint: 'destination',
+  rule_drop: 'rules',
+  default_drop: 'rules',
+  no_peer: 'way',
+  no_tun: 'way',
+  hop_limit_exceeded: 'way',
+  peer_gone: 'way',
+  packet_too_big: 'size',
+  rate_limit: 'limit',
+  quota_exceeded: 'limit',
+  peer_no_endpoint: 'receiver',
+  peer_elsewhere: 'receiver',
+};
+
+/** The gate that refuses with a reason; what is no sound packet is refused for its form. */
+export function gateOf(reason: ExplainedReason): GateName {
+  return isOwn(reason) ? OF_OWN_REASONS[reason] : (OF_REASONS[reason] ?? 'form');
+}
+
+/** Whether a reason is one of the first gates. */
+export function isOwn(reason: ExplainedReason): reason is keyof typeof ownReasons {
+  return Object.hasOwn(ownReasons, reason);
+}

@@ -1,0 +1,104 @@
+// Obeys a command. What needs no database is done here; the database and all that works on it is
+// loaded for the other commands alone, because loading it takes most of the time of a command.
+
+import process from 'node:process';
+import type { Worker } from 'node:worker_threads';
+import { type Config, describeConfig, type readConfig } from '../../config/index.ts';
+import type { Command, Outcome } from '../cli/run.ts';
+import { complain, complainOf, EXIT_FAILED, print } from './print.ts';
+
+/** A command that was typed, what the settings say of it, and the workers that already start. */
+export interface Asked {
+  readonly command: Command;
+  readonly settings: ReturnType<typeof readConfig>;
+  /** None for a command that needs none. */
+  readonly workers: readonly Worker[];
+}
+
+/** Obeys a command; resolves to the exit code. */
+export async function obey({ command, settings, workers }: Asked): Promise<number> {
+  const { config, warnings, advice } = settings;
+  const faults = [...settings.faults, ...(await fixedFaults(settings))];
+  if (config === null || faults.length > 0) {
+    if (command.words === 'doctor') return examineSettings(command, faults, warnings);
+    // Warnings are shown too: a mistyped name may be the cause of another fault.
+    const lines = [...faults, ...warnings].map((line) => `  ${line}`);
+    return complain(['Postern cannot start:', ...lines].join('\n'));
+  }
+  if (command.words === 'check-config')
+    return printConfig(config, [...warnings, ...advice], command);
+  if (command.words === 'serve-rootless') return serveRootless(config);
+  if (command.words === 'doctor') return examine(command, config, warnings);
+  const isServing = command.words === 'serve';
+  const live = isServing ? null : await askRunning(command, config);
+  if (live !== null) return live;
+  const { obeyOnDatabase } = await import('./on-database.ts');
+  return obeyOnDatabase({ command, config, warnings, advice, workers });
+}
+
+/** The faults of what the environment fixes of the configuration. */
+async function fixedFaults({ config, configurationTexts }: Asked['settings']) {
+  // Most gateways fix nothing, and what judges it is the judge of requests.
+  if (Object.keys(configurationTexts).length === 0) return [];
+  const { readFixedSettings } = await import('../domain/configuration/fixed-settings.ts');
+  // If EXTERNAL_URL has a fault, any other value is good enough to find the other faults.
+  const externalUrl = config?.externalUrl ?? '';
+  return readFixedSettings({ externalUrl }, configurationTexts).faults;
+}
+
+/** Obeys a command that asks the gateway that runs here; null: it is another command. */
+async function askRunning(command: Command, config: Config): Promise<number | null> {
+  const { outcomeOfLive } = await import('../cli/live-commands.ts');
+  try {
+    const say = (outcome: Outcome): void => print(outcome, command.options);
+    const outcome = await outcomeOfLive(command, config, say);
+    if (outcome === null) return null;
+    if (outcome.isWritten !== true) print(outcome, command.options);
+    return 0;
+  } catch (error) {
+    return complainOf(error);
+  }
+}
+
+async function examine(
+  { options }: Command,
+  config: Config,
+  warnings: readonly string[],
+): Promise<number> {
+  const { diagnose, report } = await import('../installation/doctor/index.ts');
+  const { opener } = await import('./on-database.ts');
+  const { findings, isWell } = await diagnose({ config, warnings, openDatabase: opener(config) });
+  print(report(findings, isWell), options);
+  return isWell ? 0 : EXIT_FAILED;
+}
+
+/** Reports only the faults of the settings, because the other checks need good settings. */
+async function examineSettings(
+  { options }: Command,
+  faults: readonly string[],
+  warnings: readonly string[],
+): Promise<number> {
+  const { judgeSettings, report } = await import('../installation/doctor/index.ts');
+  print(report(judgeSettings(faults, warnings), false), options);
+  return EXIT_FAILED;
+}
+
+function printConfig(config: Config, warnings: readonly string[], { options }: Command): number {
+  const lines = describeConfig(config);
+  for (const warning of warnings) process.stderr.write(`${warning}\n`);
+  const values = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+  process.stdout.write(options.json ? `${JSON.stringify(values)}\n` : `${lines.join('\n')}\n`);
+  return 0;
+}
+
+async function serveRootless(config: Config): Promise<number> {
+  const rootless = await import('./serve-rootless.ts');
+  const faults = await rootless.rootlessFaults(config);
+  if (faults.length === 0) {
+    for (const warning of rootless.rootlessWarnings()) process.stderr.write(`${warning}\n`);
+    return rootless.becomeRootless(config);
+  }
+  return complain(['Postern cannot start without root:', ...faults].join('\n  '));
+}

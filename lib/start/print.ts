@@ -1,0 +1,37 @@
+// What a command prints, and how it ends.
+
+import process from 'node:process';
+import type { Command, Outcome } from '../cli/run.ts';
+import { printableText } from '../cli/text-table.ts';
+import { messageOf } from '../kit/process/message.ts';
+import { EXIT_USAGE, UsageError } from '../kit/process/usage-error.ts';
+
+/** The exit code of a command that failed. */
+export const EXIT_FAILED = 1;
+
+/** Prints what a command came to: text for people, or data for programs. */
+export function print(outcome: Outcome, { json }: Command['options']): void {
+  process.stdout.write(json ? `${JSON.stringify(outcome.data)}\n` : textForPeople(outcome));
+}
+
+/** Says on standard error what people should know. */
+export function remark(message: string): void {
+  process.stderr.write(`${printableText(message)}\n`);
+}
+
+/** Says why a command failed; the exit code. */
+export function complain(message: string): number {
+  remark(message);
+  return EXIT_FAILED;
+}
+
+/** Says the error of a command; the exit code, which tells wrong usage from all else. */
+export function complainOf(error: unknown, message = messageOf(error)): number {
+  const code = complain(message);
+  return error instanceof UsageError ? EXIT_USAGE : code;
+}
+
+/** What people read. Users wrote names in the text, and a terminal would obey what is in them. */
+export function textForPeople({ text, picture }: Pick<Outcome, 'text' | 'picture'>): string {
+  return [printableText(text), ...(picture === undefined ? [] : [picture]), ''].join('\n');
+}

@@ -1,0 +1,76 @@
+// The socket for commands of the same host: who can open it, what it answers, and that it can only
+// read.
+
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import test from 'ava';
+import { localSocketPath } from '../../../../lib/kit/http/local-socket.ts';
+import { newDataDir, openLocally } from '../../../support/api/local-socket.ts';
+
+const MODE_BITS = 0o777;
+
+async function ask(
+  socketPath: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<[status: number | undefined, body: unknown]> {
+  const asked = request({
+    socketPath,
+    method,
+    path,
+    headers: { 'content-type': 'application/json' },
+  });
+  asked.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = await once(asked, 'response');
+  return [response.statusCode, await json(response)];
+}
+
+test('only the account of the gateway can open it, and it reads without a token', async (t) => {
+  const { path, send } = await openLocally(t);
+  t.is(statSync(path).mode & MODE_BITS, 0o600);
+  const [status, body] = await ask(path, 'GET', '/v0/users');
+  t.is(status, 200);
+  t.is((body as { data: unknown[] }).data.length, 1);
+  t.is((await send('GET', '/v0/users', { token: null })).status, 401, 'others need a token');
+});
+
+test('it writes nothing, and the refusal is counted; a question with a body is answered', async (t) => {
+  const { path, send, services, database } = await openLocally(t);
+  const user = { email: 'ann@example.com' };
+  t.deepEqual(await ask(path, 'POST', '/v0/users', { user }), [403, { error: 'forbidden' }]);
+  t.is(services.counters.of('requests_refused', 'local_write'), 1);
+  t.is(await database.models.User.count(), 1);
+  const explain = { protocol: 'x' };
+  const [status, refused] = await ask(path, 'POST', '/v0/explain', { explain });
+  t.is(status, 422);
+  const { errors, error_codes: codes } = refused as Record<string, Record<string, unknown[]>>;
+  t.deepEqual(errors?.['destination'], ["can't be blank"]);
+  t.deepEqual(codes?.['destination'], [{ code: 'blank' }], 'a command makes its own sentences');
+  t.deepEqual(Object.keys(codes ?? {}), Object.keys(errors ?? {}));
+  const others = await send('POST', '/v0/explain', { body: { explain } });
+  t.deepEqual(others.body, { errors }, 'others get the sentences alone');
+});
+
+test('the file of a killed gateway is replaced, and a gateway that listens keeps its own', async (t) => {
+  const dataDir = newDataDir(t);
+  writeFileSync(localSocketPath({ dataDir }), '');
+  const first = await openLocally(t, { dataDir });
+  t.is((await ask(first.path, 'GET', '/v0/users'))[0], 200);
+  const second = await openLocally(t, { dataDir });
+  t.regex(JSON.stringify(second.log), /another gateway listens at/);
+  second.close();
+  t.is((await ask(first.path, 'GET', '/v0/users'))[0], 200);
+  first.close();
+  t.is(statSync(first.path, { throwIfNoEntry: false }), undefined, 'a stop removes the file');
+});
+
+test('a path that is too long for a socket is said in the log', async (t) => {
+  const dataDir = join(newDataDir(t), 'x'.repeat(100));
+  mkdirSync(dataDir);
+  const { log } = await openLocally(t, { dataDir });
+  t.regex(JSON.stringify(log), /bytes; a socket may have 107/);
+});

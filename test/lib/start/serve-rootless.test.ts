@@ -1,0 +1,222 @@
+// What pasta is given for a gateway without root, and what is said where none can start. The start
+// itself is tested end to end (test/e2e/rootless.test.ts).
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import test from 'ava';
+import { type Config, parseConfig } from '../../../config/index.ts';
+import {
+  nameServersIn,
+  pastaOptions,
+  rootlessFaults,
+  rootlessWarnings,
+  type RootlessHost,
+} from '../../../lib/start/serve-rootless.ts';
+
+/** A database on a server needs one. */
+const KEY = Buffer.alloc(32, 1).toString('base64');
+
+function configOf(environment: Record<string, string>): Config {
+  const { config } = parseConfig({ DATABASE_ENCRYPTION_KEY: KEY, ...environment }, () => '');
+  if (config === null) throw new Error('the settings have faults');
+  return config;
+}
+
+/** A host on which a gateway can start. */
+const GOOD: RootlessHost = {
+  isRoot: false,
+  makesNamespaces: () => true,
+  tunError: () => null,
+  bindError: () => Promise.resolve(null),
+  pastaVersion: () => 'pasta 0.0~git20261002.cba3570-1',
+  sysctl: () => null,
+  nameServers: () => ['192.0.2.53'],
+};
+
+const options: [settings: Record<string, string>, words: string][] = [
+  [{}, '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none'],
+  [
+    { HTTP_HOST: '0.0.0.0', HTTP_PORT: '8443', WIREGUARD_PORT: '51821' },
+    '--tcp-ports 8443 --udp-ports 51821 --tcp-ns none --udp-ns none',
+  ],
+  [{ HTTP_HOST: '::' }, '--tcp-ports 13000 --udp-ports 51820 --tcp-ns none --udp-ns none'],
+  [
+    { HTTP_HOST: 'localhost' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none',
+  ],
+  [{ HTTP_HOST: '::1' }, '--tcp-ports ::1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none'],
+  [
+    { DATABASE_URL: 'mysql://u:p@127.0.0.1/postern' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3306 --udp-ns none',
+  ],
+  [
+    { DATABASE_URL: 'mysql://u:p@[::1]:3307/postern' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3307 --udp-ns none',
+  ],
+  [
+    { DATABASE_URL: 'mysql://u:p@db.example.com:3307/postern' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none',
+  ],
+  [
+    { DATABASE_HOST: 'localhost', DATABASE_PORT: '3308' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3308 --udp-ns none',
+  ],
+  [
+    { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'vpn@example.com' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 587 --udp-ns none',
+  ],
+  [
+    {
+      DATABASE_URL: 'mysql://u:p@127.0.0.1/postern',
+      SMTP_URL: 'smtps://127.0.0.1',
+      MAIL_FROM: 'vpn@example.com',
+      FLOW_LOG: 'ipfix://[::1]:4739',
+    },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3306,465 --udp-ns 4739',
+  ],
+  [
+    {
+      SMTP_URL: 'smtp://mail.example.com:25',
+      MAIL_FROM: 'vpn@example.com',
+      FLOW_LOG: 'ipfix://192.0.2.9:4739',
+    },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none',
+  ],
+];
+
+for (const [settings, words] of options)
+  test(`${JSON.stringify(settings)}: ${words}`, async (t) => {
+    t.is(pastaOptions(configOf(settings), false, GOOD).join(' '), words);
+    const withSockets = words.replace(/--udp-ports \d+/, '--udp-ports none');
+    t.is(pastaOptions(configOf(settings), true, GOOD).join(' '), withSockets);
+    t.deepEqual(await rootlessFaults(configOf(settings), GOOD), []);
+  });
+
+const sysctls =
+  (values: Record<string, number>): RootlessHost['sysctl'] =>
+  (name) =>
+    values[name] ?? null;
+
+const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, said: RegExp][] = [
+  [{}, { isRoot: true }, /run npm start/],
+  [{}, { pastaVersion: () => null }, /pasta is not installed.*passt/],
+  [{}, { makesNamespaces: () => null }, /unshare is not installed.*util-linux/],
+  [
+    {},
+    { makesNamespaces: () => false, sysctl: sysctls({ 'user/max_user_namespaces': 0 }) },
+    /user\.max_user_namespaces=/,
+  ],
+  [
+    {},
+    { makesNamespaces: () => false, sysctl: sysctls({ 'kernel/unprivileged_userns_clone': 0 }) },
+    /kernel\.unprivileged_userns_clone=1/,
+  ],
+  [
+    {},
+    {
+      makesNamespaces: () => false,
+      sysctl: sysctls({ 'kernel/apparmor_restrict_unprivileged_userns': 1 }),
+    },
+    /kernel\.apparmor_restrict_unprivileged_userns=0/,
+  ],
+  [{}, { makesNamespaces: () => false }, /outside of the container/],
+  [{}, { tunError: () => 'ENOENT' }, /modprobe tun/],
+  [{}, { tunError: () => 'EACCES' }, /\(EACCES\).*chmod 0666/],
+  [
+    {},
+    { bindError: (kind) => Promise.resolve(kind === 'udp6' ? 'EADDRINUSE' : null) },
+    /^UDP port 51820 is taken.*WIREGUARD_PORT/,
+  ],
+  [
+    { HTTP_HOST: '0.0.0.0' },
+    {
+      bindError: (kind, _, address) =>
+        Promise.resolve(kind === 'tcp' && address === null ? 'EADDRINUSE' : null),
+    },
+    /^TCP port 13000 is taken.*HTTP_PORT/,
+  ],
+  [
+    { HTTP_HOST: '203.0.113.9' },
+    { bindError: (kind) => Promise.resolve(kind === 'tcp' ? 'EADDRNOTAVAIL' : null) },
+    /^HTTP_HOST=203\.0\.113\.9 is no address of this host; /,
+  ],
+  // pasta tries IPv6 only where the host has it.
+  [
+    { HTTP_HOST: 'vpn.example.com' },
+    { bindError: (kind) => Promise.resolve(kind === 'udp6' ? 'EADDRNOTAVAIL' : null) },
+    /^HTTP_HOST=vpn\.example\.com is a name, which pasta does not take/,
+  ],
+  [{ HTTP_PORT: '0' }, {}, /^HTTP_PORT=0 .* set one$/],
+  [{ HTTP_PORT: '443' }, {}, /^HTTP_PORT=443 .*from 1024 on.*ip_unprivileged_port_start=443/],
+  [
+    { WIREGUARD_PORT: '500' },
+    { sysctl: sysctls({ 'net/ipv4/ip_unprivileged_port_start': 600 }) },
+    /^WIREGUARD_PORT=500 .*from 600 on/,
+  ],
+];
+
+for (const [settings, host, said] of faults)
+  test(`${JSON.stringify(settings)} on such a host: ${said.source}`, async (t) => {
+    const [first = '', ...others] = await rootlessFaults(configOf(settings), { ...GOOD, ...host });
+    t.regex(first, said);
+    t.deepEqual(others, []);
+  });
+
+test('a host that lets ordinary users have low ports is believed', async (t) => {
+  const host = { ...GOOD, sysctl: sysctls({ 'net/ipv4/ip_unprivileged_port_start': 443 }) };
+  t.deepEqual(await rootlessFaults(configOf({ HTTP_PORT: '443' }), host), []);
+});
+
+test('a pasta that devices can make hang is said, and no other', (t) => {
+  const warningsOf = (version: string): string[] =>
+    rootlessWarnings({ ...GOOD, pastaVersion: () => version });
+  // Debian 12 has the first.
+  for (const version of ['pasta unknown version\nCopyright', 'pasta 0.0~git20230309.7c7625d-1'])
+    t.regex(
+      warningsOf(version).join(),
+      /^this pasta \(.*\) can hang .*install a newer one/,
+      version,
+    );
+  for (const version of ['pasta 0.0~git20261002.cba3570-1', 'pasta 2', ''])
+    t.deepEqual(warningsOf(version), []);
+});
+
+test.serial('pasta is asked for its version once', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-pasta-'));
+  const path = process.env['PATH'];
+  t.teardown(() => {
+    process.env['PATH'] = path;
+    rmSync(folder, { recursive: true });
+  });
+  const asked = join(folder, 'asked');
+  const script = `#!/bin/sh\necho >>${asked}\necho pasta unknown version\n`;
+  writeFileSync(join(folder, 'pasta'), script, { mode: 0o755 });
+  process.env['PATH'] = `${folder}:${path}`;
+  for (let i = 0; i < 2; i += 1) t.regex(rootlessWarnings().join(), /^this pasta/);
+  t.is(readFileSync(asked, 'utf8'), '\n');
+});
+
+test('a name server on the loopback of the host is reached, or it is said that it is not', (t) => {
+  const at = (...servers: string[]) => ({ ...GOOD, nameServers: () => servers });
+  for (const one of ['127.0.0.1', '::1']) {
+    const words = pastaOptions(configOf({}), true, at(one)).join(' ');
+    t.regex(words, /--tcp-ns 53 --udp-ns 53$/);
+    t.deepEqual(rootlessWarnings(at(one)), []);
+  }
+  t.regex(rootlessWarnings(at('127.0.1.1')).join(), /cannot ask the name server 127\.0\.1\.1 /);
+  t.deepEqual(rootlessWarnings(at('127.0.1.1', '192.0.2.53')), []);
+  t.deepEqual(rootlessWarnings(at()), []);
+});
+
+test('name servers are read as the gateway will see them', (t) => {
+  const systemd = 'options edns0\nnameserver 127.0.0.53\n';
+  t.deepEqual(nameServersIn(systemd, 'nameserver 192.0.2.53\n'), ['192.0.2.53']);
+  t.deepEqual(nameServersIn(systemd, null), ['127.0.0.53']);
+  t.deepEqual(nameServersIn('# nameserver 1.1.1.1\nnameserver\t::1\nnameserver 9.9.9.9', 'x'), [
+    '::1',
+    '9.9.9.9',
+  ]);
+  t.deepEqual(nameServersIn(null, null), []);
+});
