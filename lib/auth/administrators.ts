@@ -70,8 +70,8 @@ export async function neededFault(
 }
 
 /**
- * The ids of the enabled administrators of whom it is known that they can sign in: by a password
- * that serves, or through a provider that had them here before.
+ * The ids of the enabled administrators who are known to be able to sign in: by a password that
+ * serves, or through a provider that had them here before.
  */
 async function whoSignsIn(
   database: Database,

@@ -20,7 +20,7 @@ import { table } from './text-table.ts';
 const LOCAL_REOPENED =
   'Signing in by password was switched off; it is on again, for everyone who has a password.';
 const LOCAL_FIXED =
-  'LOCAL_AUTH_ENABLED=false keeps passwords from serving: take it away and start the gateway anew.';
+  'LOCAL_AUTH_ENABLED=false disables passwords: remove it and restart the gateway.';
 
 const NO_ADMINISTRATOR =
   'Its owner is no administrator: the API answers “forbidden” to each request with this token.';

@@ -78,7 +78,7 @@ export interface ReconcilerWork {
   /** Turns that ended well, and the others. */
   readonly turns: number;
   readonly failures: number;
-  /** What the former took together. */
+  /** Total time of the turns that ended well, in ms. */
   readonly turnsMs: number;
   /** Unix time in ms; null before the first. */
   readonly lastTurnMs: number | null;

@@ -44,7 +44,7 @@ export class TranslatedRules {
   readonly #refused = new Map<string, string>();
   /** Ids of the rules that are pending, by their scope. */
   readonly #pending = new Map<string, Set<string>>();
-  /** Of the pending rules those of which time alone is the reason: their start or end came. */
+  /** Pending rules whose start or end has come. */
   readonly #due = new Set<Rule>();
   /** Those that `handOverDue` gave last. */
   #handedOverDue: readonly Rule[] = [];

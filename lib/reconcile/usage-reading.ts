@@ -1,5 +1,5 @@
-// Reads what users carried who have a quota: of all of them now and then, of whom it is unknown at
-// once. docs/state.md#quotas.
+// Reads what users with a quota have carried: of all of them now and then, and at once where it is
+// not known. docs/state.md#quotas.
 
 import { type Database, monthOf, readQuotaUsage } from '../../models/index.ts';
 import type { Log } from '../kit/process/log.ts';

@@ -1,6 +1,6 @@
-// Holds up a change of rules because of which a policy test would fail that passes now. A test that
-// fails already holds up nothing, and whoever writes may insist. What fails after all is in the
-// audit trail. docs/api.md#policy-tests.
+// Refuses a change of rules that breaks a passing policy test. A test that fails already refuses
+// nothing, and whoever writes may insist: then the tests that fail are in the audit trail.
+// docs/api.md#policy-tests.
 
 import { parseAddress } from '../../../dataplane/index.ts';
 import {
@@ -153,7 +153,7 @@ function testsInReach(
 }
 
 /**
- * The faults of a write because of which policy tests would fail; none if none holds it up.
+ * The faults of a write that breaks passing policy tests; none if it breaks none.
  * `ruleId`: the rule that is written; null: it is something else.
  */
 export function failureFaults(failing: readonly FailingTest[], ruleId: string | null): Faults {

@@ -256,8 +256,8 @@ export interface GuardedRule {
 }
 
 /**
- * Judges new rules as `judgeNewRules` does, and refuses those because of which policy tests would
- * fail. After such a refusal no more are judged, because those before were judged beside it.
+ * Judges new rules as `judgeNewRules` does, and refuses those that break passing policy tests.
+ * After such a refusal no more are judged, because those before were judged beside it.
  */
 export async function guardNewRules(
   context: PolicyContext,
@@ -416,7 +416,7 @@ export interface Touching {
   readonly rivals: readonly RuleRow[];
   /** They may exist beside it. docs/packets.md#order-of-the-rules says which of them decides. */
   readonly others: readonly RuleRow[];
-  /** The rule because of which it would never decide; null if there is none. */
+  /** The rule that always decides before it; null if there is none. */
   readonly shadow: RuleRow | null;
   /** The rules that would never decide because of it. */
   readonly shadowed: readonly RuleRow[];

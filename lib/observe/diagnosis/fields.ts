@@ -7,7 +7,7 @@ import { findingCodes } from './words.ts';
 const senderFields = answerTable({
   public_key: {
     kind: 'text',
-    description: 'The key that it has; null: it sends for the key of another gateway.',
+    description: 'The key of the sender; null: it used the key of another gateway, or none.',
     nullable: true,
   },
   device_id: {

@@ -12,7 +12,7 @@ const SEEN_FIELD = 'seen';
 
 /** What such a page says above its fields. */
 export const CHANGED_MEANWHILE =
-  'Somebody changed this after you had opened it. Below a field that differs is what it is now. Save again to overwrite it, or open the page again to keep it.';
+  'Somebody changed this after you had opened it. Each field that differs shows its present value below. Save again to overwrite it, or open the page again to keep it.';
 
 /** A short name of the values with which a form is shown. */
 export function seenOf(shown: Typed): string {

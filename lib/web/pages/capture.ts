@@ -55,7 +55,7 @@ const captureForm: readonly Section[] = [
         name: 'payload',
         label: 'Whole packets',
         kind: 'box',
-        help: 'Else only the first 128 bytes of each, which are its headers. What people send is in whole packets: keep the file as safe as that.',
+        help: 'Otherwise only the first 128 bytes of each packet, which are its headers. Whole packets contain what people send: protect the file.',
       },
     ],
   },

@@ -203,7 +203,7 @@ const pages: readonly Page[] = [
   {
     path: '/settings/default_action',
     title: 'Default action',
-    lead: 'What happens to a packet from a device where neither its user’s rules, nor those of its user’s groups, nor everyone’s decide.',
+    lead: 'What happens to a packet from a device that no rule matches.',
     sections: defaultActionForm,
     toTyped: (settings) => typedFrom(settings, defaultActionForm),
     toInput: (input) => input,

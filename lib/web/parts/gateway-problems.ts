@@ -70,7 +70,7 @@ export async function dashboardProblems({
   ];
 }
 
-/** The problems because of which the file of a device does not work as its owner expects. */
+/** Problems that keep the file of a device from working as its owner expects. */
 export function fileProblems(known: Known, address: string | null): GatewayProblem[] {
   return sentences([endpoint(address), ...lacks(known.readiness(), known.config)]);
 }

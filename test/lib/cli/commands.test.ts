@@ -189,7 +189,7 @@ test('an administrator who is locked out enables sign-in by password', async (t)
   t.is((await boss.signIn('boss@example.com', 'a good password 1')).status, 303);
   t.is((await runLine(database, line, 'a good password 2')).note, undefined);
   const fixed = await runLine(database, line, 'a good password 3', { LOCAL_AUTH_ENABLED: 'false' });
-  t.regex(fixed.note ?? '', /^LOCAL_AUTH_ENABLED=false keeps passwords from serving/);
+  t.regex(fixed.note ?? '', /^LOCAL_AUTH_ENABLED=false disables passwords/);
   const both = 'admin create-or-reset --email boss@example.com';
   const { note: notes } = await runLine(database, both, '', { LOCAL_AUTH_ENABLED: 'false' });
   t.regex(notes ?? '', /^This is the password of .+\nLOCAL_AUTH_ENABLED=false/);

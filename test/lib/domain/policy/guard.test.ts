@@ -31,7 +31,7 @@ async function failures({ database }: TestServer): Promise<object[]> {
 }
 
 for (const kind of surfaces()) {
-  test(`${kind}: a rule is not made because of which a test would fail, unless it is forced`, async (t) => {
+  test(`${kind}: a rule that breaks a passing test is not made, unless it is forced`, async (t) => {
     const opened = await openServer(t, kind);
     const { send, adminId } = opened;
     const id = await expectWiki(opened, 'accept');
@@ -67,7 +67,7 @@ for (const kind of surfaces()) {
     t.is((await failures(opened)).length, 1);
   });
 
-  test(`${kind}: a rule is not changed because of which a test would fail`, async (t) => {
+  test(`${kind}: a change of a rule that breaks a passing test is refused`, async (t) => {
     const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
     const { send, adminId } = opened;
     const everyones = { action: 'accept', destination: '10.0.0.0/8' };
