@@ -7,7 +7,7 @@ import { type WorkersWanted, workersOf } from '../worker-count.ts';
 import type { WorkerStart } from '../worker/worker.ts';
 
 /** The file beside this one: TypeScript here, JavaScript in the package that others install. */
-const WORKER = new URL(import.meta.url.replace(/start-worker(?=\.\w+$)/, 'worker'));
+const WORKER = new URL(import.meta.url.replace(/gateway\/start-worker(?=\.\w+$)/, 'worker/worker'));
 /** The worker needs little memory for young objects: packets allocate none, handshakes few. */
 const WORKER_YOUNG_MB = 12;
 

@@ -15,7 +15,7 @@ const OTHER_FILES = 400;
 const FILES_ADVISED = 16_384;
 /** How long the thread may take to end. */
 const END_MS = 1_000;
-const THREAD = new URL(import.meta.url.replace(/tcp-relay(?=\.\w+$)/, 'io/relay-thread'));
+const THREAD = new URL(import.meta.url.replace(/host\/tcp-relay(?=\.\w+$)/, 'io/relay-thread'));
 
 export interface TcpRelayOptions {
   readonly interfaceName: string;

@@ -60,7 +60,7 @@ test('files of one process run one after the other, and what fails is reported',
   const files = JSON.stringify(paths.map((path) => relative(ROOT, path)));
   writeFileSync(
     run,
-    `import { runInOneProcess } from './shared-process.ts';
+    `import { runInOneProcess } from '../../support/suite/shared-process.ts';
 await runInOneProcess(${files});`,
   );
   const config = join(folder, 'ava.config.js');
