@@ -22,7 +22,7 @@ const LEFT_OUT = /\.ts$|\/native\/build$/;
 const REQUIRED_DOOR = `'use strict';
 if (!process.features.require_module)
   throw new Error('Postern needs Node 24.19 or newer, and require must take ES modules; this is Node ' + process.versions.node + '.');
-const fault = require('../node-version.js').oldNodeFault();
+const fault = require('../start/node-version.js').oldNodeFault();
 if (fault !== null) throw new Error(fault);
 module.exports = require('./index.js');
 `;
@@ -83,7 +83,7 @@ function testingDoor(): string {
     .map((name) => name.trim())
     .filter((name) => name !== '' && !name.startsWith('type '));
   return [
-    "import { oldNodeFault } from '../node-version.js';",
+    "import { oldNodeFault } from '../start/node-version.js';",
     'const fault = oldNodeFault();',
     'if (fault !== null) throw new Error(fault);',
     "const testing = await import('./index.js');",

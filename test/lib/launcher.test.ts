@@ -77,7 +77,7 @@ function linesOf(run: () => string): string[] {
 test('the launcher becomes Node, which runs the program with all words', (t) => {
   const { isSameProcess, words } = given(t, ['device', 'create', '--name', "Ada's phone", '']);
   t.true(isSameProcess, 'signals reach Node');
-  const at = words.indexOf(join(LIB, 'postern.js'));
+  const at = words.indexOf(join(LIB, 'start/postern.js'));
   t.true(at > 0, words.join(' '));
   t.true(words.slice(0, at).every((word) => word.startsWith('--')));
   t.deepEqual(words.slice(at + 1), ['device', 'create', '--name', "Ada's phone", '']);
@@ -106,7 +106,7 @@ test('a link, as npm makes one, leads to the same program', (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'postern');
   symlinkSync(LAUNCHER, path);
-  t.true(given(t, [], { path }).words.includes(join(LIB, 'postern.js')));
+  t.true(given(t, [], { path }).words.includes(join(LIB, 'start/postern.js')));
 });
 
 test('Node takes every flag, and its answer is the answer', (t) => {

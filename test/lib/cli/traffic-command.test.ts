@@ -91,7 +91,7 @@ test('what cannot be asked is refused in words', async (t) => {
     [['phone'], /^there is no device phone/],
     [['--user', 'bob@example.com'], /^there is no user bob/],
     [['--group', 'staff'], /^there is no group staff/],
-    [['--rule', '../domain/users'], /^there is no rule \.\.\/users; see: /],
+    [['--rule', '../users'], /^there is no rule \.\.\/users; see: /],
     [['--group', GONE], /^there is no group 01/],
     [['laptop', '--rule', 'x'], /^name one of these: a device, --user, --group, --rule/],
     [['--user', 'alice@example.com', '--reason', 'rule_drop'], /^name one of these/],

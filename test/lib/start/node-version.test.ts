@@ -32,7 +32,7 @@ test('a newer Node with an older SQLite will not do', (t) => {
 });
 
 test('the command checks the version before it loads newer code', (t) => {
-  const source = readFileSync(resolve(LIB, 'postern.js'), 'utf8');
+  const source = readFileSync(resolve(LIB, 'start/postern.js'), 'utf8');
   const imported = [...source.matchAll(/^import .* from '(.*)';$/gm)].map(([, name]) => name);
   t.deepEqual(imported, ['node:fs', 'node:process', './node-version.js']);
 });
@@ -40,7 +40,7 @@ test('the command checks the version before it loads newer code', (t) => {
 test('the command runs from any folder', (t) => {
   const { stdout, status } = spawnSync(
     process.execPath,
-    [resolve(LIB, 'postern.js'), '--version'],
+    [resolve(LIB, 'start/postern.js'), '--version'],
     { cwd: '/', encoding: 'utf8' },
   );
   t.is(status, 0);

@@ -9,7 +9,13 @@ import { aloneWithWorkers, ofDataplane, withOneWorker, withOwnWorkers } from './
 const ROOT = resolve(import.meta.dirname, '../../..');
 
 test('files that drive gateways are found', (t) => {
-  for (const name of ['pipeline', 'gateway', 'memory/gateway', 'path/inward', 'restarts'])
+  for (const name of [
+    'worker/pipeline',
+    'gateway/gateway',
+    'memory/gateway',
+    'path/inward',
+    'restarts',
+  ])
     t.true(ofDataplane.includes(`test/dataplane/${name}.test.ts`), name);
   t.false(ofDataplane.includes('test/dataplane/filter/compile.test.ts'));
 });
