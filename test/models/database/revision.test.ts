@@ -51,17 +51,19 @@ for (const kind of databaseKinds()) {
     const heard: number[][] = [[], []];
     for (const [i, database] of databases.entries())
       database.onCommit((revision) => heard[i]!.push(revision - before));
+    // Few: on SQLite the second one waits for the lock until the first one has made all of its own.
+    const each = 10;
     await Promise.all(
-      databases.flatMap((database) => Array.from({ length: 25 }, () => addUser(database))),
+      databases.flatMap((database) => Array.from({ length: each }, () => addUser(database))),
     );
     t.deepEqual(
       heard.flat().toSorted((a, b) => a - b),
-      Array.from({ length: 50 }, (_, i) => i + 1),
+      Array.from({ length: 2 * each }, (_, i) => i + 1),
     );
-    t.is(heard[0]!.length, 25);
+    t.is(heard[0]!.length, each);
     for (const database of databases) {
       const since = await readChanges(database, before);
-      t.is(since.full === true || since.changes.length, 50);
+      t.is(since.full === true || since.changes.length, 2 * each);
     }
   });
 
