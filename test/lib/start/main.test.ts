@@ -52,7 +52,7 @@ interface Loaded {
 const EACH = `
   for (const [i, words] of JSON.parse(process.env.COMMANDS).entries()) {
     process.argv = [process.execPath, 'postern', ...words];
-    await import('${ROOT_URL}lib/main.ts?' + i);
+    await import('${ROOT_URL}lib/start/main.ts?' + i);
   }`;
 
 /** Runs a command to its end, a gateway until it serves; the modules of this repository, by path. */
