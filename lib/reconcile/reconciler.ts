@@ -476,13 +476,17 @@ export class Reconciler {
     const revision = this.#appliedRevision;
     if (revision === null) return;
     this.#greatestMs = Math.max(this.#greatestMs, nowMs);
-    const isEntered = await recordHeartbeat(database, settings.gatewayId, {
+    const beat = {
       seenAt: new Date(nowMs),
       appliedRevision: revision,
       clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
-    });
-    // Whoever was away from the database for very long was forgotten there.
-    if (!isEntered) await this.#options.enter?.();
+    };
+    if (!(await recordHeartbeat(database, settings.gatewayId, beat))) {
+      // Whoever was away from the database for very long was forgotten there. What is entered says
+      // when it was started, and nothing of now.
+      await this.#options.enter?.();
+      await recordHeartbeat(database, settings.gatewayId, beat);
+    }
     this.#beatAtMs = nowMs;
     this.#recordedRevision = revision;
   }

@@ -252,8 +252,20 @@ function switchesOf({ enabled, ends_at }: DeviceValues): Switches {
 
 /** The columns of a row; reading them one by one opens what is encrypted. */
 function plainRow(device: Device): Omit<DeviceRow, keyof typeof UNSEEN> {
-  const columns = rowColumns(deviceFields).map((name) => [name, device[name]]);
+  const columns = rowColumns(deviceFields).map((name) => [
+    name,
+    name === 'preshared_key' ? presharedKeyOf(device) : device[name],
+  ]);
   return Object.fromEntries(columns) as Omit<DeviceRow, keyof typeof UNSEEN>;
+}
+
+/** Null where it does not open, as in lists: such a device must be switched off all the same. */
+function presharedKeyOf(device: Device): string | null {
+  try {
+    return device.preshared_key;
+  } catch {
+    return null;
+  }
 }
 
 /** A key as text: first its form; its bytes only when the form is right. */

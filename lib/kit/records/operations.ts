@@ -135,7 +135,7 @@ export const gatewayOperation: Operation<HasRecords> = idPages<HasRecords>({
   tag: 'gateways',
   scopes: ['read'],
   summary: 'List the gateways of the database',
-  description: 'In the order of their ids. One that is gone for good stays in the list.',
+  description: 'In the order of their ids. One that has not run for 30 days is forgotten.',
   query: queryOf(gatewayParameters, judgeOf<AskedPage>(gatewayParameters)),
   answer: { title: 'Gateway', fields: gatewayFields, description: 'A page.' },
   async page({ records }, { afterId, limit }) {

@@ -281,20 +281,22 @@ for (const kind of databaseKinds()) {
     t.is(await floorOf(), first);
   });
 
-  test(`${kind}: a gateway that was forgotten is entered again`, async (t) => {
+  test(`${kind}: a gateway that was forgotten is entered again, and counts as running`, async (t) => {
     const database = await openDatabase(t, kind);
     const { Gateway } = database.models;
-    let [id, entered] = ['', 0];
-    const enter = async (): Promise<void> => {
-      entered += 1;
-      await registerGateway(database, { id, name: 'g', startedAt: new Date() });
-    };
-    await start(t, database, { enter });
+    let [id, nowMs] = ['', Date.now()];
+    const startedAt = new Date(nowMs - 40 * 86_400_000);
+    const enter = () => registerGateway(database, { id, name: 'g', startedAt });
+    const { revision } = await addUser(database);
+    const { reconciler } = await start(t, database, { enter, wallMs: () => nowMs });
+    t.true(await reconciler.whenApplied(revision, 20_000));
     ({ id } = await Gateway.findOne({ rejectOnEmpty: true }));
-    t.is(entered, 0);
     await Gateway.destroy({ where: {} });
-    await until(async () => (await Gateway.count()) === 1);
-    t.deepEqual([entered, await Gateway.count()], [1, 1]);
+    nowMs += 5_000; // One beat, and no other.
+    await until(async () => ((await Gateway.findOne())?.applied_revision ?? 0) > 0);
+    const row = await Gateway.findOne({ rejectOnEmpty: true });
+    t.is(row.applied_revision, reconciler.appliedRevision);
+    t.deepEqual([row.seen_at.getTime(), Number(row.clock_floor)], [nowMs, nowMs + 120_000]);
   });
 
   test(`${kind}: a start puts everything in force`, async (t) => {

@@ -1,11 +1,12 @@
 // All devices in the console: every field by the rules of the API, the switches, the live values.
 
 import test from 'ava';
-import { readDevices, recordStatus } from '../../../../models/index.ts';
+import { newId, readDevices, recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { newKey } from '../../../support/api/server.ts';
+import { fakeLive } from '../../../support/observe/fake-gateway.ts';
 
 const DEFAULTS = Object.fromEntries(
   ['allowed_ips', 'dns', 'endpoint', 'mtu', 'persistent_keepalive'].map((name) => [
@@ -111,6 +112,16 @@ for (const kind of firstKind()) {
     const refused = await admin.post(`/devices/${id}/edit`, { ...DEFAULTS, public_key: 'x' });
     t.is(refused.status, 422);
     t.true(refused.text.includes('This should have 44 characters'));
+  });
+
+  test(`${kind}: a device whose preshared key does not open is switched off`, async (t) => {
+    const live = fakeLive(newId());
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { live });
+    const { id } = await addDevice(database, plainUser);
+    await database.sequelize.query("UPDATE devices SET preshared_key = '1:00000000:AAAA'");
+    const answer = await admin.post(`/devices/${id}/switches`, { do: 'off' });
+    t.is(answer.location, `/devices/${id}`, answer.text);
+    t.not((await readDevices(database))[0]?.disabled_at, null);
   });
 
   test(`${kind}: a device is disabled, enabled and given an end, and the audit trail keeps it`, async (t) => {
