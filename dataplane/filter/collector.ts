@@ -1,8 +1,9 @@
 // Fragments of datagrams that are not complete yet. The gateway keeps them until all have come, so
 // that nobody behind it holds an incomplete datagram, and rules and limits judge the whole one. A
 // part that comes twice is ignored; one that overlaps another ends its datagram (RFC 5722, which is
-// about IPv6; over IPv4 it is the same attack). Memory has a fixed size. Each owner has a share,
-// and whoever holds most gives way where all is full, so nobody takes anything from others.
+// about IPv6; over IPv4 it is the same attack). Memory has a fixed size. Each owner has a share.
+// Where all memory is used, the owner that holds most gives up a datagram, so nobody takes memory
+// from others.
 
 import {
   FRAGMENT_BYTES_PER_PEER,
@@ -61,9 +62,9 @@ const COUNT = 27;
 const AGE_V4 = 0;
 const AGE_V6 = 1;
 
-/** In place of a fragment: it lies over another one. */
+/** In place of a fragment: the new fragment overlaps another one. */
 const OVERLAPS = -1;
-/** In place of a fragment: it is there already. */
+/** In place of a fragment: the new fragment has come before. */
 const REPEATED = -2;
 /** In place of a fragment: nothing comes before it. */
 const NOTHING = 0;
@@ -242,7 +243,7 @@ export class FragmentCollector {
     return this.#pieces[piece * PIECE_WORDS + PAYLOAD]!;
   }
 
-  /** Copies the bytes of a fragment from `from` on, but not that at `to`, to `at` in `target`. */
+  /** Copies the bytes of a fragment from `from` up to, but without, `to`; to `at` in `target`. */
   copy(piece: number, from: number, to: number, target: Uint8Array, at: number): void {
     this.#cells.copy(piece, from, to, target, at);
   }
@@ -257,8 +258,9 @@ export class FragmentCollector {
   }
 
   /**
-   * Finds the datagram of a fragment; 0 where there is none. One that is too old for it is given up
-   * whole: its identification is used again, and the new datagram gets nothing of the old one.
+   * Finds the datagram of a fragment; 0 where there is none. A datagram that is too old for the
+   * fragment is given up: its identification is used again, and the new datagram gets no part of
+   * the old one.
    */
   #findFresh(packet: InnerPacket, owner: number): number {
     const known = this.#find(packet, owner);
@@ -416,9 +418,9 @@ export class FragmentCollector {
   // ---- memory --------------------------------------------------------------------------------
 
   /**
-   * Gives up datagrams until an owner may take so many cells more, and they are free. False where
-   * `needed`, the datagram that they are for, was given up itself. `isComplete`: with them it has
-   * all, so others go before it.
+   * Gives up datagrams until an owner may take so many more cells, and they are free. False if
+   * `needed`, the datagram that needs these cells, was given up itself. `isComplete`: with these
+   * cells the datagram is complete, so others are given up before it.
    */
   #makeRoom(owner: number, cells: number, needed: number, isComplete: boolean): boolean {
     const spared = isComplete ? needed : 0;
@@ -435,7 +437,7 @@ export class FragmentCollector {
     return true;
   }
 
-  /** The oldest datagram of an owner, but not one that is spared if there is another. */
+  /** The oldest datagram of an owner. `spared` is chosen only if there is no other. */
   #oldestBut(owner: number, spared: number): number {
     const oldest = this.#byOwner.oldest(owner);
     if (oldest !== spared) return oldest;

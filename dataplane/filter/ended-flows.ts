@@ -1,7 +1,7 @@
 // The flows that have ended, for people who ask: where each went, which rule decided, what it
-// carried, and why it ended. Typed arrays of fixed size. Where there is no room, the record goes
-// that came first: one of the same device once that has its share. A record costs the same however
-// many there are, and allocates nothing.
+// carried, and why it ended. Typed arrays of fixed size. Where there is no room, the oldest record
+// is removed: the oldest of the same device if that device has its share. A record costs the same
+// however many there are, and allocates nothing.
 
 import { ENDED_FLOWS_SHARE, MAX_PEERS } from '../constants.ts';
 import { Chains } from './chains.ts';
@@ -38,7 +38,7 @@ export const deciders = ['nothing', 'default', 'rule'] as const;
 const RECORD_WORDS = 17;
 const FLOW_PART = B_PORT + 1;
 const SLOT = 11;
-/** The reason, above it what decided, above that whether it was answered. */
+/** In one word: the reason, above it what decided, above that whether the flow was answered. */
 const FACTS = 12;
 const BY_SHIFT = 8;
 const ANSWERED = 1 << 16;
@@ -58,7 +58,7 @@ export interface EndDevice {
   readonly scope: string;
 }
 
-/** What is known of the end of a flow beside what the table of flows has. */
+/** Facts about the end of a flow that the table of flows does not have. */
 export interface FlowEnd {
   /** Slot of the device in whose share it is. */
   slot: number;

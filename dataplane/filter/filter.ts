@@ -27,7 +27,7 @@ import {
   ruleOf,
 } from './match.ts';
 
-/** No verdict has it: versions begin with zero. */
+/** A version that no verdict has: versions begin with zero. */
 const NO_VERSION = -1;
 
 /** In place of a rule: no rule decided. */
@@ -275,7 +275,7 @@ export class Filter {
 
   /**
    * Yields the hits of each rule since the last time, null for a rule or scope without hits. Rules
-   * may change between two steps; the hits of what goes are kept for the next time.
+   * may change between two steps; the hits of rules that are removed are kept for the next time.
    */
   *takeHits(): Generator<RuleSample | null> {
     const retired = this.#retired;

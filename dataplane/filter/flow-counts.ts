@@ -1,5 +1,5 @@
-// What each flow has carried, and since when, for people who ask. Numbers by flow, beside the flow
-// table; nothing is decided by them. Nothing is allocated for each packet.
+// What each flow has carried, and since when, for people who ask. The numbers are beside the flow
+// table and decide nothing. Nothing is allocated for each packet.
 
 /** Numbers of a flow: times on the clock of the packet path, then packets and bytes each way. */
 export const COUNT_FIELDS = 6;

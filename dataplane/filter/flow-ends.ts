@@ -1,9 +1,9 @@
 // Notices which flows begin and end, by which rule, and whose they are. A flow has ended for people
-// when it is removed from its table, or when rules do not let it pass any more; it begins anew when
-// they do again. A worker notes the flows of its own devices, so each is noted once.
+// when it is removed from its table, or when rules do not let it pass any more; it begins again
+// when they let it pass again. A worker notes the flows of its own devices, so each is noted once.
 //
-// A device may be gone when its last flow is removed from the table, and its slot may be another's.
-// So it is remembered until every flow has been looked at once more.
+// A device may be gone when its last flow is removed from the table, and its slot may belong to
+// another device. So a device is remembered until every flow has been looked at once more.
 
 import { reasons } from '../reasons.ts';
 import {
@@ -48,14 +48,16 @@ const BY_RULE = deciders.indexOf('rule');
 
 /** A device as flows know it. */
 interface Device {
-  /** What records keep of it: without its rules, which may be gone long before a record is. */
+  /**
+   * The facts that records keep. The rules are left out: they may be gone long before a record is.
+   */
   readonly shown: EndDevice;
   readonly rules: Scope;
   /** Whether it belongs to this worker. */
   readonly isHere: boolean;
 }
 
-/** What ends of flows are read from, and where they are written to. */
+/** Where ends of flows are read, and where they are written. */
 export interface FlowEndsParts {
   readonly filter: Pick<Filter, 'idOf' | 'version'>;
   readonly flows: FlowTable;
@@ -76,7 +78,7 @@ export class FlowEnds {
   /** By owner and generation: devices that are gone, and in which round they went. */
   readonly #gone = new Map<number, { readonly device: Device; readonly round: number }>();
   #round = 0;
-  /** Why a flow ended of which nothing else is known. */
+  /** The reason for the end of a flow if no other reason is known. */
   #otherwise = REPLACED;
   #stoppedTo = 0;
   readonly #verdict = new FlowVerdict();
@@ -175,7 +177,7 @@ export class FlowEnds {
   /** Notes that a flow is about to be removed from the table. */
   #removed(flow: number, isForRoom: boolean): void {
     const flows = this.#flows;
-    // What was refused has ended before, or never began.
+    // A refused flow has ended before, or never began.
     if (flows.get(flow, REASON) !== reasons.none) return;
     if (flows.isForgotten(flow)) this.#note(flow, DEVICE_REMOVED);
     else if (isClosed(flows, flow)) this.#note(flow, isFinished(flows, flow) ? FINISHED : RESET);
@@ -184,7 +186,7 @@ export class FlowEnds {
     else this.#note(flow, isForRoom ? NO_ROOM : this.#otherwise);
   }
 
-  /** Whether the rules of now refuse a flow whose verdict is from earlier rules. */
+  /** Whether the present rules refuse a flow whose verdict is from earlier rules. */
   #isRefusedNow(flow: number): boolean {
     const flows = this.#flows;
     const verdict = this.#verdict;
@@ -234,7 +236,7 @@ export class FlowEnds {
     else if (rule === NO_RULE) end.by = BY_DEFAULT;
     else {
       end.by = BY_RULE;
-      // After a change of rules the number may be another rule's.
+      // After a change of rules the number may belong to another rule.
       if (flows.get(flow, VERSION) === this.#filter.version)
         end.rule = this.#filter.idOf(rule, opener.rules);
     }

@@ -1,5 +1,5 @@
-// The hash of a flow, of its addresses and ports, equal for both directions; and what of its
-// addresses is written, and compared when the hash is equal.
+// Hashes the addresses and ports of a flow, with the same result for both directions. Writes its
+// addresses, and compares them when hashes are equal.
 
 import type { InnerPacket } from '../wire/ip.ts';
 

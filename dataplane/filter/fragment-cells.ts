@@ -55,7 +55,7 @@ export class FragmentCells {
     }
   }
 
-  /** Copies the bytes of a fragment from `from` on, but not that at `to`, to `at` in `target`. */
+  /** Copies the bytes of a fragment from `from` up to, but without, `to`; to `at` in `target`. */
   copy(first: number, from: number, to: number, target: Uint8Array, at: number): void {
     const bytes = this.#bytes;
     let cell = first;

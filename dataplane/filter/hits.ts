@@ -22,7 +22,10 @@ export class Hits {
     this.#fields[at + 2] = wallMs[0]!;
   }
 
-  /** Gives a number to a rule, or to none. Returns the hits of its rule before, null for none. */
+  /**
+   * Gives a number to a rule, or to no rule. Returns the hits of the rule that had the number
+   * before; null: no rule had it.
+   */
   rename(rule: number, id: string | null): RuleSample | null {
     const hits = this.#takeOf(rule);
     while (this.#ids.length <= rule) this.#ids.push(null);

@@ -1,5 +1,5 @@
-// Finds the rule that decides about a packet in compiled tables: in those of one scope, or in those
-// of all groups, of which only the groups of the sender count. Never allocates.
+// Finds in compiled tables the rule that decides about a packet: in the tables of one scope, or in
+// the tables of all groups, where only the groups of the sender count. Never allocates.
 
 import { type InnerPacket, isIcmp, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
 import type { CompiledTable } from './compile.ts';
@@ -96,7 +96,7 @@ export function decideInGroups(family: Family, packet: InnerPacket, user: Member
   for (; node !== -1; node = table.parents[node]!) {
     const begin = table.entryStarts[node]!;
     const end = table.entryStarts[node + 1]!;
-    // The fewer of both are looked up among the others.
+    // Each group of the shorter list is looked up in the longer one.
     const areGroupsFewer = groups.length < end - begin;
     const count = areGroupsFewer ? groups.length : end - begin;
     for (let i = 0; i < count; i++) {
@@ -157,7 +157,9 @@ function isIn({ groups, groupBits: bits }: Memberships, group: number): boolean 
 /** In place of a kind of port rules: none is about the packet. */
 const NO_KIND = -1;
 
-/** The port rules that accept what a packet is; those that drop it follow in the same order. */
+/**
+ * The kind of the port rules that accept a packet; the kind of the rules that drop it comes next.
+ */
 function kindOf(packet: InnerPacket): number {
   const { protocol } = packet;
   if (protocol === PROTOCOL_TCP) return TCP_ACCEPT;

@@ -1,8 +1,8 @@
 // The packets of devices that were refused lately, for people who ask: one record for each device,
 // direction, addresses, protocol, port and reason, with how often and when. A hash table with open
-// addressing in typed arrays of fixed size. Where there is no room, the record goes whose latest
-// packet is the oldest: one of the same device once that has its share. A packet costs the same
-// however many there are, and allocates nothing.
+// addressing in typed arrays of fixed size. Where there is no room, the record whose latest packet
+// is the oldest is removed: a record of the same device if that device has its share. A packet
+// costs the same however many records there are, and allocates nothing.
 
 import { FLOW_LOG_REFUSALS_MS, MAX_PEERS, MAX_REFUSALS, REFUSALS_SHARE } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
@@ -33,7 +33,10 @@ const COUNT = 0;
 const FIRST = 1;
 const LATEST = 2;
 
-/** Numbers of what waits for the flow log: packets, bytes, and when the first and latest came. */
+/**
+ * Numbers of the packets that wait for the flow log: packets, bytes, and when the first and latest
+ * came.
+ */
 const WAITING = 4;
 
 /** What is known of refused packets that are alike. */
@@ -92,11 +95,11 @@ export class RefusalTable {
   /** Where refused packets are handed on; null: nobody wants them. */
   log: RefusalSink | null = null;
   readonly #waiting: Float64Array;
-  /** Records of which something may wait, each once, and how many there are. */
+  /** Records whose packets may wait for the flow log, each once, and how many there are. */
   readonly #queue: Int32Array;
   readonly #isQueued: Uint8Array;
   #queued = 0;
-  /** When they are handed on; in an array, as #now is. */
+  /** When these records are handed on; in an array, as #now is. */
   readonly #dueAt = new Float64Array(1);
   #forgottenOfShare = 0;
   #forgottenOfAll = 0;
@@ -206,7 +209,7 @@ export class RefusalTable {
     return this.#queued === 0 ? Number.POSITIVE_INFINITY : this.#dueAt[0]!;
   }
 
-  /** Hands on at most `count` records of which packets wait. */
+  /** Hands on at most `count` records whose packets wait. */
   handOn(count: number): void {
     for (let i = 0; i < count && this.#queued > 0; i++) {
       const record = this.#queue[--this.#queued]!;

@@ -1,5 +1,5 @@
 // What a change of rules and peers would do to flows and to packets, for people who ask before they
-// make it. The filter judges under the rules of after the change; nothing is changed.
+// make it. The filter judges by the rules as they would be after the change; nothing is changed.
 
 import { reasons } from '../reasons.ts';
 import type { InnerPacket } from '../wire/ip.ts';
@@ -16,12 +16,12 @@ export interface TriedByFilter extends TriedRules {
 
 /** A peer after a change. */
 export interface TriedSlot {
-  /** Whether it would lose the address that it has now. */
+  /** Whether the peer would lose the address that it has now. */
   readonly losesIpv4: boolean;
   readonly losesIpv6: boolean;
   /** The name of its rules; null: it would be removed. */
   readonly scope: string | null;
-  /** The groups whose rules are asked after those. */
+  /** The groups whose rules are asked after the rules of `scope`. */
   readonly groups: string;
 }
 

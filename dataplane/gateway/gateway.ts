@@ -143,7 +143,7 @@ class WorkerGateway implements Gateway, LinkOwner {
   readonly #hostRoutes: HostRoutes | null;
   #isTunGone = false;
   readonly #host: HostWatch;
-  /** What the workers obey as soon as they have taken what was sent. */
+  /** The configuration that the workers obey once they have taken all that was sent. */
   readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
   readonly #captures = new RunningCaptures();
@@ -201,7 +201,7 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   // ---- start and stop ------------------------------------------------------------------------
 
-  /** Starts the workers; those in `early` run already, and who is not needed ends. */
+  /** Starts the workers. Those in `early` run already; those that are not needed are ended. */
   async start(early: readonly Worker[]): Promise<void> {
     const { warmsUp = false } = this.#options;
     const wanted = { engine: this.#system.engine, workers: this.#links.length };
@@ -232,7 +232,7 @@ class WorkerGateway implements Gateway, LinkOwner {
     }
   }
 
-  /** Looks for what nothing reports: a worker that hangs, another address, a route that is gone. */
+  /** Finds changes that nothing reports: a worker that hangs, another address, a lost route. */
   watch(): void {
     this.#stopWatch = (this.#options.eachBeat ?? eachSecond)(() => {
       for (const link of this.#links) link.endIfHung();

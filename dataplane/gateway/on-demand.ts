@@ -1,5 +1,5 @@
-// What loads the running part of the data plane, and only when it is called: most commands of the
-// command line import the door for a key or an address alone.
+// Loads the running part of the data plane only when it is called: most commands of the command
+// line import the door for a key or an address alone.
 
 import type { createGateway as create } from './gateway.ts';
 import type { openUdpSockets as openSockets } from '../host/descriptors.ts';

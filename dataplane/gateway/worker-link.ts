@@ -1,6 +1,7 @@
-// The life of one worker thread: it is started, given its options, sent commands and heard; started
-// again when it died, ended when it hangs, and stopped. Everything that it is given comes from the
-// owner of the link: a link knows neither peers nor rules.
+// The life of one worker thread. A link starts the worker, gives it options, sends commands and
+// takes reports. It starts another worker when this one died, ends a worker that hangs, and stops
+// it. All that a worker gets comes from the owner of the link: a link knows neither peers nor
+// rules.
 
 import {
   MessageChannel,
@@ -41,7 +42,7 @@ const RESTART_MS = 100;
 const AWAY_MS = 1_000;
 const STOP_MS = 800;
 
-/** After so long without an answer the worker no longer counts as well. */
+/** After so long without an answer the worker no longer counts as healthy. */
 const SILENT_MS = 3_000;
 /** After so long without an answer the worker is ended, and another one is started. */
 const HUNG_MS = 10_000;

@@ -96,9 +96,9 @@ export class HostRoutes {
   }
 
   /**
-   * Makes the routes of a family again that the kernel has removed; returns whether it had. It
-   * removes all at once, when the interface is set down, so the first one tells: adding it is
-   * refused where it is there, and where the interface is still down.
+   * Makes the routes of a family again that the kernel has removed; returns whether it had. The
+   * kernel removes all routes at once, when the interface is set down, so it is enough to add the
+   * first one: that is refused if the route exists, and if the interface is still down.
    */
   #putBack(length: number): boolean {
     let hasLost = false;
@@ -107,7 +107,7 @@ export class HostRoutes {
       const fault = this.#ask(range);
       if (fault === null) hasLost = true;
       else if (!hasLost) return false;
-      // It is added like one that is new, which says why it is refused.
+      // It is then added like a new route, which also reports why the kernel refuses it.
       else if (fault !== 'EEXIST') this.#present.delete(text);
     }
     return hasLost;
@@ -121,7 +121,8 @@ export class HostRoutes {
     this.#asked += some.length;
     for (const [text, range] of some) {
       const fault = this.#ask(range);
-      // Where the interface is down the kernel tells when it is up; after EMFILE it tells nothing.
+      // If the interface is down, the kernel reports when it is up; after EMFILE it reports
+      // nothing.
       const isKnown = fault === null || fault === 'EEXIST' || fault === 'ENETDOWN';
       this.#unasked = isKnown ? this.#unasked - 1 : this.#present.size;
       if (fault === null)

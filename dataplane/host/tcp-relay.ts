@@ -11,7 +11,7 @@ import type { RelayAnswer, RelayCommand, RelayStart } from '../io/relay-thread.t
 
 /** Files that a gateway has open beside the two of each connection: HTTP, the database, `wg`, … */
 const OTHER_FILES = 400;
-/** Enough for pasta as well, which has as many open. */
+/** Enough for pasta as well, which has as many files open. */
 const FILES_ADVISED = 16_384;
 /** How long the thread may take to end. */
 const END_MS = 1_000;
@@ -57,12 +57,12 @@ export class TcpRelay {
     thread.once('exit', () => {
       if (this.#thread !== thread) return;
       this.#thread = null;
-      // Nobody takes what the table redirects.
+      // Nobody accepts the connections that the table redirects.
       removeRelayTable(interfaceName);
     });
     thread.on('error', (error) => log('error', `the relay for TCP has failed: ${error.message}`));
     const fault = await this.#begin(thread);
-    // Alone it keeps no process alive.
+    // The thread alone does not keep the process alive.
     thread.unref();
     if (fault === null) return this.#warnOfFiles(capacity);
     log('warn', `TCP connections of devices are not relayed: ${fault}`);
@@ -105,7 +105,7 @@ export class TcpRelay {
     return this.#fault !== null;
   }
 
-  /** Ends the connections from what devices have lost. */
+  /** Ends the connections from addresses and networks that devices have lost. */
   resetFrom(left: Left): void {
     this.#thread?.postMessage({ type: 'reset', left } satisfies RelayCommand);
   }

@@ -9,7 +9,7 @@ import type { Addon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
 import { sameBytes } from '../wire/bytes.ts';
 
-/** Whose addresses they are, and what makes them. */
+/** The interface that has the addresses, and what makes them. */
 export interface TunAddressesOptions {
   readonly interfaceName: string;
   readonly ipv4: NetworkConfig | null;
@@ -25,10 +25,13 @@ export class TunAddresses {
   readonly #read: (interfaceName: string) => Uint8Array[];
   /** Whether all were there when they were looked for last; a fault after that is logged once. */
   #wereThere = false;
-  /** Those that were there once: one that never was, as where IPv6 is off, is missed by nobody. */
+  /**
+   * The addresses that were there once. An address that never was there, for example because IPv6
+   * is off, is not missing.
+   */
   readonly #once = new Set<NetworkConfig>();
   #isSettled = false;
-  /** Why the kernel refuses one of these now. */
+  /** Why the kernel refuses one of these addresses now. */
   #fault: string | null = null;
 
   constructor(options: TunAddressesOptions, read = readAddressesOf) {
@@ -42,7 +45,7 @@ export class TunAddresses {
     return this.#fault;
   }
 
-  /** Whether none is missing of those that were there once. */
+  /** Whether all addresses are there that were there once. */
   get isSettled(): boolean {
     return this.#isSettled;
   }
@@ -61,10 +64,11 @@ export class TunAddresses {
       return false;
     }
     const present = this.#present();
-    // Who set it down wants it so. A flushed one has no address either, so the kernel is asked.
+    // Nothing is added while the interface is down, because somebody set it down on purpose. A
+    // flushed interface has no address either, so the kernel is asked whether it is up.
     if (present === null || (present.length === 0 && !this.#isUp())) return false;
     this.#fault = null;
-    // Each is tried, also when one is refused.
+    // Each address is tried, also when one is refused.
     return this.#missingIn(present)
       .map((one) => this.#add(one))
       .includes(true);
@@ -98,7 +102,7 @@ export class TunAddresses {
     try {
       return addon.isLinkUp(interfaceName);
     } catch {
-      // It has vanished, or EMFILE.
+      // The interface has vanished, or EMFILE.
       return false;
     }
   }

@@ -73,7 +73,10 @@ export interface EngineExtras {
   readonly limits?: MessageLimits;
   /** The rings with other workers. */
   readonly rings?: Rings;
-  /** Those of an engine that never has its turn at the same time; left out: its own. */
+  /**
+   * The batches of an engine that never has its turn at the same time; left out: batches of its
+   * own.
+   */
   readonly batches?: Batches;
 }
 
@@ -248,7 +251,7 @@ export class TypeScriptEngine implements PacketEngine {
 
   // ---- other workers ----
 
-  /** Whether other workers have handed over what was not taken. */
+  /** Whether other workers have handed over packets that were not taken yet. */
   get hasHanded(): boolean {
     return this.#rings?.hasNews === true;
   }

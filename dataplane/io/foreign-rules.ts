@@ -52,13 +52,13 @@ interface Chain {
 interface Packet {
   readonly hook: 'forward' | 'input';
   readonly stops: Obstacle['stops'];
-  /** Whether it has a value, by the name of the field; it may have any value of the others. */
+  /** By the name of a field: whether the packet has a value. Other fields may have any value. */
   readonly fields: Readonly<Record<string, (value: unknown) => Truth>>;
 }
 
 /** How deep chains may call each other; nft allows 16 levels. */
 const DEPTH_MAX = 16;
-/** What does not decide whether a rule goes on. */
+/** Expressions that do not decide whether a rule goes on. */
 const NEUTRAL = ['counter', 'log', 'mangle', 'notrack', 'vmap'];
 
 /** Finds the chains that stop packets of the tunnel, in a ruleset of nft in JSON. */

@@ -1,6 +1,7 @@
-// The addresses of the host. A gateway without root has a network namespace of its own, and what
-// devices send leaves from sockets in the namespace of the host. Its other addresses are read by
-// way of a process that is there, because /proc shows the network of the process that is asked.
+// The addresses of the host. A gateway without root has a network namespace of its own, but the
+// packets of devices leave from sockets in the namespace of the host. The addresses of that
+// namespace are read through a process in it, because /proc shows the network of the process that
+// is asked about.
 
 import { readFileSync } from 'node:fs';
 import type { HostAddresses } from '../contract.ts';
@@ -10,9 +11,9 @@ import { readLocalAddresses } from './system.ts';
 const NONE: HostAddresses = { here: [], outside: [] };
 
 /**
- * Reads the addresses of the host; returns `before` itself where they have not changed. Those that
- * cannot be read (EMFILE) are as before. `hostProcess`: number of a process in the namespace of the
- * host; null or left out: this process is there.
+ * Reads the addresses of the host; returns `before` itself where they have not changed. Addresses
+ * that cannot be read (EMFILE) count as unchanged. `hostProcess`: number of a process in the
+ * namespace of the host; null or left out: this process is there.
  */
 export function readHostAddresses(
   hostProcess: number | null = null,

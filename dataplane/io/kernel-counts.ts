@@ -7,7 +7,7 @@ import { reasonNames, reasons } from '../reasons.ts';
 import type { MasqueradeCounts } from './masquerade.ts';
 import { readSysctl } from './system.ts';
 
-/** In how many seconds it looks once, while packets pass. */
+/** Seconds from one look to the next, while packets pass. */
 const LOOK_BEATS = 5;
 
 /** How full the kernel's table of connections is. */
@@ -19,7 +19,7 @@ export interface TableFill {
 /** What is read. */
 export interface KernelCountsOptions {
   readonly listenPort: () => number;
-  /** How many datagrams the sockets have lost; null where their worker alone has them. */
+  /** How many datagrams the sockets have lost; null if only their worker has the sockets. */
   readonly losses: () => number | null;
   /** How many TCP connections the relay had no room for. */
   readonly unrelayed: () => number;
@@ -29,7 +29,10 @@ export interface KernelCountsOptions {
   readonly masquerade: () => MasqueradeCounts | null;
 }
 
-/** The counts, as they were read last: what passes no packet counts none. */
+/**
+ * The counts, as they were read last. They are read only if packets passed, because else none were
+ * counted.
+ */
 export class KernelCounts {
   readonly #options: KernelCountsOptions;
   #beats = 0;

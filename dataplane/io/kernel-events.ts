@@ -1,20 +1,24 @@
-// What the kernel tells by itself of changes to links, addresses, routes and nft tables, so that
-// nobody has to ask for all of them each second. It tells that something has changed, not what:
-// whoever hears it looks, as at first. Where it cannot tell, something may have changed each time.
+// Changes of links, addresses, routes and nft tables that the kernel reports by itself, so that
+// nobody has to ask for all of them each second. The kernel reports that something has changed, but
+// not what: the caller then looks at everything, as at the start. If the kernel cannot report, each
+// call says that something may have changed.
 
 import type { Addon } from '../native/index.ts';
 
-/** Without news it is looked all the same so often, in looks: a kernel may forget to tell. */
+/**
+ * After so many calls without news, a call says that something may have changed: a kernel may
+ * forget to report.
+ */
 const LOOKS_MAX = 30;
 
-/** The functions of the addon by which the kernel is heard. */
+/** The functions of the addon that take reports of the kernel. */
 export type EventAddon = Pick<Addon, 'openEvents' | 'takeEvents' | 'closeFd'>;
 
 /** Changes of one kind. */
 export class KernelEvents {
   readonly #addon: EventAddon | null;
   readonly #isNetfilter: boolean;
-  /** Null before the first look, and while the kernel cannot be heard. */
+  /** Null before the first call, and while the kernel cannot report. */
   #fd: number | null = null;
   #looksWithoutNews = 0;
   #isClosed = false;
@@ -42,10 +46,11 @@ export class KernelEvents {
     if (this.#addon === null || this.#isClosed) return true;
     try {
       if (this.#fd !== null) return this.#addon.takeEvents(this.#fd);
-      // Whoever looks after this call misses nothing that comes later.
+      // A caller that looks after this call misses no later change.
       this.#fd = this.#addon.openEvents(this.#isNetfilter);
     } catch {
-      // EPERM: only with CAP_NET_ADMIN are nft tables heard of; EMFILE: the next call tries again.
+      // EPERM: changes of nft tables are reported only with CAP_NET_ADMIN. EMFILE: the next call
+      // tries again.
       this.#forget();
     }
     return true;

@@ -33,14 +33,14 @@ export interface Left {
 
 /** How long a host may take to answer. */
 const CONNECT_MS = 30_000;
-/** How long a side that only has to take what is left may take nothing. */
+/** How long a side that only has to take the last bytes may take none. */
 const LINGER_MS = 60_000;
 /** Options of all sockets. */
 const SOCKET = {
   allowHalfOpen: true,
   /**
-   * Nothing is read while something waits to be written: a limit of bytes would let single bytes
-   * wait, which take 300 bytes of memory each.
+   * Nothing is read while bytes wait to be written: with a limit in bytes, single bytes could wait,
+   * and each takes 300 bytes of memory.
    */
   highWaterMark: 1,
   noDelay: true,
@@ -160,8 +160,8 @@ function resetBoth({ inner, outer }: Pair): void {
 }
 
 /**
- * A side that ended before all was sent both ways takes the other one with it. If all was sent, the
- * other side still has to take it, and may do nothing for a while.
+ * If a side closes before all bytes were sent both ways, the other side is closed too. If all were
+ * sent, the other side still has to take them, and may do nothing for a while.
  */
 function endTogether(socket: Socket, other: Socket): void {
   socket.once('close', () => {
@@ -177,5 +177,5 @@ function reset(socket: Socket): void {
 }
 
 function ignore(): void {
-  // What failed is closed, and `close` is looked at.
+  // A socket that failed is closed, and its event `close` is handled.
 }

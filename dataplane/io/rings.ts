@@ -1,6 +1,6 @@
-// The rings between workers in TypeScript. They are what native/ring.h describes, byte for byte:
-// both engines pass the same tests, and one reads what the other wrote. Gateways in memory use
-// them. Where sockets are real, only the native engine has several workers.
+// The rings between workers in TypeScript. Byte for byte, they have the form that native/ring.h
+// describes: both engines pass the same tests, and each reads what the other wrote. Gateways in
+// memory use them. Where sockets are real, only the native engine has several workers.
 
 import { HANDED_PER_TURN, PADDING_BYTES, RING_HEADER_BYTES } from '../constants.ts';
 import {
@@ -148,7 +148,7 @@ export class Rings {
     giveBack(this.#readerOf(worker));
   }
 
-  /** Whether another worker has handed over what was not taken. */
+  /** Whether another worker has handed over packets that were not taken yet. */
   get hasNews(): boolean {
     return this.#readers.some((ring) => ring !== null && writtenFor(ring) !== ring.at);
   }

@@ -1,5 +1,5 @@
-// Which commands the command line has, and what help says of each. Their options are in options.ts;
-// what a command does is in commands.ts and serve.ts.
+// The commands of the command line, and the help on each. Their options are in options.ts; what a
+// command does is in commands.ts and serve.ts.
 
 import type { Entry } from './options.ts';
 

@@ -1,4 +1,4 @@
-// The list of rules.
+// The command `rule list`.
 
 import { readRules, readUsers, type RuleRow } from '../../models/index.ts';
 import { meantNetwork } from '../domain/rules/meaning.ts';
@@ -8,7 +8,7 @@ import type { CommandName } from './grammar.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
-/** The command. */
+/** The command, by its name. */
 export const ruleCommands: Partial<Record<CommandName, Run>> = {
   'rule list': listRules,
 };

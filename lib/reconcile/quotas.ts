@@ -20,8 +20,9 @@ export class Quotas {
   #month: Month = 0;
 
   /**
-   * True: who is over their quota stays so, in a new month too. On a later schema a quota may be of
-   * another period, or be lower. What is judged after it is false again counts.
+   * True: a user who is over their quota stays so, in a new month too, because on a later schema a
+   * quota may be for another period, or may be lower. Once it is false again, quotas are computed
+   * again.
    */
   opensNothing = false;
 
@@ -35,7 +36,7 @@ export class Quotas {
     return [...this.#own.keys()].filter((userId) => this.has(userId));
   }
 
-  /** Those of them of whom nothing was read. */
+  /** The users with a quota whose sum was not read yet. */
   get unread(): string[] {
     return [...this.#unread];
   }
@@ -45,7 +46,7 @@ export class Quotas {
     return this.#quotaOf(userId) !== null;
   }
 
-  /** Whether nothing of a user passes. */
+  /** Whether no packet of a user passes. */
   isOver(userId: string): boolean {
     return this.#over.has(userId);
   }
@@ -55,9 +56,9 @@ export class Quotas {
     return isUsedUp(own ?? this.#default, used);
   }
 
-  // Each of these returns the users of whom `isOver` says something else than before.
+  // Each of these methods returns the users for whom the answer of `isOver` has changed.
 
-  /** Takes what a row says of a user; null: the user is gone. */
+  /** Takes the quota of a user from a row; null: the user is gone. */
   take(userId: string, row: Pick<ObeyedUser, 'quota'> | null): string[] {
     if (row === null) this.#own.delete(userId);
     else this.#own.set(userId, row.quota);
@@ -71,7 +72,7 @@ export class Quotas {
     return this.#judge(this.#own.keys());
   }
 
-  /** Sets the time: with another month everybody begins anew. */
+  /** Sets the time: in another month everybody begins again. */
   passTo(nowMs: number): string[] {
     const month = monthOf(nowMs);
     if (month === this.#month) return [];
@@ -80,9 +81,9 @@ export class Quotas {
     return this.#judge(this.#own.keys());
   }
 
-  /** Takes what users carried in a month; who is not named in `used` carried nothing. */
+  /** Takes what users carried in a month; a user who is not in `used` carried nothing. */
   hear(month: Month, userIds: readonly string[], used: ReadonlyMap<string, number>): string[] {
-    // It may have ended while it was read.
+    // The month may have ended while the sums were read.
     if (month !== this.#month) return [];
     for (const userId of userIds) this.#used.set(userId, used.get(userId) ?? 0);
     return this.#judge(userIds);
@@ -96,7 +97,7 @@ export class Quotas {
   #judge(userIds: Iterable<string>): string[] {
     return [...userIds].filter((userId) => {
       const quota = this.#quotaOf(userId);
-      // What is not read again and again is soon wrong.
+      // A sum that is not read again is soon wrong.
       if (quota === null) this.#used.delete(userId);
       const used = this.#used.get(userId);
       if (quota !== null && used === undefined) this.#unread.add(userId);

@@ -1,17 +1,17 @@
-// Reads what users with a quota have carried: of all of them now and then, and at once where it is
-// not known. docs/state.md#quotas.
+// Reads how much users with a quota have carried: for all of them now and then, and at once for
+// users whose sum was not read yet. docs/state.md#quotas.
 
 import { type Database, monthOf, readQuotaUsage } from '../../models/index.ts';
 import type { Log } from '../kit/process/log.ts';
 import type { Translation } from './translation.ts';
 
-/** How often it is read what users with a quota carried, at all gateways. */
+/** How often the sums of users with a quota, over all gateways, are read. */
 const USAGE_MS = 1_900;
 
-/** What is made of what is read. */
+/** What takes the sums. */
 type Heard = Pick<Translation, 'hearUsage' | 'quotas'>;
 
-/** What is read for one translation. */
+/** Reads the sums for one translation. */
 export class UsageReading {
   readonly #database: Database;
   readonly #translation: Heard;
@@ -38,7 +38,7 @@ export class UsageReading {
     this.#isFailing = false;
   }
 
-  /** Reads so on a later schema, whose step may have changed the table: never rejects. */
+  /** Reads on a later schema, whose step may have changed the table; never rejects. */
   async tryRead(nowMs: number): Promise<void> {
     try {
       await this.read(nowMs);

@@ -1,11 +1,12 @@
-// What follows the database while the gateway runs: the reconciler, and those that get its news.
+// The parts that follow the database while the gateway runs: the reconciler, and the parts that get
+// its news.
 
 import { Presence } from '../observe/presence.ts';
 import type { Watched } from '../observe/gateway-state.ts';
 import type { History } from '../reconcile/history.ts';
 import { Reconciler, type ReconcilerOptions } from '../reconcile/reconciler.ts';
 
-/** The reconciler, which follows the database, and what gets its news. */
+/** The reconciler, and the parts that get its news. */
 export interface Followers {
   readonly reconciler: Reconciler;
   readonly presence: Presence;

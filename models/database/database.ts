@@ -39,7 +39,7 @@ export class Database {
   readonly sequelize: Sequelize;
   /** For this room alone: opens and seals the encrypted columns of raw rows. */
   readonly keyring: Keyring;
-  /** Who writes where nobody else is named; the audit trail says so. */
+  /** The writer that the audit trail names if a transaction names no other. */
   readonly origin: Origin;
   /** Null when nobody listens. */
   readonly log: DatabaseLog | null;
@@ -65,8 +65,8 @@ export class Database {
   }
 
   /**
-   * A number that every commit changes, whoever makes it, so that who has read and finds the same
-   * number need not read again. It costs some microseconds; null where there is none, on a server.
+   * A number that every commit of every process changes: a reader that finds the same number again
+   * need not read. Reading the number costs some microseconds. Null on a server, which has none.
    */
   version(): number | null {
     return this.#parts.version();
@@ -82,7 +82,10 @@ export class Database {
     return this.#room.isFull;
   }
 
-  /** The last step that this version knows; null before `migrate` said so: none is looked for. */
+  /**
+   * The last step that this version knows. Null before `migrate` has set it: then nobody looks for
+   * later steps.
+   */
   get lastStep(): string | null {
     return this.#lastStep;
   }
@@ -100,7 +103,8 @@ export class Database {
   /** Notes what a read of the revision saw; for this room alone. */
   noteLater(later: LaterSchema | null): void {
     if (later === null) return void (this.#later = null);
-    // The clock of whoever migrated may be ahead: it was no later than now, the first time.
+    // The clock of the process that migrated may be ahead: the migration was no later than the
+    // moment at which it is seen first.
     const known = this.#later?.since ?? new Date();
     this.#later = { ...later, since: known < later.since ? known : later.since };
   }
@@ -111,8 +115,8 @@ export class Database {
   }
 
   /**
-   * Ends the connections that nobody uses, so that the next ones go where the server's name leads
-   * by then: after a failover that is another server.
+   * Ends the connections that nobody uses, so that the next connections go where the server's name
+   * leads at that time: after a failover that is another server.
    */
   async reconnect(): Promise<void> {
     if (this.kind === 'sqlite') return;

@@ -1,6 +1,6 @@
-// The migration lease: one row that says which process may migrate, and until when. Three
-// gateways may start together, and MySQL's DDL commits by itself, so a transaction cannot guard
-// it. The times are the database's, so that the clocks of the gateways do not matter. Whoever is
+// The migration lease: one row that says which process may migrate, and until when. Three gateways
+// may start together, and MySQL's DDL commits by itself, so a transaction cannot guard it. The
+// times are the database's, so that the clocks of the gateways do not matter. A holder that is
 // known to have died (sign-of-life.ts) is not waited for.
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,7 @@ export interface LeaseTimes {
 
 const TIMES: LeaseTimes = { expiresMs: 30_000, renewMs: 5_000, pollMs: 100, waitMs: 120_000 };
 const NAME = 'migration';
-/** How often who waits says so. */
+/** How often a waiting process says so. */
 const SAY_MS = 5_000;
 
 /** Thrown when the lease does not come free, or is lost while the work runs. */
@@ -39,7 +39,7 @@ export interface Lease {
   assertHeld: () => Promise<void>;
 }
 
-/** Waits for the lease, does the work while renewing it, gives it back whatever happens. */
+/** Waits for the lease, does the work while renewing the lease, and gives it back in any case. */
 export async function withLease<T>(
   database: Database,
   work: (lease: Lease) => Promise<T>,
@@ -121,7 +121,9 @@ async function acquire(database: Database, owner: string, times: LeaseTimes): Pr
   }
 }
 
-/** Tells who is waited for, and for how long: `now` is null where the holder is known to live. */
+/**
+ * Says which holder is waited for, and for how long: `now` is null if the holder is known to live.
+ */
 function sayWaiting(database: Database, holder: Holder | undefined, now: number | null): void {
   const seconds = now === null ? null : Math.ceil(((holder?.expires_ms ?? now) - now) / 1_000);
   const text = 'waiting for another process that migrates the database';

@@ -1,8 +1,8 @@
-// Whether the process that holds the migration lease still lives. Who holds it shows so by what
-// ends with the process, however it ends: on a server by a named lock of a connection of its own,
-// with SQLite by a lock on a file beside the database. Where a whole host is gone no server notices
-// at once, and where several servers are one cluster each knows its own connections alone: then the
-// lease has to run out.
+// Whether the process that holds the migration lease still lives. The holder shows that it lives by
+// a lock that ends with its process, however the process ends: on a server by a named lock of a
+// connection of its own, with SQLite by a lock on a file beside the database. Where a whole host is
+// gone no server notices at once, and where several servers are one cluster each knows its own
+// connections alone: then the lease has to run out.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
@@ -18,12 +18,14 @@ const PING_MS = 5_000;
 
 /** A sign of life of this process. */
 export interface SignOfLife {
-  /** What to call oneself in the lease. */
+  /** The name of this process in the lease. */
   readonly owner: string;
   end(): Promise<void>;
 }
 
-/** What is known of an owner; `unknown` of one who shows nothing, or at another server. */
+/**
+ * What is known of an owner; `unknown` if the owner shows no sign of life, or is at another server.
+ */
 export type Life = 'alive' | 'dead' | 'unknown';
 
 /** Shows that this process lives until it ends; where that fails, it shows nothing. */
@@ -55,7 +57,7 @@ function newOwner(place = ''): string {
 
 // ---- on a server -----------------------------------------------------------------------------
 
-/** What is used of a connection of mysql2, and of how Sequelize opens one. */
+/** The parts of a connection of mysql2, and of how Sequelize opens one, that are used here. */
 interface Connection {
   readonly stream: { setTimeout(ms: number): void };
   query(sql: string, done: (error: Error | null, rows: unknown) => void): void;
@@ -67,7 +69,7 @@ interface Connecting {
   readonly connectionManager: { _connect(config: object): Promise<Connection> };
 }
 
-/** What tells one server from others, by hash. */
+/** A hash that differs from server to server. */
 const SERVER = `LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id, @@datadir), 256), 12)`;
 
 async function lockName(database: Database): Promise<SignOfLife> {

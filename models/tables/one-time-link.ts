@@ -1,9 +1,9 @@
 // The one_time_links table: addresses by which a person gets in once, to add a device or to choose
-// another password. Of the secret in the address only a SHA-256 is kept; it is 32 random bytes, so
-// the hash cannot be guessed back. A user has one link of each purpose at most. Gateways do not act
-// upon links, so they leave no change rows; whoever makes or uses one adds it to the audit trail. A
-// user who is disabled, or gets another e-mail, password or role, loses the unused ones in that
-// same transaction. docs/api.md#enrolment.
+// another password. Only a SHA-256 of the secret in the address is kept; the secret is 32 random
+// bytes, so nobody can find it from the hash. A user has one link of each purpose at most. Gateways
+// do not act upon links, so they leave no change rows; whoever makes or uses one adds it to the
+// audit trail. A user who is disabled, or gets another e-mail, password or role, loses the unused
+// ones in that same transaction. docs/api.md#enrolment.
 
 import {
   type CreationOptional,
@@ -37,8 +37,9 @@ export class OneTimeLink extends Model<
   /** When the mail server took the mail with it; null where none did. */
   declare mailed_at: CreationOptional<Date | null>;
   /**
-   * Why no mail left, in a sentence; null where none was asked for or one did. A link whose mail
-   * still waits says so here from the start, so that a crash loses no mail unseen.
+   * Why no mail was sent, in a sentence; null if no mail was asked for, or if it was sent. A link
+   * whose mail still waits says so here from the start, so that a crash loses no mail without a
+   * trace.
    */
   declare mail_fault: CreationOptional<string | null>;
   declare inserted_at: Date;
@@ -63,7 +64,7 @@ export function initOneTimeLink({ sequelize }: TableContext): typeof OneTimeLink
   );
 }
 
-/** Ends the links of users who are not who they were when the links were made. */
+/** Ends the links of users who are disabled, or get another e-mail, password or role. */
 export function endLinksOfChangedUsers(users: typeof User, links: typeof OneTimeLink): void {
   users.addHook('afterUpdate', 'links end', (user: User, options) => {
     const isShutOut = user.disabled_at !== null && user.previous('disabled_at') === null;

@@ -1,6 +1,6 @@
 // The trusted_providers table: identity providers whose word on e-mail addresses an administrator
-// believes. The mark is for an entry and for the address that it had then: who changes the entry to
-// another provider must mark it again. It is no part of /v0. docs/api.md#trusted-providers.
+// believes. The mark is for an entry and for the address that it had then: an entry that is changed
+// to another provider must be marked again. It is no part of /v0. docs/api.md#trusted-providers.
 
 import {
   type NewTrustedProviderColumns,

@@ -12,7 +12,7 @@ export type Role = UserColumns['role'];
 /** Who disabled a user; only the same cause can enable them again (docs/api.md#disabled-users). */
 export type DisabledBy = NonNullable<UserColumns['disabled_by']>;
 
-/** What a user has who is not disabled. */
+/** The values of a user who is not disabled. */
 export const ENABLED = { disabled_at: null, disabled_by: null, disabled_provider: null } as const;
 
 /**
@@ -33,8 +33,8 @@ const DOTTED_I = /i\u0307/g;
 
 /**
  * How an e-mail looks: the SHA-256 of the address with its letters folded to those that they look
- * like. Two addresses of one look are two for programs, and one for whoever reads them. A change of
- * what is folded needs a migration that fills the column anew.
+ * like. Two addresses with one look differ for programs, but not for people who read them. A change
+ * of the folding needs a migration that fills the column again.
  */
 export function emailLook(email: string): string {
   const plain = email.normalize('NFKC').replaceAll(UNSEEN, '').toLowerCase().normalize('NFKC');
@@ -59,7 +59,8 @@ export function initUser(context: TableContext): typeof User {
       role: {
         ...columns.role,
         set(this: User, role: Role) {
-          // Another role comes from whoever sets it now; who names a provider does so afterwards.
+          // The writer of this moment gives another role; code that names a provider does so
+          // afterwards.
           if (role !== this.getDataValue('role')) this.setDataValue('role_provider', null);
           this.setDataValue('role', role);
         },

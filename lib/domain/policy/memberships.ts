@@ -1,4 +1,4 @@
-// What a change of users' groups makes of policy tests: groups decide which rules are asked for the
+// How policy tests end after a change of users' groups: groups decide which rules are asked for the
 // packets of a user. docs/api.md#policy-tests.
 
 import { type GroupsChange, readPolicyTests, type Transaction } from '../../../models/index.ts';
@@ -10,8 +10,9 @@ import { ownersOf, type PolicyContext, PolicyTrial } from './trial.ts';
 const LOGGED_MAX = 20;
 
 /**
- * The tests that pass with the former groups of users and fail with the new ones, now or when a
- * rule begins, each at its first moment. They hold the write up where the user joins a group.
+ * The tests that pass with the old groups of users and fail with the new ones, now or when a rule
+ * begins, each with the first time at which it fails. If a user joins a group, such a test refuses
+ * the write.
  */
 export async function failuresOfGroups(
   context: PolicyContext,
@@ -50,8 +51,9 @@ function isChange({ before, after }: GroupsChange): boolean {
 }
 
 /**
- * Makes what hears how identity providers change groups. It notes and logs the tests that fail
- * because of it; it holds nothing up, so that no test locks people out or leaves them rights.
+ * Makes the listener to changes of groups by identity providers. It notes and logs the tests that
+ * fail because of such a change. It refuses no change, so that no test locks people out or leaves
+ * them rights.
  */
 export function groupsHearer({
   services,

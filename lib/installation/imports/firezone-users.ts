@@ -1,5 +1,5 @@
-// The users of a dump. Who is there already, by the e-mail, stays as they are: a dump promotes and
-// enables nobody. Where it differs is reported, so that an administrator can decide.
+// The users of a dump. Users whose e-mail exists already stay as they are: a dump promotes and
+// enables nobody. Differences are reported, so that an administrator can decide.
 
 import {
   type Database,
@@ -21,9 +21,9 @@ import { faultLines, FAULTS_MAX, type PresentUser } from './run.ts';
 const BATCH = 200;
 const METHOD_CHARACTERS_MAX = 64;
 
-/** What the users of a dump came to. */
+/** The result of importing the users of a dump. */
 export interface ImportedUsers {
-  /** From an id of the dump to that of the user. */
+  /** From the id of a user in the dump to the id of the user here. */
   readonly ids: ReadonlyMap<string, string>;
   readonly faults: string[];
   readonly notes: string[];
@@ -60,7 +60,7 @@ export async function importUsers(
       'create',
     );
     if (!isFaultless(found)) faults.push(...faultLines(place, found));
-    // Who was disabled must stay so, though a time was written in another way.
+    // A user who was disabled must stay disabled, even if the time is written in another way.
     const disabledAt = record['disabled_at'] ?? null;
     if (disabledAt !== null && timeOf(disabledAt) === null)
       faults.push(`${place}.disabled_at must be a time such as 2024-01-31T12:00:00Z, or null`);
@@ -105,7 +105,7 @@ function stateOf(record: DumpRecord) {
   };
 }
 
-/** What a dump leaves out differs from nothing. */
+/** A field that a dump leaves out does not count as a difference. */
 function compare(user: Known, role: Role, record: DumpRecord): PresentUser {
   const [here, there] = [user.disabled_at !== null, (record['disabled_at'] ?? null) !== null];
   const isRoleTold = Object.hasOwn(record, 'role') && role !== user.role;

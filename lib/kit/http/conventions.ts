@@ -1,4 +1,4 @@
-// What holds for every request, whatever it asks for: an id, a path that may be spelled in several
+// Every request gets these, whatever it asks for: an id, a path that may be spelled in several
 // ways, and answers that nobody keeps. docs/api.md#conventions.
 
 import { randomUUID } from 'node:crypto';
@@ -21,7 +21,7 @@ export const conventions: Plugin<{ readonly prefix: string }> = {
     const outside = normalized(prefix);
     server.ext('onRequest', (request, h) => {
       request.app.id = randomUUID();
-      // Set on the raw response, so that no answer, however it comes about, is without it.
+      // Set on the raw response, so that every answer has it, whatever code answers.
       request.raw.res.setHeader('x-request-id', request.app.id);
       repairPath(request, outside);
       return h.continue;
@@ -36,9 +36,9 @@ export const conventions: Plugin<{ readonly prefix: string }> = {
 };
 
 /**
- * The path without that of EXTERNAL_URL, which not every proxy takes off. E-mails are ids,
- * percent-encoded or not: bytes beyond ASCII that came as they are, and percent signs that encode
- * nothing, are encoded here, so that the router decodes them.
+ * Removes the path of EXTERNAL_URL, which not every proxy does. E-mails are ids, percent-encoded or
+ * not: bytes beyond ASCII that came unencoded, and percent signs that encode nothing, are encoded
+ * here, so that the router decodes them.
  */
 function repairPath(request: Request, prefix: string): void {
   const inside = withoutPrefix(request.path, prefix);
@@ -49,7 +49,7 @@ function repairPath(request: Request, prefix: string): void {
   request.setUrl(encoded + queryOf(request), true);
 }
 
-/** A path without the one that is before ours; it may stay where it is spelled otherwise. */
+/** A path without a prefix. The prefix stays if the path spells it in another way. */
 export function withoutPrefix(path: string, prefix: string): string {
   if (prefix === '' || (path !== prefix && !path.startsWith(`${prefix}/`))) return path;
   return path.slice(prefix.length) || '/';
@@ -60,7 +60,9 @@ function queryOf({ raw }: Request): string {
   return query;
 }
 
-/** A path as the router compares it: signs that need no percent have none, digits are capital. */
+/**
+ * A path as the router compares it: signs that need no percent have none, hex digits are capital.
+ */
 function normalized(path: string): string {
   return path.replaceAll(/%[0-9a-f]{2}/gi, (encoded) => {
     const sign = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));

@@ -1,6 +1,7 @@
-// Judges the shape of what was sent: reads each field as its type, decides what nothing, null and
-// "" mean, runs the field's schema and gathers every message of every field. Pure; what only the
-// database knows is judged later, and both are reported together. docs/api.md#values.
+// Validates the shape of what was sent: reads each field as its type, decides what nothing, null
+// and "" mean, runs the field's schema and gathers every error of every field. Pure; conditions
+// that only the database knows are checked later, and both are reported together.
+// docs/api.md#values.
 
 import type Joi from 'joi';
 import { entryOf, type FieldMeta, judged } from './fields.ts';
@@ -16,15 +17,17 @@ import {
   sentenceOf,
 } from './messages.ts';
 
-/** Errors of one field, or for a list of records those of each record, aligned with the input. */
+/**
+ * Errors of one field; for a list of records, the errors of each record, in the order of the input.
+ */
 export type FieldFaults<One = FieldError> = One[] | Record<string, One[]>[];
 
-/** Errors by field; `base` holds those that are about no single field. A page has its own kind. */
+/** Errors by field; `base` holds errors of no single field. A page has its own kind of errors. */
 export type Faults<One = FieldError> = Record<string, FieldFaults<One>>;
 
-/** What came of judging. Something may be written only when there is no fault. */
+/** The result of validating. A record may be written only if there is no error. */
 export interface Judged<Values> {
-  /** What could be read, in its accepted form; a value that breaks a rule is here too. */
+  /** The values that could be read, in their accepted form, and also values that break a rule. */
   readonly values: Values;
   readonly faults: Faults;
 }
@@ -32,10 +35,10 @@ export interface Judged<Values> {
 /** A create needs every required field; an update keeps what is not sent. */
 export type Mode = 'create' | 'update';
 
-/** Judges the fields of one resource. */
+/** Validates the fields of one resource. */
 export type Judge<Values> = (input: object, mode: Mode) => Judged<Values>;
 
-/** What judging needs to know of a field, found out once. */
+/** The facts about a field that validating needs, found out once. */
 interface Field {
   readonly name: string;
   readonly schema: Joi.Schema;
@@ -52,9 +55,9 @@ interface Field {
   readonly judgeEntry: Judge<Record<string, unknown>> | null;
 }
 
-/** Makes the judge of a resource. `Values` names what its schemas yield. */
+/** Makes the function that validates a resource. `Values` is the type that its schemas yield. */
 export function judgeOf<Values>(resource: Joi.ObjectSchema): Judge<Values> {
-  // To describe all resources takes a tenth of a start; a command judges one of them, or none.
+  // To describe all resources takes a tenth of a start; a command validates one of them, or none.
   let described: readonly Field[] | undefined;
   return (input, mode) => {
     const fields = (described ??= fieldsOf(resource));
@@ -91,12 +94,12 @@ export function hasCode(faults: readonly unknown[] | undefined, code: FieldError
   return (faults ?? []).some((fault) => codeOf(fault) === code);
 }
 
-/** Errors without those that say the same as one before. */
+/** Errors, without repetitions. */
 function eachOnce(faults: readonly FieldError[]): FieldError[] {
   return [...new Map(faults.map((fault) => [sentenceOf(fault), fault])).values()];
 }
 
-/** True when there is nothing to complain of. */
+/** True if there are no errors. */
 export function isFaultless(faults: Faults<unknown>): boolean {
   return Object.keys(faults).length === 0;
 }
@@ -124,7 +127,7 @@ function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description)
     type,
     isRequired,
     isNullable: (allow as unknown[]).includes(null),
-    // A trimmed field with a least length complains of it instead.
+    // For a trimmed field with a least length, that length is the error instead.
     spacesAreNothing:
       isRequired || (ruleOf('trim') !== undefined && ruleOf('atLeast') === undefined),
     hasDefault: 'default' in flags,
@@ -189,7 +192,7 @@ function judgeValue(
     faults[field.name] = isReadable
       ? eachOnce(errors)
       : [field.meta.unreadable ?? messages.invalid];
-  // What cannot be read is judged no further, here and in the rules between fields.
+  // A value that cannot be read is validated no further, here and in the rules between fields.
   if (isReadable) values[field.name] = result.value as unknown;
 }
 
@@ -208,7 +211,7 @@ function cast(type: string, value: unknown): unknown {
   return value;
 }
 
-/** Judges each record of a list as a create; their ids differ. */
+/** Validates each record of a list as a create; their ids differ. */
 function judgeEntries(
   name: string,
   judgeEntry: Judge<Record<string, unknown>>,

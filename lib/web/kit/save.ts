@@ -1,5 +1,6 @@
 // How a page writes: `saveForm` for a form, `act` for a button. Both perform a write in the rooms
-// of the server; what it would end is asked about first. The page has the words and the views.
+// of the server; if it would end something, the page asks first. The page has the words and the
+// views.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Faults } from '../../kit/validation/judge.ts';
@@ -15,13 +16,13 @@ import { attempt, faultLine } from './attempt.ts';
 import type { FormFaults } from './plain-words.ts';
 import type { Web } from './web.ts';
 
-/** What a page sends of an operation. */
+/** The input that a page gives to an operation. */
 export interface Sending {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   /** The record, without its wrapper. */
   readonly record?: object;
-  /** What the form refuses beyond the rules of the operation. */
+  /** Errors that the form finds beyond the rules of the operation. */
   readonly faults?: Faults;
 }
 
@@ -47,20 +48,22 @@ function isWrite(operation: Operation<Rooms>): operation is Performed<Rooms> {
 export interface Done {
   readonly said: string;
   readonly to: string;
-  /** `done` where it is left out. */
+  /** Left out: `done`. */
   readonly kind?: FlashKind;
 }
 
 /** A form that was sent. */
 export interface SentForm<Result> {
-  /** Why it is not written, though the operation is not asked; null: nothing is known. */
+  /** Errors because of which nothing is written and the operation is not asked; null: none. */
   readonly refused?: FormFaults | null;
   /** The question before the write, where it ends something; left out: nothing is asked. */
   readonly asked?: Asked;
   readonly write: RoomWrite<Result>;
-  /** Shows the form again, with what is wrong at each field. */
+  /** Shows the form again, with the errors of each field. */
   readonly again: (faults: FormFaults) => Promise<ResponseObject>;
-  /** What follows: a word on another page, or a page of its own for what is shown only once. */
+  /**
+   * What follows: a sentence on another page, or a page of its own for values that are shown once.
+   */
   readonly done: (result: Result) => Done | Promise<Done | ResponseObject>;
 }
 

@@ -1,5 +1,5 @@
 // Rules, for administrators: the table with their hits, the forms that make and change one, and
-// what a rule that is typed would meet. docs/api.md#rules.
+// which other rules a typed rule would meet. docs/api.md#rules.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { RuleSample } from '../../../dataplane/index.ts';
@@ -309,7 +309,7 @@ async function showForm(
     }),
     others: [
       { name: 'do', value: 'check', label: 'Compare with the other rules' },
-      // Of what is about no field, only failing policy tests can be set aside.
+      // Among the errors of no field, a person can only insist against failing policy tests.
       ...((faults['base'] ?? [CHANGED_MEANWHILE]).some((one) => one === CHANGED_MEANWHILE)
         ? []
         : [{ name: 'do', value: 'force', label: 'Save it anyway' }]),
@@ -405,13 +405,13 @@ function timeIn(shown: unknown): Date | null {
   return typeof shown === 'string' ? new Date(shown) : null;
 }
 
-/** The faults in the words of the form, where users are e-mails and ports need a protocol. */
+/** The errors in the words of the form, where users are e-mails and ports need a protocol. */
 function ruleFaults(faults: FormFaults, typed: Typed): FormFaults {
   const named = groupFaults(faults, (typed['group_id'] ?? '').trim());
   const said = quotedFaults(ownerFaults(named, (typed['user_id'] ?? '').trim()), typed);
   const hasPorts = (typed['port_range'] ?? '').trim() !== '';
   if (typed['port_type'] === 'icmp' && hasPorts) {
-    // The API finds up to three faults in what is one here.
+    // The API reports up to three errors where people made one.
     const { protocol = [], port_type = [], port_range = [], ...others } = said;
     const isRefused = protocol.length + port_type.length + port_range.length > 0;
     return isRefused ? { ...others, port_range: [NO_PORTS] } : others;
@@ -420,7 +420,7 @@ function ruleFaults(faults: FormFaults, typed: Typed): FormFaults {
   return isProtocolMissing ? { ...said, port_type: [NO_PROTOCOL] } : said;
 }
 
-/** Of these rules those that never decide, each with the rule that is why. */
+/** The rules among these that never decide, each with the rule that shadows it. */
 async function readShadowRules(
   database: Database,
   ids: readonly string[],
@@ -436,7 +436,7 @@ async function readShadowRules(
   );
 }
 
-/** What is to be known of a rule besides what it says. */
+/** What a person should know about a rule beside its fields. */
 function helpOn(
   { destination, description, starts_at, ends_at }: RuleRow,
   shadow: RuleRow | undefined,
