@@ -152,7 +152,7 @@ export class Judge {
     return this.#rules(packet, verdict);
   }
 
-  /** Judges a flow by the rules of now, without a packet of it. */
+  /** Judges a flow by the present rules, without a packet of it. */
   ofFlow(flow: number, verdict: FlowVerdict): number {
     verdict.clear(NO_PEER);
     verdict.step = FLOW_CONTINUES;

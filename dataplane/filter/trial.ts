@@ -47,7 +47,7 @@ export class FilterTrial {
     this.#now = now;
     const { filter, scopeOf } = now.filter.tried(rules);
     this.#after = filter;
-    // Flows of a removed peer end whatever its rules say, so it keeps those of now.
+    // Flows of a removed peer end whatever its rules say, so the peer keeps its present rules.
     this.#scopes = now.scopes.map((scope, slot) => {
       if (scope === undefined) return undefined;
       const after = peers.get(slot);

@@ -129,7 +129,7 @@ class WorkerGateway implements Gateway, LinkOwner {
   readonly #startedAt = { wallMs: Date.now(), now: performance.now() };
   #listenPort: number;
   readonly #links: readonly WorkerLink[];
-  /** Of each link: whether its worker has anything for a sample. */
+  /** For each link: whether its worker has anything for a sample. */
   readonly #rests: readonly Rest[];
   readonly flowLog: FlowLog | null;
   /** What the workers share; null where there is one. */

@@ -40,8 +40,8 @@ export interface Questions {
   /** The latest `limit` kinds of refused packets, the latest one first. */
   refusals(query: RefusalQuery, limit: number): readonly SeenRefusal[];
   /**
-   * What a change would do to the flows and to the packets of now, if it were put in force. At most
-   * `limit` of each are listed, all are counted.
+   * What a change would do to the present flows and to the packets that were refused lately, if it
+   * were put in force. At most `limit` of each are listed, all are counted.
    */
   effectOf(amendment: Amendment, limit: number): ChangeEffect;
 }

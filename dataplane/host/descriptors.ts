@@ -383,8 +383,8 @@ export function socketLosses({ addon, engine, queues }: Descriptors): number | n
 }
 
 /**
- * Closes the former queues of a worker that has ended. One that runs would read from whatever gets
- * the number of a closed descriptor.
+ * Closes the old queues of a worker that has ended. A worker that still runs would read from the
+ * file that gets the number of a closed descriptor next.
  */
 export function closeFormerTuns(system: Descriptors, worker: number): Descriptors {
   for (const tun of system.queues[worker]?.formerTuns ?? []) system.addon?.closeFd(tun);

@@ -1,5 +1,5 @@
 // Forwarding and masquerading, by which packets of devices leave the host: switched on at the
-// start, undone at the end. What cannot be switched on is a warning, not a failure.
+// start, undone at the end. If something cannot be switched on, that is a warning, not a failure.
 
 import type { Amendment, PeerConfig } from '../contract.ts';
 import type { GatewayOptions } from './descriptors.ts';

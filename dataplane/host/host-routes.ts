@@ -1,6 +1,6 @@
 // The host's side of networks behind devices: a route to the TUN for each, and masquerading of what
-// comes from them. The routes vanish with the TUN, and when somebody sets it down. What the kernel
-// refuses is a warning, is tried again, and holds up no other network.
+// comes from them. The routes vanish with the TUN, and when somebody sets it down. A route that the
+// kernel refuses is logged as a warning and tried again, and holds up no other network.
 
 import { messageOf } from './descriptors.ts';
 import type { Egress } from './egress.ts';

@@ -62,7 +62,7 @@ export function forwardingFix(family: 'ipv4' | 'ipv6'): string {
   return `sysctl -w ${kept.join('')}${name}=1; for a container: --sysctl ${name}=1`;
 }
 
-/** The interfaces that hear routers only as long as the host does not forward. */
+/** The interfaces that accept router advertisements only as long as the host does not forward. */
 export function namesHearingRouters(): string[] {
   return readdirSync(join(SYSCTL, 'ipv6/conf')).filter(
     (name) => name !== 'all' && name !== 'lo' && readSysctl(`ipv6/conf/${name}/accept_ra`) === '1',

@@ -84,11 +84,11 @@ export interface Addon extends Primitives {
    */
   askNetfilter(request: Uint8Array): Uint8Array;
   /**
-   * Opens a socket that hears what changes in this network: links, addresses and routes, or with
-   * `isNetfilter` nft tables, for which it needs CAP_NET_ADMIN.
+   * Opens a socket that reports changes in this network namespace: of links, addresses and routes,
+   * or with `isNetfilter` of nft tables, which needs CAP_NET_ADMIN.
    */
   openEvents(isNetfilter: boolean): number;
-  /** Takes what such a socket has heard; whether that was something. */
+  /** Takes the reports of such a socket; returns whether there were any. */
   takeEvents(fd: number): boolean;
   /**
    * Where a TCP connection was bound for before the kernel redirected it to this socket

@@ -3,8 +3,9 @@
 //     -> e, es, s, ss, {t}
 //     <- e, ee, se, psk, {}
 //
-// It computes keys from messages. Of a peer it knows only what NoisePeer says, and it finds a peer
-// through a look-up that it is given. Sockets, timers, indices and macs are in other files.
+// It computes keys from messages. It knows only the facts about a peer that NoisePeer has, and it
+// finds a peer through a look-up that it is given. Sockets, timers, indices and macs are in other
+// files.
 
 import { KEY_BYTES, TIMESTAMP_BYTES } from '../constants.ts';
 import { reasons } from '../reasons.ts';

@@ -114,7 +114,7 @@ export class Captures {
     this.isOn = this.#running.length > 0;
   }
 
-  /** Finds the devices anew, because peers were added or removed. */
+  /** Finds the devices again, because peers were added or removed. */
   renew(): void {
     for (const one of this.#running)
       one.peer = this.#from.tunnel.known(one.order.publicKey) ?? null;

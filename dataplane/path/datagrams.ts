@@ -1,7 +1,7 @@
 // Datagrams that come in fragments. Each fragment is kept; when the last one has come, the datagram
 // is judged once, as if it had come whole, and then all of its fragments leave together and in
-// order. What came before the last one leaves before them. So nobody behind the gateway holds an
-// incomplete datagram, and no fragment is judged alone.
+// order. Packets that came before the last fragment leave before them. So nobody behind the gateway
+// holds an incomplete datagram, and no fragment is judged alone.
 
 import { PACKET_SLOTS, SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
 import {

@@ -1,6 +1,6 @@
-// What a change would do to the flows and to the refused packets of now, for people who ask before
-// they make it. Each worker judges its own flows under the rules of after the change, part by part;
-// here the parts are added up. Nothing changes.
+// What a change would do to the present flows and to the packets that were refused lately, for
+// people who ask before they make it. Each worker judges its own flows by the rules as they would
+// be after the change, part by part; here the parts are added up. Nothing changes.
 
 import type { TriedChange } from '../diff.ts';
 import type { EndedPart, LiveFlow } from './flow-list.ts';

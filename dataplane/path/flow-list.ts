@@ -220,7 +220,7 @@ export class FlowList {
     };
   }
 
-  /** Whether the rules and the quotas of now let a flow pass. */
+  /** Whether the present rules and quotas let a flow pass. */
   #passes(flow: number): boolean {
     const isLet = this.#tracker.judge.ofFlow(flow, this.#verdict) === reasons.none;
     return isLet && !this.#isStopped(flow);

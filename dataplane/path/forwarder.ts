@@ -1,7 +1,7 @@
 // Acts on verdicts, one packet after the other: takes the packet from the limits, tracks it, clamps
-// it, marks it for the TUN or for encryption, or turns it into the answer to its sender. What is
-// over a limit or a quota is as if it had never come: no flow and no hit of a rule remembers it. At
-// the end of a batch the engine writes and encrypts what was marked.
+// it, marks it for the TUN or for encryption, or turns it into the answer to its sender. A packet
+// over a limit or a quota is treated as if it had never come: no flow and no hit of a rule
+// remembers it. At the end of a batch the engine writes and encrypts what was marked.
 
 import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT } from '../constants.ts';
 import {

@@ -1,5 +1,5 @@
 // Counts refusals, and notes those of packets whose device is known, so that people can see what
-// was refused, and by which rule. What the handshake refuses is no packet of a device.
+// was refused, and by which rule. A message that the handshake refuses is no packet of a device.
 
 import { NO_PEER } from '../filter/flow-verdict.ts';
 import type { RefusalTable } from '../filter/refusals.ts';

@@ -45,8 +45,8 @@ for (const flags of [
   validFlags[flags] = 1;
 
 /**
- * Why the upper layer of a readable packet is refused, or reasons.none. Of fragments only the first
- * is checked, and only the bytes that it contains. Never allocates.
+ * Why the upper layer of a readable packet is refused, or reasons.none. If the packet is a
+ * fragment, only a first fragment is checked, and only the bytes that it contains. Never allocates.
  */
 export function findMalformed(view: DataView, offset: number, packet: InnerPacket): number {
   if (packet.fragment === LATER_FRAGMENT) return reasons.none;

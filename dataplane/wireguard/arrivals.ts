@@ -1,5 +1,6 @@
-// Whether peers came or moved since the last sample. A gateway that is killed knows after its start
-// only what was written, so the main thread hears of them at once, and takes the next sample early.
+// Whether peers came or moved since the last sample. A gateway that is killed knows after its next
+// start only what was written, so such peers are reported to the main thread at once, and it takes
+// the next sample early.
 
 import { REJECT_AFTER_TIME_MS } from '../constants.ts';
 

@@ -41,7 +41,7 @@ export class Peer extends KnownPeer implements NoisePeer {
   /** Bytes of UDP payload since the last sample. */
   rxBytes = 0;
   txBytes = 0;
-  /** Of these, bytes of packets with their padding: 0 where there were keepalives alone. */
+  /** The part of these bytes that is packets with their padding: 0 if only keepalives came. */
   rxInnerBytes = 0;
   txInnerBytes = 0;
   /** Unix time in ms of the latest handshake, null before the first. */

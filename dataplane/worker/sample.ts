@@ -165,7 +165,7 @@ function joinPeer(kept: PeerSample, later: PeerSample): PeerSample {
 
 /** Adds up counts by name of all workers, also of those that ended. */
 export class SumTotals {
-  /** Of workers that ended. */
+  /** The counts of workers that ended. */
   #former: Record<string, number> = {};
   readonly #ofWorkers: Sample['drops'][] = [];
 

@@ -16,7 +16,7 @@ import { ApiError } from '../kit/http/errors.ts';
 
 /** The most scrapes at once, because each takes CPU while it is read. */
 const SCRAPES_MAX = 4;
-/** Headers in which proxies say for whom they ask. */
+/** Headers in which proxies name their client. */
 const FORWARDED = /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|.*-connecting-ip)$/;
 const LOOPBACK = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/;
 const OWN_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;

@@ -84,8 +84,8 @@ async function reopenLocal(database: Database, transaction: Transaction): Promis
 }
 
 /**
- * Makes the administrator if there is none; true if it did. There may be users from an import. Of
- * several gateways that start with one empty database, only one makes the administrator.
+ * Makes the administrator if there is none; true if it did. There may be users from an import. If
+ * several gateways start with one empty database, only one of them makes the administrator.
  */
 export async function makeFirstUser(
   database: Database,

@@ -24,10 +24,10 @@ export type SignInSettings = Pick<
   'local_auth_enabled' | 'openid_connect_providers' | 'saml_identity_providers'
 >;
 
-/** How the administrators stand. */
+/** Whether administrators can sign in, and who one of them is. */
 export interface Administration {
   readonly canSignIn: boolean;
-  /** Of one who is there, the first one who is enabled; null where there is none. */
+  /** The e-mail of an administrator, the first enabled one if there is one; null: there is none. */
   readonly email: string | null;
 }
 

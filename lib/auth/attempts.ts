@@ -89,8 +89,9 @@ export async function takeAttempt(
 }
 
 /**
- * Takes a good attempt back. The count of an account begins anew. The count of an address only
- * loses this attempt: else a person with an account of their own could guess others without end.
+ * Takes a good attempt back. The count of an account begins again. The count of an address only
+ * loses this attempt: else a person with an account of their own could guess the passwords of
+ * others without end.
  */
 export async function forgiveAttempt(
   database: Database,

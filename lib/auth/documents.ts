@@ -1,6 +1,6 @@
 // Fetches documents in which identity providers describe themselves. Their addresses come from
-// administrators and may be private (identity providers live there), so what is bounded is what a
-// bad one can cost: time, bytes, redirects. What the other side sends is never quoted.
+// administrators and may be private (identity providers live there), so the limits are on what a
+// bad address can cost: time, bytes, redirects. Text that the other side sends is never quoted.
 // docs/api.md#provider-entries.
 
 /** Bounds of one fetch. */

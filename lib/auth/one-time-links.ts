@@ -50,7 +50,9 @@ export interface MadeLink {
   readonly link: OneTimeLink;
 }
 
-/** Why a link is refused all the same: somebody used it in this very moment, or it was revoked. */
+/**
+ * Why a link is refused after it was found: somebody used it in the meantime, or it was revoked.
+ */
 export class LinkRefusal extends PageError {
   override name = 'LinkRefusal';
 
@@ -99,7 +101,7 @@ export async function openLink(
     ? await findLiveLink(database, hashSecret(secret), new Date())
     : null;
   const user = link === null ? null : await database.models.User.findByPk(link.user_id);
-  // Whoever is disabled gets no further, by whomever that was.
+  // A disabled user gets no further, whoever disabled them.
   if (link === null || user === null || !maySignIn(user, LOCAL_METHOD)) throw new LinkRefusal();
   return { link, user };
 }

@@ -18,7 +18,7 @@ export const PASSWORD_COST_MIN = 4;
 /** One queue for the process, whose processor they share. */
 const queue = new PasswordQueue();
 
-/** Who sets a password, or is signed in: let in already. */
+/** The asker for a person who sets a password, or is signed in: such a person is no stranger. */
 const LET_IN: Asker = { scope: 'let in', network: 'let in', isKnown: true };
 
 /** What a password is compared with where there is none: no password's hash, and as much work. */

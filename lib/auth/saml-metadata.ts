@@ -61,8 +61,8 @@ export function samlMetadataFault(text: string, wanted?: string): string | null 
 }
 
 /**
- * Reads metadata; throws SamlMetadataError if sign-in could not use it. Of several providers it
- * takes the one that is wanted; without a wish the first.
+ * Reads metadata; throws SamlMetadataError if sign-in could not use it. If there are several
+ * providers, it takes the wanted one, or the first if none is named.
  */
 export function parseSamlMetadata(text: string, wanted?: string): SamlMetadata {
   const found = providersIn(readXml(text));

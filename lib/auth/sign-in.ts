@@ -29,12 +29,12 @@ export interface SignInContext {
   readonly outside: string;
 }
 
-/** Who proved to be whom, and how. */
+/** A user who has proved their identity, and how. */
 export interface SignedIn {
   readonly userId: string;
   /** `email` for a password, else a provider's `methodOf`. */
   readonly method: string;
-  /** Of a password: what it was compared with. */
+  /** For a password: the hash that it was compared with. */
   readonly passwordHash?: string;
   /** When the person proved who they are, where that was before now: at a provider. */
   readonly since?: Date | undefined;
@@ -46,7 +46,7 @@ export interface SignedIn {
   readonly also?: (user: User, transaction: Transaction) => Promise<void>;
 }
 
-/** Why a sign-in that was proven is refused all the same. */
+/** Why a sign-in is refused although the person proved their identity. */
 export class SignInRefusal extends PageError {
   override name = 'SignInRefusal';
 

@@ -119,7 +119,8 @@ export class Strangers implements Gatekeeper {
 
   /**
    * A request that was let in turned out to show nothing good; throws where that is one too many.
-   * What it showed is known no more. Who was let in as a stranger has paid already.
+   * Its token or session is then no longer remembered as good. A client that was let in as a
+   * stranger has paid already.
    */
   disown(request: IncomingMessage, address = ''): void {
     const standing = this.#standings.get(request);

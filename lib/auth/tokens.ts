@@ -302,8 +302,9 @@ function ownedToken(token: ApiToken): OwnedToken {
 
 /**
  * Makes the given value a token of the first administrator. Each gateway claims its value at every
- * start; a token that no gateway claims any more is deleted. Who still claims one is judged by the
- * clock of the database server, if there is one: the host's own may be wrong at a start.
+ * start; a token that no gateway claims any more is deleted. The clock of the database server, if
+ * there is one, decides which gateways still claim a token: the clock of the host may be wrong at a
+ * start.
  */
 export async function ensureBootstrapToken(
   database: Database,

@@ -1,5 +1,5 @@
-// Reads the command line: `postern <noun> <verb> [options]`. It turns arguments into a command or a
-// complaint, or into help. Which commands and options there are is in grammar.ts.
+// Reads the command line: `postern <noun> <verb> [options]`. It turns arguments into a command, an
+// error or help. The commands are in grammar.ts.
 
 import { parseArgs } from 'node:util';
 import { type CommandName, commands, type Entry } from './grammar.ts';
@@ -10,7 +10,7 @@ import { readTime } from '../kit/validation/texts.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { messageOf } from '../kit/process/message.ts';
 
-/** What the arguments came to: a command, a question for help or the version, or a complaint. */
+/** The meaning of the arguments: a command, a question for help or the version, or an error. */
 export type Parsed =
   | { readonly command: Command }
   | { readonly help: string }

@@ -1,5 +1,5 @@
-// The command `database compact`: a SQLite file is written anew without its free pages, and shrinks
-// by itself from then on. One that 1.0.0 made cannot do that before.
+// The command `database compact`: it rewrites a SQLite file without its free pages; the file
+// shrinks by itself from then on. A file that 1.0.0 made cannot shrink before.
 
 import { dirname } from 'node:path';
 import { compactFile, type Database, readFileSpace, watchGateways } from '../../models/index.ts';
@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly watchMs?: number;
 }
 
-/** Writes the file anew, if no gateway runs and the disk has room for it. */
+/** Rewrites the file, if no gateway runs and the disk has room. */
 export async function compact(
   database: Database,
   { room = roomOf, watchMs }: Surroundings = {},

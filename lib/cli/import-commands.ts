@@ -1,4 +1,4 @@
-// The commands `import …`: they read a file or standard input, and say what came of it. Names that
+// The commands `import …`: they read a file or standard input, and print the result. Names that
 // were read from comments are shown to the person at the terminal before they are taken over.
 
 import { type Config, withOpenSettings } from '../../config/index.ts';
@@ -98,7 +98,7 @@ async function importFor(
   return outcomeOf(services, await run(services, { owner, isTrial }), isTrial);
 }
 
-/** Whose the devices will be: a user who is there, or one whom the import makes. */
+/** The owner of the devices: an existing user, or a user whom the import makes. */
 async function ownerOf(database: Database, email: string, mayCreate: boolean): Promise<Owner> {
   const [present] = await readUsers(database, { emailKey: emailKey(email.trim()) });
   if (present !== undefined) return { id: present.id, newEmail: null };

@@ -1,5 +1,5 @@
-// Which options the command line has, and what is said of a command that takes some. What help says
-// of options is in help.ts.
+// The options of the command line, and which of them a command takes. The help on options is in
+// help.ts.
 
 /** Every option, as `parseArgs` of Node reads it. */
 export const optionTypes = {

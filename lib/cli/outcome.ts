@@ -1,5 +1,5 @@
-// What each command of the command line comes to that works on the database. A command loads its
-// own file alone.
+// Runs each command of the command line that works on the database. A command loads its own file
+// alone.
 
 import process from 'node:process';
 import { buffer } from 'node:stream/consumers';

@@ -1,4 +1,4 @@
-// Performs operations for commands, in this process, and says in words what is refused.
+// Performs operations for commands, in this process, and makes sentences of errors.
 
 import { COMMAND_LINE } from '../../models/index.ts';
 import { ApiError } from '../kit/http/errors.ts';
@@ -17,7 +17,7 @@ export function commandLineCaller(): Caller {
   return { origin: COMMAND_LINE, letIn: null, userId: null, seesSecrets: true, revision: null };
 }
 
-/** What an operation came to. */
+/** The result of an operation. */
 export type Performed = Pick<Done, 'answer' | 'failing' | 'params'>;
 
 /** Performs an operation on behalf of the command line; throws what refuses it as a sentence. */

@@ -1,5 +1,6 @@
-// The provider commands of the command line: which identity providers there are, whose word on
-// e-mail addresses is trusted, and linking people anew, by the operations of the API.
+// The provider commands of the command line: which identity providers there are, which of them are
+// trusted about e-mail addresses, and freeing links so that people are linked again, by the
+// operations of the API.
 
 import { isTrusted } from '../../models/index.ts';
 import { authoritiesOf } from '../auth/identity/authority.ts';

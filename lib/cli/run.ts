@@ -9,12 +9,12 @@ import type { CommandRooms } from './rooms.ts';
 export interface Options {
   readonly email?: string;
   readonly name?: string;
-  /** Of a record. */
+  /** The id of a record. */
   readonly id?: string;
   readonly days?: number;
-  /** Of a token, with commas between. */
+  /** The scopes of a token, with commas between. */
   readonly scopes?: string;
-  /** Of a device, with commas between. */
+  /** The networks behind a device, with commas between. */
   readonly routes?: string;
   readonly hours?: number;
   /** A list that is read; `-` for standard input. */
@@ -30,7 +30,7 @@ export interface Options {
   /** When it ends; null for never. */
   readonly at?: Date | null;
   readonly role?: string;
-  /** Limits to and from a device, in bits per second; the API's rules judge them. */
+  /** Limits to and from a device, in bits per second; the rules of the API validate them. */
   readonly down?: string;
   readonly up?: string;
   /** Bytes in a month, likewise. */
@@ -40,7 +40,7 @@ export interface Options {
   readonly portType?: string;
   readonly portRange?: string;
   readonly description?: string;
-  /** Of a rule: it decides from the one time on, and before the other; null: there is none. */
+  /** For a rule: it decides from the first time on, and until the second; null: no such time. */
   readonly startsAt?: Date | null;
   readonly endsAt?: Date | null;
   readonly expect?: string;
@@ -49,9 +49,9 @@ export interface Options {
   readonly qr: boolean;
   readonly passwordStdin: boolean;
   readonly resetMfa: boolean;
-  /** Takes the place of what is there. */
+  /** Replaces what exists. */
   readonly replace: boolean;
-  /** Judges, and writes nothing. */
+  /** Validates, and writes nothing. */
   readonly dryRun: boolean;
   /** While gateways run. */
   readonly online: boolean;
@@ -59,15 +59,15 @@ export interface Options {
   readonly createUser: boolean;
   /** Makes what decides nothing until it is enabled. */
   readonly disabled: boolean;
-  /** Of a rule: it decides nothing, and what it would decide is counted. */
+  /** For a rule: it decides nothing, and the packets that it would decide are counted. */
   readonly staged: boolean;
-  /** Of a rule: it decides. */
+  /** For a rule: it decides. */
   readonly enforced: boolean;
   /** Writes although policy tests fail then. */
   readonly force: boolean;
-  /** All people, where else one is named. */
+  /** All people, in place of one. */
   readonly everyone: boolean;
-  /** Of packets; the gateway judges what was typed. */
+  /** Which packets; the gateway validates the typed values. */
   readonly protocol?: string;
   readonly port?: string;
   readonly snaplen?: string;

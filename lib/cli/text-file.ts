@@ -18,7 +18,10 @@ export function bytesOfFile(file: string): Buffer {
   }
 }
 
-/** The text of bytes. What is no UTF-8 is refused, or names in it would be stored damaged. */
+/**
+ * The text of bytes. Bytes that are no UTF-8 are refused, because names in them would be stored
+ * damaged.
+ */
 export function textOfBytes(bytes: Buffer, source: string): string {
   // UTF-16 without its mark is valid UTF-8, with a zero byte beside each letter.
   if (!isUtf8(bytes) || bytes.includes(0))

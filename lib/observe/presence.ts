@@ -24,7 +24,9 @@ export interface PresenceCounts {
 
 interface Connection {
   readonly device: KnownDevice;
-  /** Of the last handshake as the data plane dates it: another value is another handshake. */
+  /**
+   * The time of the last handshake as the data plane dates it: another value is another handshake.
+   */
   readonly handshakeMs: number;
   /** Monotonic ms. */
   readonly sinceMs: number;
@@ -33,7 +35,9 @@ interface Connection {
 
 /** A device that made a handshake with another gateway, or is not served any more. */
 interface Departure {
-  /** Of that handshake or of the removal, Unix time in ms; earlier handshakes do not count. */
+  /**
+   * The time of that handshake or of the removal, Unix time in ms; earlier handshakes do not count.
+   */
   readonly handshakeMs: number;
   /** Monotonic ms. */
   readonly toldMs: number;

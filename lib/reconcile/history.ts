@@ -1,7 +1,7 @@
 // Carries the history up to the database: what devices, rules and the gateway as a whole carried in
 // ten minutes, what was refused, and when devices connected. A sum is written once a minute, by at
-// most two statements a second together. What cannot be written is kept, and added later; when too
-// much waits, the oldest is lost, and counted. docs/state.md#history.
+// most two statements a second together. Sums that cannot be written are kept, and added later;
+// when too much waits, the oldest is lost, and counted. docs/state.md#history.
 
 import type { RuleSample } from '../../dataplane/index.ts';
 import {
@@ -54,7 +54,7 @@ export class History {
   readonly #connections: PendingConnections;
   #written = 0;
   #isFailing = false;
-  /** Of the statements, the one that was asked last. */
+  /** The statement that was asked last, by its place. */
   #next = 0;
 
   constructor(options: HistoryOptions) {
@@ -183,7 +183,7 @@ export class History {
     }
   }
 
-  /** When the ten minutes of now began, Unix time in seconds. */
+  /** When the present ten minutes began, Unix time in seconds. */
   #start(): number {
     const nowS = Math.floor(this.#wallMs() / 1_000);
     return nowS - (nowS % STEPS[0]);

@@ -1,7 +1,7 @@
-// What users carried, on its way into the database, for their quotas. Who has a quota is written at
-// each sample, so that all gateways know it soon; all others once a minute, so that a quota that
-// they get later counts what they carried before. What cannot be written is kept, and added later:
-// a number for each user. docs/state.md#quotas.
+// What users carried, on its way into the database, for their quotas. Sums of users with a quota
+// are written at each sample, so that all gateways know them soon; sums of all others once a
+// minute, so that a quota that they get later counts what they carried before. Sums that cannot be
+// written are kept, and added later: a number for each user. docs/state.md#quotas.
 
 import { type Database, type Month, monthOf, recordQuotaUsage } from '../../models/index.ts';
 import type { Log } from '../kit/process/log.ts';

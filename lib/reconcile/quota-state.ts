@@ -11,7 +11,10 @@ export interface QuotaState {
   readonly isUsedUp: boolean;
 }
 
-/** The state of a user who carried so many bytes; `byDefault` is for who has no own quota. */
+/**
+ * The state of a user who carried so many bytes; `byDefault` is for users without a quota of their
+ * own.
+ */
 export function quotaStateOf(
   user: Pick<User, 'quota'>,
   byDefault: number | null,

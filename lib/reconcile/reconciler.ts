@@ -433,7 +433,7 @@ export class Reconciler {
 
   async #onFailure(cause: unknown): Promise<void> {
     const error = cause instanceof Error ? cause : new Error(String(cause));
-    // The next connection may find the primary of now.
+    // The next connection may find the server that is the primary now.
     if (isDatabaseReadOnly(error)) await this.#options.database.reconnect().catch(() => undefined);
     this.#work.failures += 1;
     if (this.#error === null)

@@ -50,7 +50,7 @@ export interface VpnSessionTime {
   readonly untilMs: number;
 }
 
-/** Of somebody who is not served. */
+/** The time of a user who is not served. */
 export const NEVER: VpnSessionTime = {
   fromMs: Number.NEGATIVE_INFINITY,
   untilMs: Number.NEGATIVE_INFINITY,

@@ -236,7 +236,7 @@ export class Translation {
     return { peers, rules, ...(defaultAction === null ? {} : { defaultAction }) };
   }
 
-  /** Adds the devices of owners whom the default quota of `after` stops or frees. */
+  /** Adds the devices of owners whom the default quota of `after` stops or no longer stops. */
   #tryDefaultQuota(
     after: Quotas,
     tried: RowChanges['users'],

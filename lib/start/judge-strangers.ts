@@ -1,5 +1,5 @@
-// Who is a stranger at this server, and what the gate before it asks: the parts of the doors, of
-// who asks and of the listener are put together here. docs/api.md#rate-limits.
+// Decides which clients are strangers to this server, for the gate before it. The parts of the
+// doors, of `auth` and of the listener are put together here. docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
 import type { Plugin } from '@hapi/hapi';

@@ -1,5 +1,6 @@
-// Obeys a command. What needs no database is done here; the database and all that works on it is
-// loaded for the other commands alone, because loading it takes most of the time of a command.
+// Obeys a command. Commands that need no database are done here. The database and all that works on
+// it are loaded for the other commands alone, because loading them takes most of the time of a
+// command.
 
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';

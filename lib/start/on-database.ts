@@ -44,9 +44,9 @@ interface Asked {
   readonly command: Command;
   readonly config: Config;
   readonly warnings: readonly string[];
-  /** What whoever serves should know. */
+  /** Advice for a gateway that serves. */
   readonly advice: readonly string[];
-  /** Of a gateway, which start already; none for a command that needs none. */
+  /** The workers of a gateway, which are starting already; none for a command that needs none. */
   readonly workers: readonly Worker[];
 }
 

@@ -117,7 +117,9 @@ function pastaWarnings(host: Pick<RootlessHost, 'pastaVersion'>): string[] {
   ];
 }
 
-/** Of the loopback of this host pasta reaches two addresses. */
+/**
+ * Warns if no name server can be reached: pasta reaches only two loopback addresses of this host.
+ */
 function nameWarnings(host: Pick<RootlessHost, 'nameServers'>): string[] {
   const servers = host.nameServers();
   const isReached = servers.some((one) => !isLoopback(one) || LOOPBACK_ADDRESSES.has(one));

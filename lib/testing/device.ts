@@ -62,7 +62,7 @@ const SERVICE = /^((tcp|udp|icmp)(\/\d+)?|\d+)$/;
 export class TestDevice extends MemoryDevice {
   readonly id: string;
   readonly name: string;
-  /** Of its owner, for rules of theirs. */
+  /** The id of its owner, for rules of the owner. */
   readonly userId: string;
   /** Base64. */
   readonly publicKey: string;

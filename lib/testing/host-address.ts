@@ -1,5 +1,5 @@
-// Where hosts behind the TUN cannot be: in the networks inside the tunnel. What goes there goes to
-// the gateway itself or to a device, so that nobody would ever reach such a host.
+// Where hosts behind the TUN cannot be: in the networks inside the tunnel. Packets to these
+// networks go to the gateway itself or to a device, so nobody would ever reach such a host.
 
 import { BlockList, isIPv4 } from 'node:net';
 import type { Config } from '../../config/index.ts';

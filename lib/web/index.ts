@@ -1,6 +1,6 @@
-// The web interface: sign-in, the pages of users and those of administrators. What holds for all of
-// them is registered here, then the pages, each in a file of its own. README.md says how one is
-// made.
+// The web interface: sign-in, the pages of users and the pages of administrators. The parts that
+// all pages share are registered here, then the pages, each in a file of its own. README.md says
+// how a page is made.
 
 import type { Plugin, Server, ServerRoute } from '@hapi/hapi';
 import inert from '@hapi/inert';

@@ -6,7 +6,7 @@
 
 import type { Column, ValueKind } from './catalogue.ts';
 
-/** Of this format; a file of a greater one is refused. */
+/** The version of this format; a file with a greater version is refused. */
 export const FORMAT = 1;
 /** No line is longer: a row has at most some ten megabytes. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024;

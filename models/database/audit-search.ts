@@ -1,8 +1,7 @@
 // How the audit trail is read: the newest entries that fit, however many there are. Each condition
-// has an index that ends in the id, so what it leads to comes in order; so has each pair of who,
-// kind and action. Of several indexes the one that fits the fewest entries leads, and further
-// conditions are tried on what it leads to, a part at a time, so that no statement takes long.
-// docs/state.md#audit-trail.
+// has an index that ends in the id, so its entries come in order, and so has each pair of who, kind
+// and action. A search uses the index that fits the fewest entries, and tries further conditions on
+// these entries, a part at a time, so that no statement takes long. docs/state.md#audit-trail.
 
 import type { InferAttributes } from 'sequelize';
 import { foldAscii } from '../storage/fold.ts';

@@ -34,7 +34,7 @@ const IDLE_MS = 60_000;
 export interface DatabaseOptions {
   /** `sqlite:<path>`, `sqlite::memory:`, `mysql://user:password@host:port/name`, `mariadb://…`. */
   url?: string | null;
-  /** Of a MySQL or MariaDB server, where no `url` is given; the four below go with it. */
+  /** The host of a MySQL or MariaDB server, if no `url` is given; the four below go with it. */
   host?: string | null;
   port?: number;
   name?: string;

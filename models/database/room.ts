@@ -1,6 +1,6 @@
 // Whether the disk of a database has room. Once it has refused a write, a real write is tried every
-// second until one succeeds: readiness then comes back as soon as somebody made room. What is tried
-// is as large as an ordinary write, because a small one still fits where others are refused.
+// second until one succeeds: readiness then comes back as soon as somebody made room. This write is
+// as large as an ordinary one, because a small write still fits where others are refused.
 
 import { randomBytes } from 'node:crypto';
 import { QueryTypes, type Sequelize } from 'sequelize';
@@ -58,7 +58,7 @@ export class RoomWatch {
     await this.#trying;
   }
 
-  /** Whether there is still no room. What else a write meets is for others to say. */
+  /** Whether there is still no room. Other errors of the write are reported elsewhere. */
   async #try(): Promise<boolean> {
     try {
       await tryRoom(this.#database, this.#id);

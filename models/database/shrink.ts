@@ -72,9 +72,9 @@ export interface Compacted {
 }
 
 /**
- * Writes the whole SQLite file anew, without free pages, as one that shrinks by itself from then
- * on. SQLite makes a copy beside the file, then puts it into the log in one transaction: a process
- * that ends in the middle leaves the file as it was. Each of the two is as large as what is held.
+ * Rewrites the whole SQLite file without free pages; the file shrinks by itself from then on.
+ * SQLite makes a copy beside the file, then puts it into the log in one transaction: a process that
+ * ends in the middle leaves the file as it was. Each of the two is as large as what is held.
  */
 export async function compactFile(database: Database): Promise<Compacted> {
   const path = await pathOf(database);

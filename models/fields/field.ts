@@ -1,8 +1,8 @@
-// What a field of a record is, in words that every room understands. Each record has one table of
-// fields beside this file: how a field is kept, who may send it and within which limits, how the
-// API describes it, whether the audit trail holds it, whether gateways obey it. Other rooms make
-// their part of that table, and TypeScript makes the types of rows and of values. A table is plain
-// data: it knows neither Sequelize nor Joi. CONTRIBUTING.md says how to add a field.
+// What describes a field of a record, in words that every room understands. Each record has one
+// table of fields beside this file: how a field is kept, who may send it and within which limits,
+// how the API describes it, whether the audit trail holds it, whether gateways obey it. Other rooms
+// make their part of that table, and TypeScript makes the types of rows and of values. A table is
+// plain data: it knows neither Sequelize nor Joi. CONTRIBUTING.md says how to add a field.
 
 /** How a value is kept, and the type that it has then. */
 export interface ColumnValues {

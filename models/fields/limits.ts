@@ -1,7 +1,7 @@
 // The limits of devices and the quotas of users, as records have them and as the configuration has
 // their defaults: one reading for all. docs/api.md#limits.
 
-/** How the API takes a limit. What a device is to have that no limit holds back: the greatest. */
+/** How the API takes a limit. The greatest limit is for a device that no limit should slow down. */
 export const limit = {
   kind: 'integer',
   min: 64_000,
@@ -18,7 +18,10 @@ export function limitField<Description extends string>(description: Description)
   } as const;
 }
 
-/** How the API takes a quota, in bytes. Who is to have none where others have one: the greatest. */
+/**
+ * How the API takes a quota, in bytes. The greatest quota is for a user who should have none while
+ * others have one.
+ */
 export const quota = {
   kind: 'integer',
   min: 1_000_000,

@@ -1,6 +1,6 @@
 // What all migrations together make of an empty SQLite file, as one text: latest.sqlite.sql. New
 // files and databases in memory begin as this, because the steps take longer than the rest of a
-// start: they make tables anew that an earlier step made. `npm run schema` writes the text.
+// start: they rebuild tables that an earlier step made. `npm run schema` writes the text.
 
 import { readFileSync } from 'node:fs';
 import type { Database } from '../database/database.ts';
@@ -41,7 +41,7 @@ export async function beginAsLatest(database: Database): Promise<boolean> {
   });
 }
 
-/** Writes the text anew, from a SQLite database that was migrated and holds nothing else. */
+/** Writes the text again, from a SQLite database that was migrated and holds nothing else. */
 export async function latestOf(database: Database): Promise<string> {
   const objects = await select<{ type: string; name: string; sql: string }>(
     database,

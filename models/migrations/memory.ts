@@ -12,7 +12,9 @@ import { makeMemoryFolder } from '../storage/sqlite.ts';
 
 type Options = Omit<DatabaseOptions, 'url' | 'image'>;
 
-/** Of a key; the image needs one to be opened, and holds nothing that is sealed. */
+/**
+ * The length of a key. The image cannot be opened without a key, but holds nothing that is sealed.
+ */
 const KEY_BYTES = 32;
 
 /** The file of an empty database after all migrations; nothing in it is sealed under any key. */

@@ -6,13 +6,13 @@ import { plainSelect } from '../storage/select.ts';
 
 /** Clocks as the database knows them. */
 export interface Clocks {
-  /** Of the server; null with SQLite, which has none of its own. */
+  /** The clock of the server; null with SQLite, which has none of its own. */
   readonly server: Date | null;
   /** When a gateway was seen last; null when none ever was. */
   readonly lastSeen: Date | null;
 }
 
-/** Reads both; the schema must be up to date. */
+/** Reads both clocks; the schema must be up to date. */
 export async function readClocks(database: Database): Promise<Clocks> {
   const lastSeen = (await database.models.Gateway.max('seen_at')) as Date | string | null;
   return {
@@ -27,6 +27,6 @@ async function serverClock(database: Database): Promise<Date> {
     "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1000 AS ms",
     plainSelect(),
   );
-  // The answer was made somewhere between; half of the way is taken off.
+  // The server answered at some time in between; half of that time is subtracted.
   return new Date(Number(rows[0]?.ms) - (Date.now() - sent) / 2);
 }

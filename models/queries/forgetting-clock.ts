@@ -1,7 +1,7 @@
-// The clock by which old rows are forgotten. It follows the clock of the database server, or ours
-// where that has none, but a jump moves it by 25 hours at most: so a start with a wrong clock costs
-// a day of what is oldest, and not everything. What it is behind is made up while gateways run, by
-// an extra hour for each hour. docs/state.md#forgetting.
+// The clock that decides which rows are old enough to be deleted. It follows the clock of the
+// database server, or ours if the server has none, but a jump moves it by 25 hours at most: so a
+// start with a wrong clock costs the oldest day of rows, and not everything. If this clock is
+// behind, it gains an extra hour for each hour that a gateway runs. docs/state.md#forgetting.
 
 import { QueryTypes } from 'sequelize';
 import type { Database } from '../database/database.ts';
@@ -13,13 +13,13 @@ import { readClocks } from './clocks.ts';
 export const JUMP_MAX_MS = 25 * 3_600_000;
 const NAME = 'clock';
 
-/** What a look at the clock came to. */
+/** The result of a look at the clock. */
 export interface ForgettingClock {
   /** The time by which to forget; never later than the clock that it follows. */
   readonly time: Date;
-  /** How long ago the last look was, by the clock that it follows; negative: that was set back. */
+  /** How long ago the last look was, by the followed clock; negative: that clock was set back. */
   readonly sinceMs: number;
-  /** How far it is behind. */
+  /** How far this clock is behind the followed one. */
   readonly behindMs: number;
 }
 
@@ -37,8 +37,9 @@ interface Row {
 }
 
 /**
- * Sets the clock going where there is none. Before a gateway says that it starts: then it is still
- * known when one was seen last, so that an upgrade with a wrong clock is recognised.
+ * Starts the clock if there is none. Call it before a gateway says that it starts: the time at
+ * which a gateway was seen last is then still known, so that an upgrade with a wrong clock is
+ * recognised.
  */
 export async function beginForgettingClock(database: Database, now?: Date): Promise<void> {
   if ((await read(database)) !== undefined) return;

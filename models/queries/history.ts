@@ -26,9 +26,9 @@ export const KEPT_S: Readonly<Record<Exclude<Step, 86_400>, number>> = {
 /** How the sums of one kind are kept. */
 export interface Series {
   readonly table: string;
-  /** The column that says of what the row is; null: of the gateway as a whole. */
+  /** The column that names the record of a sum; null: the sum is of the gateway as a whole. */
   readonly subject: string | null;
-  /** The table of the subjects, with whom their rows go; null: they are no records. */
+  /** The table of these records, with which their sums are deleted; null: they are no records. */
   readonly owners: string | null;
   readonly counts: readonly string[];
 }
@@ -165,7 +165,7 @@ function onMysql(series: Series): string {
     VALUES :rows ${addingTo({ kind: 'mysql' }, series)}`;
 }
 
-/** Of what a history is read, and when: Unix time in seconds, `from` included, `to` not. */
+/** Which history is read, and for which time: Unix time in seconds, `from` included, `to` not. */
 export interface HistoryWish {
   readonly kind: HistoryKind;
   /** Only of this device, this rule, this reason. */

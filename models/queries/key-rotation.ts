@@ -1,5 +1,5 @@
 // Moving to another encryption key: every value that was sealed under an earlier key is sealed
-// again under the present one. What the values say stays the same, so no change rows are written
+// again under the present one. The values themselves stay the same, so no change rows are written
 // and no `updated_at` moves; gateways need not notice.
 
 import { QueryTypes } from 'sequelize';

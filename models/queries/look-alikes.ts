@@ -1,5 +1,5 @@
-// Users whose e-mail a person could take for another one. Who makes an address must have locked the
-// configuration, or two writers make a pair at one instant. docs/api.md#users.
+// Users whose e-mail a person could take for another one. Lock the configuration before a new
+// address is written, or two writers could make such a pair at the same time. docs/api.md#users.
 
 import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';

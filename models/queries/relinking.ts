@@ -1,6 +1,6 @@
-// Linking people anew after their provider changed how it names them. An administrator frees a
-// link; within the time that is given, the next account of the same entry with the user's e-mail
-// takes its place. The decision is lib/auth/decisions/2026-11-23-relinking.md.
+// Links people again after their provider changed how it names them. An administrator frees a link;
+// within the time that is given, the next account of the same entry with the user's e-mail replaces
+// the linked account. The decision is lib/auth/decisions/2026-11-23-relinking.md.
 
 import type { Transaction } from 'sequelize';
 import type { Identity, ProviderAccount } from '../tables/identity.ts';
@@ -85,7 +85,7 @@ export function findFreeLinks(
   return models.Identity.findAll({ where, transaction, lock: true });
 }
 
-/** Removes links whose place another account takes, with the tokens of the former account. */
+/** Removes links that another account replaces, with the tokens of the old account. */
 export async function removeLinks(
   { models }: Database,
   links: readonly Identity[],

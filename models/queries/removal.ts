@@ -1,6 +1,6 @@
-// Removing what has children. Each child is deleted by name, so that every one leaves its change
-// row; the foreign keys refuse a parent whose children were forgotten. The history goes as
-// removed-history.ts says.
+// Removes records that have children. Each child is deleted by a statement of its own, so that
+// every child leaves its change row; the foreign keys refuse to delete a parent whose children were
+// forgotten. removed-history.ts deletes the history.
 
 import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
@@ -92,7 +92,7 @@ export async function removeRules(
   await database.models.Rule.destroy({ where: { id: [...ids] }, transaction });
 }
 
-/** Most users and devices have none, and then nothing is sent. */
+/** Most users and devices have no children, and then no statement is sent. */
 async function removePolicyTests(
   { models }: Database,
   tests: readonly Pick<PolicyTest, 'id'>[],

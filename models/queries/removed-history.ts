@@ -1,6 +1,6 @@
-// The history of devices and rules that are removed. What is little goes in the same transaction;
-// the rest stays for a chore, which deletes it in small steps with pauses, and nobody can read it
-// meanwhile: whoever reads a history asks for its owner. docs/state.md#history.
+// The history of devices and rules that are removed. A small number of rows is deleted in the same
+// transaction. The rest stays for a chore, which deletes it in small steps with pauses; nobody can
+// read it meanwhile, because every read of a history looks for its owner. docs/state.md#history.
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
@@ -9,7 +9,7 @@ import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { SERIES } from './history.ts';
 
-/** Rows of each table that one removal takes along at once. */
+/** Rows of each table that are deleted in the transaction of a removal. */
 export const GONE_AT_ONCE = 500;
 /** Rows that one statement of the chore deletes, and subjects that one statement looks at. */
 const ROWS_PER_STEP = 250;
@@ -36,7 +36,7 @@ export const BELONGINGS: readonly Belonging[] = [
   { table: 'connections', key: ['id'], subject: 'device_id', owners: 'devices' },
 ];
 
-/** Deletes what is little of the history of records that are about to be removed. */
+/** Deletes a limited number of rows of the history of records that are about to be removed. */
 export async function takeHistoryAlong(
   database: Database,
   owners: Belonging['owners'],
@@ -57,8 +57,9 @@ export async function takeHistoryAlong(
 }
 
 /**
- * Deletes what removed devices and rules left, some rows at a time. Returns how many went. Several
- * processes may be at it; one that is killed leaves what it did not reach to the next time.
+ * Deletes the rows that removed devices and rules left, some at a time. Returns how many were
+ * deleted. Several processes may do so at once; if one is killed, the next call deletes the rows
+ * that it did not reach.
  */
 export async function forgetRemoved(
   database: Database,

@@ -1,5 +1,5 @@
-// What may stand in the way of rows that are to be made or moved: who has a key, a name or an
-// address already, which rules overlap. One statement looks for all the rows of one transaction.
+// Finds rows that prevent others from being made or changed: rows that have the same key, name or
+// address already, and rules that overlap. One statement looks for all the rows of one transaction.
 // The scope must be locked before (`lockScopes`: the address pool; the user's, or the configuration
 // for global rules), or two writers both win. docs/api.md#devices.
 

@@ -1,7 +1,8 @@
-// What becomes of a history as it ages: steps of ten minutes are added up to hours, hours to days,
-// and days are deleted. In batches, each a transaction, so that others have their turn. It does not
-// matter how many gateways do it at once, nor where one is killed: a batch locks the rows that it
-// adds up and deletes them, so nothing is counted twice or lost. docs/state.md#history.
+// Makes sums of the history longer as they get old: steps of ten minutes are added up to hours,
+// hours to days, and days are deleted. In batches, each a transaction, so that others have their
+// turn. It does not matter how many gateways do it at once, nor where one is killed: a batch locks
+// the rows that it adds up and deletes them, so nothing is counted twice or lost.
+// docs/state.md#history.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QueryTypes, Transaction } from 'sequelize';

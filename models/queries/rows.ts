@@ -29,13 +29,13 @@ const READ_AS: Readonly<Partial<Record<keyof ColumnValues, ColumnKind>>> = {
 export interface Selection {
   /** These alone; ids that are not there are left out. The order is not kept. */
   ids?: readonly string[];
-  /** Of this owner; null means rules that are everyone's. Not for users and groups. */
+  /** Rows of this owner; null: rules that are everyone's. Not for users and groups. */
   userId?: string | null;
-  /** Of these owners; only for devices. */
+  /** Rows of these owners; only for devices. */
   userIds?: readonly string[];
-  /** Of this group; only for rules. */
+  /** Rows of this group; only for rules. */
   groupId?: string;
-  /** Of this `emailKey`; only for users. */
+  /** Rows with this `emailKey`; only for users. */
   emailKey?: string;
   /** Beyond this row, in the order of lists (`inserted_at`, then `id`). */
   after?: { inserted_at: Date; id: string };

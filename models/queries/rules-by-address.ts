@@ -10,7 +10,7 @@ import { parseAddress } from '../tables/columns.ts';
 import { enclosingStarts } from './rivals.ts';
 import { readRules } from './rows.ts';
 
-/** Of whom rules are asked, and about which addresses. */
+/** Whose rules are searched, and for which addresses. */
 export interface AddressesOf {
   /** The owner of the rules; null: those of a group, or those that are everyone's. */
   readonly userId: string | null;

@@ -28,7 +28,7 @@ export interface StateFacts {
 export interface SearchWish extends StateFacts {
   /** Any of the texts holds this, in any case; empty: all records. */
   readonly text: string;
-  /** Of this owner alone. Not for users. */
+  /** Records of this owner alone. Not for users. */
   readonly userId?: string;
   /** Among these alone. */
   readonly ids?: readonly string[];
@@ -230,7 +230,7 @@ export async function searchEveryId(
   return found;
 }
 
-/** Counts all records that a wish finds. */
+/** Counts all records that a search finds. */
 export async function countFound(
   database: Database,
   table: Searchable,

@@ -6,12 +6,12 @@ import { methodOf } from '../fields/identity.ts';
 import type { TrustedProvider } from '../tables/trusted-provider.ts';
 import { withdrawRoles } from './administrators.ts';
 
-/** An entry of the configuration, and who it leads to. */
+/** An entry of the configuration, and the provider that it leads to. */
 export type Authority = Pick<TrustedProvider, 'kind' | 'provider_id' | 'authority'>;
 
 /**
- * Marks an entry as trusted, or takes the mark away, and then the role of the administrators whom
- * it made. The scope of the configuration must be locked.
+ * Marks an entry as trusted, or removes the mark, and with it the role of administrators who have
+ * this role because of the entry. The scope of the configuration must be locked.
  */
 export async function markTrusted(
   database: Database,

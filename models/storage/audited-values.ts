@@ -11,11 +11,13 @@ export type FieldChange =
   | { readonly added: unknown; readonly removed: unknown }
   | { readonly changed: true };
 
-/** Of longer values, in characters of JSON, only the length is kept; it bounds an entry. */
+/**
+ * In characters of JSON; only the length of longer values is kept, so that an entry stays small.
+ */
 export const VALUE_CHARACTERS_MAX = 4_096;
-/** That bound for lists that somebody writes who is no administrator. */
+/** The limit for lists that somebody who is no administrator writes. */
 export const UNPRIVILEGED_LIST_CHARACTERS_MAX = 512;
-/** Of longer texts of such people the beginning, the length and the SHA-256 are kept. */
+/** If such a person writes a longer text, its beginning, its length and its SHA-256 are kept. */
 export const UNPRIVILEGED_TEXT_CHARACTERS_MAX = 256;
 
 /** What happened to a value that was there before and is there after. */

@@ -103,8 +103,8 @@ export function actAs(transaction: Transaction, ...origins: readonly Origin[]): 
 }
 
 /**
- * Adds an entry that no write of a table tells, such as a sign-in. `index`: whose it is, of those
- * whom `actAs` named.
+ * Adds an entry for an event that writes no tracked table, such as a sign-in. `index`: which of the
+ * origins that `actAs` named it belongs to.
  */
 export function noteAction(
   transaction: Transaction,

@@ -17,12 +17,13 @@ const CIPHER = 'aes-256-gcm';
 const FORMAT = '1';
 const KEY_BYTES = 32;
 // Random nonces of 96 bits are safe for 2^32 values under one key (NIST SP 800-38D, 8.3): a write
-// of a secret every millisecond would take 49 days to get there, and rotation starts anew.
+// of a secret every millisecond would take 49 days to get there, and rotation starts the count
+// again.
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /**
  * Values of one generation that `openOften` remembers, some 400 bytes each. As many as there can be
- * devices: a list that is longer than this would open every key anew each time.
+ * devices: a list that is longer than this would open every key again each time.
  */
 const OPENED_MAX = 65_536;
 

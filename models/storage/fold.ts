@@ -1,5 +1,5 @@
-// One case for the letters A to Z alone, as SQLite's LOWER does it. What looks like one of them
-// stays another letter.
+// One case for the letters A to Z alone, as SQLite's LOWER does it. Letters that only look like one
+// of these stay as they are.
 
 /** A text with a to z in place of A to Z. */
 export function foldAscii(text: string): string {

@@ -1,6 +1,7 @@
-// What was asked for lately, in two generations. What is asked for moves into the younger one; the
-// older one is forgotten as a whole when the younger one is full or its time is over. So what
-// nobody asks for, such as the secret of a device that is gone, makes way for what is.
+// Values that were asked for lately, in two generations. A value that is asked for moves into the
+// younger generation; the older one is forgotten as a whole when the younger one is full or its
+// time is over. So values that nobody asks for, such as the secret of a removed device, make room
+// for others.
 
 const GENERATION_MS = 120_000;
 

@@ -1,5 +1,5 @@
-// Change tracking: hooks on the tables that gateways act upon collect (table, id) of every row
-// that a transaction touches; `writeTransaction` appends them at its end. What cannot be tracked
+// Change tracking: hooks on the tables that gateways act upon collect (table, id) of every row that
+// a transaction touches; `writeTransaction` appends them at its end. A write that cannot be tracked
 // is refused: a write outside such a transaction, a write with hooks off, an operation that does
 // not name its rows. docs/state.md#writes.
 

@@ -23,7 +23,7 @@ export class AuditEntry extends Model<
   declare id: string;
   declare happened_at: Date;
   declare actor: Actor;
-  /** Of the user in whose name it happened; null where the actor is no user. */
+  /** The id of the user in whose name it happened; null if the actor is no user. */
   declare user_id: CreationOptional<string | null>;
   /** That user's, as it was then. */
   declare email: CreationOptional<string | null>;

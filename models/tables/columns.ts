@@ -15,7 +15,9 @@ import {
 import { CiphertextError, type Keyring, type Place } from '../storage/encryption.ts';
 import { newId } from '../storage/uuid.ts';
 
-/** What a table needs to be bound to one database: classes are made anew for each, never global. */
+/**
+ * What a table needs to be bound to one database: classes are made for each database, never global.
+ */
 export interface TableContext {
   sequelize: Sequelize;
   keyring: Keyring;
@@ -48,7 +50,7 @@ export function timestampColumn(): Column {
 
 /** The columns of `timestamps`. */
 export function timestampColumns() {
-  // Made anew for each table: Sequelize turns types into those of its database in place.
+  // Made for each table: Sequelize changes types into types of its database in place.
   return {
     inserted_at: timestampColumn(),
     updated_at: timestampColumn(),

@@ -1,6 +1,6 @@
-// Makes the columns of a table, as Sequelize takes them, of the fields of its record. What a setter
-// has to do beside its own column the table's file says. Sequelize turns types into those of its
-// database in place, so everything is made anew for each database.
+// Makes the columns of a table, as Sequelize takes them, of the fields of its record. If a setter
+// does more than set its own column, the file of the table says so. Sequelize changes types into
+// types of its database in place, so all columns are made again for each database.
 
 import { DataTypes, Model, type ModelStatic } from 'sequelize';
 import type { Column as Kept, ColumnsOf, Fields } from '../fields/field.ts';

@@ -58,7 +58,7 @@ export function extentOf(
   return { ...scope, ...range, ...timesFrom(nowMs, starts_at, ends_at) };
 }
 
-/** When a rule decides from now on. What is over does so in a time that is empty. */
+/** The time in which a rule decides from now on. For a rule that is over, this time is empty. */
 export function timesFrom(
   nowMs: number,
   startsAt: Date | null,

@@ -13,11 +13,11 @@ export class SignInAttempt extends Model<
   InferAttributes<SignInAttempt>,
   InferCreationAttributes<SignInAttempt>
 > {
-  /** Of the kind and what is counted, 64 hex digits. */
+  /** A hash of the kind and of what is counted, 64 hex digits. */
   declare sha256: string;
   declare kind: AttemptKind;
   declare count: number;
-  /** When the count begins anew. */
+  /** When the count begins again. */
   declare expires_at: Date;
 }
 

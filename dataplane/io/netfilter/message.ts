@@ -1,6 +1,6 @@
 // Messages to the packet filter of the kernel over netlink: a header and attributes, as
-// linux/netlink.h, linux/netfilter/nfnetlink.h and linux/netfilter/nf_tables.h have them. What is
-// between a begin and an end is one transaction.
+// linux/netlink.h, linux/netfilter/nfnetlink.h and linux/netfilter/nf_tables.h have them. All
+// messages between a begin and an end are one transaction.
 
 import { endianness } from 'node:os';
 import { getSystemErrorMessage, getSystemErrorName } from 'node:util';
@@ -13,7 +13,7 @@ export type Attribute = readonly [type: number, value: Value];
 /** One message of nf_tables. */
 export interface Message {
   readonly type: number;
-  /** Of which family the table is; left out: inet. */
+  /** The family of the table; left out: inet. */
   readonly family?: number;
   /** Flags of netlink, beside that of a request. */
   readonly flags: number;

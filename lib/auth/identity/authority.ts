@@ -1,5 +1,5 @@
-// Who an entry of the configuration leads to: what an administrator marks as trusted. An entry that
-// is turned to another address or another entity is not the one that was marked.
+// The provider that an entry of the configuration leads to. An administrator marks it as trusted;
+// an entry that is changed to another address or another entity loses the mark.
 // docs/api.md#trusted-providers.
 
 import type {
@@ -12,7 +12,7 @@ import type {
 import { metadataOf } from '../saml/provider-metadata.ts';
 import { ProviderRefusal } from './refusal.ts';
 
-/** Of an OpenID provider: the address of its discovery document. */
+/** The authority of an OpenID provider: the address of its discovery document. */
 export function oidcAuthority({
   id,
   discovery_document_uri,
@@ -20,7 +20,10 @@ export function oidcAuthority({
   return { kind: 'oidc', provider_id: id, authority: discovery_document_uri };
 }
 
-/** Of a SAML provider: its entity id; throws ProviderRefusal where its metadata are unfit. */
+/**
+ * The authority of a SAML provider: its entity id; throws ProviderRefusal if its metadata are
+ * unfit.
+ */
 export async function samlAuthority(
   database: Database,
   provider: SamlIdentityProvider,
@@ -30,7 +33,7 @@ export async function samlAuthority(
   return { kind: 'saml', provider_id: provider.id, authority: entityId };
 }
 
-/** Of an entry of either list; null where its metadata cannot be read. */
+/** The authority of an entry of either list; null if its metadata cannot be read. */
 export async function authorityOf(
   database: Database,
   entry: OpenidConnectProvider | SamlIdentityProvider,

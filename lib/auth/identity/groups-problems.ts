@@ -1,6 +1,6 @@
 // Groups that could not be taken from a provider, in words for administrators: on the dashboard,
-// for the doctor, and after a test sign-in. What is known is one word for each account, of its last
-// sign-in or refresh, and to which groups the entries lead.
+// for the doctor, and after a test sign-in. Known are one word for each account, from its last
+// sign-in or refresh, and the groups to which the entries lead.
 
 import {
   countGroupsProblems,

@@ -1,6 +1,7 @@
-// What a provider says of the groups of a person: names, or why they cannot be known. What is
-// written of it is the provider's own: memberships of this source, and the role of an administrator
-// where the entry names a group for it and is trusted. docs/api.md#groups-of-providers.
+// What a provider says of the groups of a person: names, or why they cannot be known. Only things
+// that belong to the provider are written: memberships of this source, and the role of an
+// administrator where the entry names a group for it and is trusted.
+// docs/api.md#groups-of-providers.
 
 import {
   type Authority,
@@ -35,8 +36,8 @@ export interface GroupsOfAnswer {
 }
 
 /**
- * Reads names: a list of texts, one text, or nothing at all, as providers write an empty list. Of a
- * list that also holds something else, no part is taken: the rest may name groups that stay.
+ * Reads names: a list of texts, one text, or nothing at all, as providers write an empty list. From
+ * a list that also holds something else no name is taken: the rest may name groups that stay.
  */
 export function readNames(value: unknown): GroupsSaid {
   if (value === undefined || value === null) return { names: [] };
@@ -63,8 +64,8 @@ export interface GroupsOf {
 }
 
 /**
- * Writes what an answer says; where it cannot be read, all stays as it is. Answers the problem, if
- * there is one. The scope of the configuration must be locked.
+ * Writes the groups that an answer names; if they cannot be read, all stays as it is. Returns the
+ * problem, if there is one. The scope of the configuration must be locked.
  */
 export async function takeGroups(
   database: Database,

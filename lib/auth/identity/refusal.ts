@@ -1,7 +1,7 @@
 // Why a sign-in through a provider came to nothing: a word for counters and log, and a sentence for
-// the person in front of the browser. What a provider sent is not quoted, for it may hold codes,
-// tokens and what strangers wrote; only administrators read what its token endpoint says of an
-// error. docs/api.md#sign-in.
+// the person in front of the browser. Text that a provider sent is not quoted, because it may hold
+// codes, tokens and text of strangers; only administrators read the error text of its token
+// endpoint. docs/api.md#sign-in.
 
 /** Whom a page blames: nobody (404), the sign-in (403), the provider (502) or us (503). */
 type Fault = 'nobody' | 'person' | 'provider' | 'gateway';

@@ -1,5 +1,5 @@
-// Linking people anew: what is written, for API and console, and the words about it, which the
-// command line uses too.
+// Freeing links, so that people can be linked again: the writes, for API and console, and the
+// sentences about them, which the command line uses too.
 
 import {
   type Database,
@@ -17,7 +17,7 @@ export function whyNotFreed({ users, administrators }: Links): FieldError | null
   return administrators > 0 ? messages.administratorNotFreed : messages.notLinked;
 }
 
-/** What freeing the links of an entry came to. */
+/** The result of freeing the links of an entry. */
 export function relinkedSentence(
   { users, administrators }: Pick<Links, 'users' | 'administrators'>,
   until: Date,

@@ -1,7 +1,7 @@
 // Tries an identity provider's entry without signing anybody in, for the administrator who just
 // typed it. It fetches the provider's documents, checks everything that a sign-in needs, and says
-// in sentences what is good, doubtful or bad. It changes nothing. Of what the provider sends, only
-// the addresses of its own documents are quoted, and what its token endpoint says of an error.
+// in sentences what is good, doubtful or bad. It changes nothing. From the provider's answers it
+// quotes only the addresses of the provider's documents, and the error text of its token endpoint.
 
 import { X509Certificate } from 'node:crypto';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
@@ -224,7 +224,7 @@ function knownBy(method: AuthMethod | null, said: Readonly<Record<string, unknow
   return `${known} It takes the secret by ${method}, which its document does not offer.`;
 }
 
-/** Tries a SAML provider's entry: its metadata, fetched anew, certificates and addresses. */
+/** Tries a SAML provider's entry: its metadata, fetched again, certificates and addresses. */
 export async function trySamlProvider(
   provider: SamlIdentityProvider,
   now = new Date(),

@@ -217,7 +217,7 @@ function responseOf({ response: { status, statusText, headers }, text }: Bounded
 
 /**
  * The answer of the token endpoint as the library gets it. At a challenge the library reads no body
- * and at another type no error, so an error is written anew, with what the provider says of it.
+ * and at another type no error, so the error is made again, with the provider's text about it.
  */
 function answerFor(
   { method, answer, other }: Answered<Bounded>,

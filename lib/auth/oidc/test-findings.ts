@@ -14,7 +14,7 @@ import { type Claims, EMAIL_CLAIMS, emailOf, groupsOf, judgeRequiredClaim } from
 export interface OidcAnswer {
   /** The claims; the ID token comes before userinfo. */
   readonly sources: readonly Claims[];
-  /** Of the e-mail address; userinfo was asked where the ID token does not say it. */
+  /** Whether the e-mail address is verified; userinfo was asked if the ID token does not say it. */
   readonly isEmailVerified: boolean | null;
   readonly idToken: string;
   readonly hasRefreshToken: boolean;

@@ -1,5 +1,5 @@
-// A person whom their SAML provider refuses to sign in: where the setting says so, their devices
-// pass no packet any more.
+// A SAML provider refuses to sign a person in: if the setting says so, no packet of the person's
+// devices passes any more.
 
 import {
   actAs,

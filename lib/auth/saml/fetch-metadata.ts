@@ -34,8 +34,8 @@ export function isMetadataAddress({ protocol, hostname }: URL): boolean {
 }
 
 /**
- * Fetches metadata; throws MetadataFetchError where they are of no use, or are not those of the
- * entity that is expected. Of several providers in them the one that is wanted serves.
+ * Fetches metadata; throws MetadataFetchError if they cannot be used, or are not the metadata of
+ * the expected entity. If they describe several providers, the wanted one is used.
  */
 export async function fetchMetadata(
   address: string,

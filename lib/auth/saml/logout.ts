@@ -137,7 +137,7 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
   const [first] = issuer;
   if (first === undefined || issuer.length > 1) refuse('Issuer');
   if (textOf(first) !== setup.metadata.entityId) refuse('Issuer');
-  // Signed messages must say for whom they are (SAML bindings, sections 3.4.5.2 and 3.5.5.2).
+  // Signed messages must name their receiver (SAML bindings, sections 3.4.5.2 and 3.5.5.2).
   if (message.getAttribute('Destination') !== addressesOf(setup.provider).logout)
     refuse('Destination');
   const issuedMs = judgeAge(message, now);

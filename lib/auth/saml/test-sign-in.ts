@@ -1,6 +1,6 @@
 // The end of a test sign-in through SAML: the answer is examined, signs nobody in and links nobody.
-// What the provider signs is kept for the entry; what it says of the person goes to a report for
-// the administrator who began, if they still are one.
+// Which parts the provider signs is kept for the entry; what the provider says about the person
+// goes to a report for the administrator who began, if they still are one.
 
 import { createHash } from 'node:crypto';
 import {
@@ -34,7 +34,7 @@ export async function finishSamlTest(
   await writeTransaction(database, async (transaction) => {
     const [refusal] = await judgeActors(database, [actor], transaction);
     if (refusal) throw refusal;
-    // Only what answers this very test says what the provider signs.
+    // Only an answer to this test shows which parts the provider signs.
     if (signed === null || examined.assertion === null) return;
     const found = {
       provider_id: setup.provider.id,
@@ -55,7 +55,10 @@ export async function lastSamlTest(
   return findSamlTest(database, provider.id, hashOf(await metadataOf(database, provider)));
 }
 
-/** Of what is read in metadata: their text may change each day, with nothing but a date. */
+/**
+ * A hash of the values that are read from metadata; the text itself may change each day, in nothing
+ * but a date.
+ */
 function hashOf({ validUntil: _date, ...said }: SamlMetadata): string {
   return createHash('sha256').update(JSON.stringify(said)).digest('hex');
 }

@@ -1,7 +1,7 @@
-// Judges the metadata of a SAML entry before it is saved: those that were sent, and those at its
-// address. What was left out is filled in, so that the entry can serve from the start and the
-// provider need not be there ever again. An entry that was sent with metadata is saved though its
-// address does not answer: they serve until it does.
+// Checks the metadata of a SAML entry before it is saved: the metadata that were sent, and the
+// metadata at its address. Metadata that were left out are filled in, so that people can sign in
+// from the start, even if the address never answers again. An entry that was sent with metadata is
+// saved though its address does not answer: they serve until it does.
 
 import {
   type Database,

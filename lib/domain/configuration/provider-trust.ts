@@ -44,7 +44,8 @@ export async function forgetTrust(
   for (const mark of marks) {
     const entries = mark.kind === 'oidc' ? openid : saml;
     const entry = entries.find(({ id }) => id === mark.provider_id);
-    // Where metadata cannot be read now, the mark counts again only for whom it was set.
+    // If metadata cannot be read now, the mark stays: it counts only for the authority for which it
+    // was set.
     const authority =
       entry === undefined ? undefined : await authorityOf(database, entry, transaction);
     if (authority === null || authority?.authority === mark.authority) continue;

@@ -1,5 +1,5 @@
-// Identity providers and the logo, as the configuration holds them: their fields, and what may
-// stand in each. What a provider's documents say is judged elsewhere.
+// Identity providers and the logo, as the configuration holds them: their fields, and the values
+// that each may have. The documents of a provider are checked elsewhere.
 // docs/api.md#the-configuration.
 
 import type Joi from 'joi';

@@ -1,6 +1,6 @@
-// Linking people anew who come under another name than before, because their provider's issuer or
-// NameID format changed. An addition of ours. What it means is decided in
-// lib/auth/decisions/2026-11-23-relinking.md.
+// Frees the links of people who come under another name than before, because their provider's
+// issuer or NameID format changed, so that they are linked again. This is an addition to Firezone's
+// API. The reasons are in lib/auth/decisions/2026-11-23-relinking.md.
 
 import type { LinksWanted } from '../../../models/index.ts';
 import { relinkWork } from '../../auth/identity/relink.ts';
@@ -48,7 +48,7 @@ export interface RelinkValues {
 /** Validates it. */
 export const judgeRelink = judgeOf<RelinkValues>(relinkFields);
 
-/** Lets users of an entry be linked anew. */
+/** Frees the links of users of an entry. */
 export async function relink(
   context: RecordContext,
   caller: Caller,

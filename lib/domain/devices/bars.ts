@@ -1,5 +1,6 @@
-// What rows alone say against a device: it is off, it has ended, its owner is disabled or has to
-// sign in again. lib/reconcile obeys the same rows; here they are named for people.
+// Why, by its rows alone, a device may not connect: it is off, it has ended, its owner is disabled
+// or has to sign in again. lib/reconcile obeys the same rows; here the reasons are named for
+// people.
 
 import type { Device, UserRow } from '../../../models/index.ts';
 import { switchState } from './switches.ts';
@@ -11,7 +12,7 @@ export type Bar =
   | 'device_ended'
   | 'owner_disabled'
   | 'session_ended'
-  /** Its owner is gone, and so will it be. */
+  /** Its owner is gone, and the device will be removed. */
   | 'not_served';
 
 /**

@@ -1,6 +1,6 @@
-// The file of a device's client, as wg-quick and the WireGuard apps read it. The private key is the
-// client's alone: whoever has it hands it in, and who has not, the server's pages above all, gets a
-// line to fill in. docs/api.md#devices.
+// The file of a device's client, as wg-quick and the WireGuard apps read it. Only the client has
+// the private key: code that has the key passes it, and code that has not, such as the server's
+// pages, gets a line to fill in. docs/api.md#devices.
 
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';

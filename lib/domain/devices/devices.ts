@@ -1,5 +1,5 @@
-// Devices: what may be sent, what is shown, and what the operations do. What needs the database to
-// be judged is in judge.ts. docs/api.md#devices.
+// Devices: what may be sent, what is shown, and what the operations do. Checks that need the
+// database are in judge.ts. docs/api.md#devices.
 
 import { randomBytes } from 'node:crypto';
 import type Joi from 'joi';

@@ -56,19 +56,22 @@ type Addresses = Partial<Record<Family, string>>;
 
 const families = ['ipv4', 'ipv6'] as const;
 
-/** What is asked for, and what can be said of it without a look at the database. */
+/** A device that is asked for, and what can be said of it without reading the database. */
 interface Wish {
   readonly values: DeviceValues;
   readonly faults: Faults;
   /** Undefined where none was named, or it has faults. */
   readonly owner: string | undefined;
-  /** Of the addresses that were sent. */
+  /** The keys of the addresses that were sent. */
   readonly keys: Addresses;
   /** Families whose address was left out and is ours to choose; none in an update. */
   readonly chosen: readonly Family[];
 }
 
-/** What is there before many devices are made; it is read once and knows those that are made. */
+/**
+ * The devices that exist before many devices are made. They are read once, and made devices are
+ * added.
+ */
 export interface Standing {
   readonly rivals: RivalIndex;
   readonly neighbours: RouteNeighbours;
@@ -80,12 +83,12 @@ interface Surroundings {
   readonly rivals: RivalIndex;
   /** Ids of the users who exist. */
   readonly owners: ReadonlySet<string>;
-  /** How many devices are there; of those judged, the ones that may be made are counted too. */
+  /** How many devices exist, plus the checked ones that may be made. */
   readonly total: number;
   readonly transaction: Transaction;
 }
 
-/** The judge of one server; it knows the networks and who has what in them. */
+/** Checks the devices of one server; it knows the networks, and which addresses are taken. */
 export class DeviceJudge {
   readonly #services: JudgeServices;
   readonly #maxPeers: number;
@@ -115,16 +118,17 @@ export class DeviceJudge {
   }
 
   /**
-   * Judges devices that are to be made, and finds what was left out. Of the inputs it judges the
-   * first, at least one: as many as need no search for an address. Each is judged as if those
-   * before it were made. The address pool is locked.
+   * Checks devices that are to be made, and finds addresses that were left out. It checks the first
+   * inputs, at least one, up to the first that needs a search for an address. Each is checked as if
+   * those before it were made. The address pool is locked.
    */
   async forCreate(
     inputs: readonly Judged<DeviceValues>[],
     transaction: Transaction,
     present?: Standing,
   ): Promise<Judgement[]> {
-    // Of many, one that has faults already is not worth the search for an address.
+    // Where many devices are made, a device that has errors already is not worth the search for an
+    // address.
     const wishes = inputs
       .map((input) => this.#wishOf(input))
       .map((wish) =>

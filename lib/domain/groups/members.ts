@@ -1,5 +1,6 @@
-// Who is in a group. An administrator adds and removes members by id or e-mail, many at once; what
-// an identity provider says is its own. docs/api.md#members-of-a-group.
+// The members of a group. An administrator adds and removes members by id or e-mail, many at once;
+// memberships that an identity provider gave belong to the provider.
+// docs/api.md#members-of-a-group.
 
 import {
   type Database,
@@ -49,7 +50,7 @@ export const membersSchema = resource({
   remove: names('Ids or e-mails of users who are no members any more.'),
 });
 
-/** Judges members in bulk by themselves. */
+/** Validates members in bulk, without the database. */
 export const judgeMembers = judgeOf<MembersSent>(membersSchema);
 
 /** What a change of members did. */
@@ -63,9 +64,9 @@ export interface MembersPlan {
   readonly group: Group;
   readonly add: readonly User[];
   readonly remove: readonly User[];
-  /** Of those who are removed, whom an identity provider keeps in the group. */
+  /** The removed users whom an identity provider keeps in the group. */
   readonly staying: readonly GroupMember[];
-  /** What it makes of the groups of each of them. */
+  /** How the groups of each of these users change. */
   readonly changes: readonly GroupsChange[];
 }
 
@@ -199,7 +200,7 @@ export async function guardMembers(
   return failing;
 }
 
-/** Adds the faults of users who are known; answers whom providers keep in the group. */
+/** Adds the errors of known users; returns the members whom providers keep in the group. */
 async function judgePlan(
   database: Database,
   { group, add, remove }: Omit<MembersPlan, 'changes' | 'staying'>,

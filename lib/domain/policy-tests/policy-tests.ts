@@ -1,5 +1,5 @@
 // Policy tests: what may be sent, what is shown, and what the operations do. A test is shown with
-// what the rules of now make of it. docs/api.md#policy-tests.
+// its result under the present rules. docs/api.md#policy-tests.
 
 import {
   type Database,
@@ -89,7 +89,7 @@ function shownResult(test: OwnedTest, result: TestResult, description?: string |
   return { passes, verdict, reason, rule_id, text: resultInWords(test, result, description) };
 }
 
-/** What came of a test, in a sentence or two. */
+/** The result of a test, in a sentence or two. */
 function resultInWords(
   { expect }: OwnedTest,
   { passes, reason, ruleId }: TestResult,

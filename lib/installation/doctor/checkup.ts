@@ -57,7 +57,10 @@ export class Checkup {
     }));
   }
 
-  /** What is not well, as it was found last; what is old is looked at again, and nobody waits. */
+  /**
+   * The findings that are not ok, from the last look. If they are old, the doctor looks again in
+   * the background.
+   */
   findings(nowMs: number = performance.now()): readonly Finding[] {
     for (const part of this.#parts)
       if (!part.isLooking && nowMs - part.lookedAtMs > part.keepMs) void this.#look(part, nowMs);

@@ -1,5 +1,5 @@
-// What a gateway that serves lacks, in words for people: the doctor says it, the dashboard, and the
-// page of each file that it spoils.
+// What a gateway that serves lacks, in words for people: the doctor and the dashboard say it, and
+// the page of each file that does not work because of it.
 
 import { type Config, isInTheClear, isLoopback, settingsAdvice } from '../../../config/index.ts';
 import { HTTP_LIMITS, MORE_FILES } from '../../kit/http/listener.ts';

@@ -37,7 +37,7 @@ export interface WgEasy {
   /** Null where the file does not say. */
   readonly port: string | null;
   readonly mtu: string | null;
-  /** Of the server, with their prefixes. */
+  /** The addresses of the server, with their prefixes. */
   readonly addresses: readonly string[];
   readonly clients: readonly WgEasyClient[];
   readonly faults: readonly string[];

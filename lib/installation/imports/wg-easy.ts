@@ -76,7 +76,9 @@ interface Context {
   readonly said: Said;
 }
 
-/** What is said of clients. What is equal of many is said once, with the first of them. */
+/**
+ * The notes about clients. A note that is equal for many is printed once, with the first of them.
+ */
 class Said {
   readonly #places = new Map<string, { readonly place: string; others: number }>();
 

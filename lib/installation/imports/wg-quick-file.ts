@@ -1,5 +1,5 @@
 // Reads a server's wg-quick file: an [Interface] and its [Peer]s, with the comments that name them
-// (peer-names.ts). Pure. What the settings mean to Postern is in wg-quick.ts.
+// (peer-names.ts). Pure. wg-quick.ts says what the settings mean to Postern.
 
 import { type Comment, type FileMarks, marksOf, nameOf, type Surroundings } from './peer-names.ts';
 
@@ -52,7 +52,7 @@ const SETTING = /^([a-z0-9]+)\s*=\s*(.*)$/i;
 /** Settings that are of one peer alone, so that what is written behind them is about it. */
 const OWN_SETTINGS = new Set(['publickey', 'allowedips']);
 
-/** Of a comment only the beginning is read: what is longer names nothing. */
+/** Only the beginning of a comment is read: a longer text is no name. */
 const COMMENT_CHARACTERS_MAX = 1_000;
 
 /** Reads the text of a file. */

@@ -50,7 +50,7 @@ const ONCE = new Set(['publickey', 'presharedkey']);
 /** Whose the devices will be. */
 export interface Owner {
   readonly id: string;
-  /** Of a user whom the import makes; null where the user is there. */
+  /** The e-mail of a user whom the import makes; null if the user exists. */
   readonly newEmail: string | null;
 }
 
@@ -104,7 +104,7 @@ interface Owned {
   readonly count: number;
 }
 
-/** Imports the devices of a file for one user, whom it makes where it is a new one. */
+/** Imports the devices of a file for one user; it makes the user if they are new. */
 export function importOwned(
   services: DeviceImport,
   owner: Owner,

@@ -55,7 +55,7 @@ export function addressFinder(proxies: BelievedProxies): FindAddress {
   };
 }
 
-/** Of a connection that is gone already nobody knows the other end. */
+/** The address of the other end; empty if the connection is gone already. */
 function remoteOf({ socket }: IncomingMessage): string {
   return socket.remoteAddress ?? '';
 }
@@ -84,7 +84,7 @@ export const clientAddress: Plugin<Peers> = {
   },
 };
 
-/** Whether a proxy says for whom it asks, in whatever way. */
+/** Whether a proxy names its client, in any of the usual headers. */
 export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
   return ['x-forwarded-for', 'forwarded', 'x-real-ip'].some((name) => headers[name] !== undefined);
 }

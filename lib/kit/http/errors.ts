@@ -1,5 +1,5 @@
 // Every error that the API answers, in one place: the table says which status and body a code has.
-// What went wrong in detail goes to the log and nowhere else. docs/api.md#errors.
+// The details of an error go to the log and nowhere else. docs/api.md#errors.
 
 import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
@@ -89,7 +89,10 @@ export interface ErrorOptions {
   readonly faults?: Faults;
   /** Public: more than the code says, as a sentence; `detail` of the answer. */
   readonly sentence?: string;
-  /** What it is counted as; its code where this is left out. A word of ours, never of a request. */
+  /**
+   * The word under which the error is counted; left out: its code. The word is always ours, never
+   * from a request.
+   */
   readonly reason?: string;
   /** For the log alone. */
   readonly detail?: string;

@@ -79,7 +79,7 @@ export interface GateOptions {
   readonly isProxy: (peer: string) => boolean;
   /** Whether a peer could be a proxy: one that is trusted, or this host. */
   readonly mayBeProxy: (peer: string) => boolean;
-  /** Whether headers say for whom a request is sent, to be believed or not. */
+  /** Whether headers name the client of a proxy, whether or not the proxy is trusted. */
   readonly isForwarded: (headers: IncomingMessage['headers']) => boolean;
   readonly isTls: boolean;
   /** Called for each request that is refused here. */

@@ -1,7 +1,7 @@
 // The HTTP listener and what one client may cost it: size of headers, time for headers, body and
-// silence, number of connections. Where the process may have few files open, there are fewer, so
-// that files are left for all else. What ends here never becomes a request, so it is answered here,
-// in the form of errors.ts, and counted.
+// silence, number of connections. If the process may have only few files open, it takes fewer
+// connections, so that files are left for all else. A connection that ends here never becomes a
+// request, so it is answered here, in the form of errors.ts, and counted.
 
 import { randomUUID } from 'node:crypto';
 import type { Server, ServerResponse as ServerResponseOf } from 'node:http';
@@ -18,7 +18,7 @@ import { type Certificate, CIPHERS } from './tls.ts';
 
 /** Limits of one listener. */
 export interface HttpLimits {
-  /** Of the request line and all headers. */
+  /** Bytes of the request line and all headers. */
   readonly headerBytesMax: number;
   /** Until all headers are there. */
   readonly headersMs: number;

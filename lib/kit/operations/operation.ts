@@ -30,7 +30,7 @@ export interface Query<Asked> {
 export interface Body<Values> {
   /** What it is in: `{"rule": {…}}`. */
   readonly wrapper: string;
-  /** Of its schema in the OpenAPI document, before `Create` or `Update`. */
+  /** The name of its schema in the OpenAPI document, before `Create` or `Update`. */
   readonly title: string;
   readonly fields: Joi.ObjectSchema;
   readonly judge: Judge<Values>;
@@ -42,7 +42,7 @@ export interface Body<Values> {
 /** What is answered. */
 export interface Answer {
   readonly description: string;
-  /** Of its schema in the OpenAPI document. */
+  /** The name of its schema in the OpenAPI document. */
   readonly title: string;
   readonly fields: Joi.ObjectSchema;
 }
@@ -139,7 +139,7 @@ export interface Described<Asked> extends Base<Asked> {
   readonly query: Query<Asked>;
   readonly content: {
     readonly description: string;
-    /** Of the media. */
+    /** The media type. */
     readonly type: string;
   };
 }

@@ -13,7 +13,7 @@ export interface RecordKind<Values> {
   readonly name: string;
   /** In bodies: `rule`. */
   readonly wrapper: string;
-  /** Of the schemas: `Rule`. */
+  /** The name of the schemas: `Rule`. */
   readonly title: string;
   readonly fields: Joi.ObjectSchema;
   readonly judge: Judge<Values>;

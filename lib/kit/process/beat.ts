@@ -22,7 +22,7 @@ export function eachBeat(call: () => void): () => void {
 }
 
 function beat(): void {
-  // Who begins to listen during a beat hears the next one.
+  // A listener that is added during a beat is called at the next one.
   const present = new Set(listeners);
   for (const listener of present) if (listeners.has(listener)) listener();
 }

@@ -1,4 +1,5 @@
-// What every part of a process that serves is given. A room takes of it what it needs.
+// What every part of a process that serves is given. A room asks only for the members that it
+// needs.
 
 import type { Config } from '../../../config/index.ts';
 import type { Database } from '../../../models/index.ts';

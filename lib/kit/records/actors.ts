@@ -1,5 +1,5 @@
-// Whether those for whom a transaction writes may still write. A request is let in before its body
-// is read, and a body takes seconds to arrive: meanwhile the token may be revoked, the session
+// Whether the callers of a transaction may still write. A request is admitted before its body is
+// read, and a body may take seconds to arrive: meanwhile the token may be revoked, the session
 // ended, the user disabled or given another role. So the transaction asks again, with locks.
 
 import {

@@ -1,6 +1,6 @@
 // The configuration as it serves: what the environment fixes, else what the database holds. Pages,
-// API and packets all take it from here, so that what people see is what packets obey. What is
-// derived from other settings (endpoint, MTU) stays null here.
+// API and packets all take it from here, so that what people see is what packets obey. Values that
+// are derived from other settings (endpoint, MTU) stay null here.
 // docs/api.md#settings-fixed-by-the-environment.
 
 import { type Configuration, configurationFields } from '../../../models/index.ts';

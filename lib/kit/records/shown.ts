@@ -12,8 +12,8 @@ type WorkedOut<Table> = Exclude<
 >;
 
 /**
- * Makes what shows a record: all that is not write-only, in the order of its table. What no row
- * holds must be given, and goes before what the row says.
+ * Makes the function that shows a record: all fields that are not write-only, in the order of its
+ * table. Values that no row holds must be given; they take precedence over values of the row.
  */
 export function showerOf<Table extends Fields>(
   fields: Table,

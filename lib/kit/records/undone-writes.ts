@@ -1,5 +1,5 @@
-// Runs a write to see what it would come to: it is judged and written as every write is, looked at
-// in its transaction, and undone. docs/api.md#what-a-write-would-do.
+// Runs a write to see its result: the write is validated and done as every write is, its result is
+// read in its transaction, and the write is undone. docs/api.md#what-a-write-would-do.
 
 import {
   actAs,

@@ -155,7 +155,7 @@ export function columnDefaults<Table extends Fields>(
   return defaults as Pick<ColumnsOf<Table>, Defaulted<Table>>;
 }
 
-/** Of the columns that requests set, those that a request named. */
+/** The columns that a request sent, among those that requests may set. */
 export function columnsSent<Table extends Fields, Values extends object>(
   fields: Table,
   values: Values,

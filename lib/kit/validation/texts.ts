@@ -1,5 +1,5 @@
-// What a text is: an id, an address, an endpoint, a time. It loads no schema and no database, so
-// that a command that asks the gateway is there at once.
+// Reads texts: an id, an address, an endpoint, a time. This file loads no schema and no database,
+// so that a command that asks the gateway starts at once.
 
 import { isIP, isIPv6, SocketAddress } from 'node:net';
 

@@ -1,12 +1,12 @@
-// What a capture is asked for: the parameters of its address, as they are sent to the API and typed
-// at the command line. docs/api.md#capturing-packets.
+// The parameters of a capture, as they are sent to the API and typed at the command line.
+// docs/api.md#capturing-packets.
 
 import { type CaptureOrder, parseAddress } from '../../../dataplane/index.ts';
 import { choice, cidr, flag, integer, mark, resource } from '../../kit/validation/fields.ts';
 import { addFault, type Judged, judgeOf } from '../../kit/validation/judge.ts';
 import { messages, oneOf } from '../../kit/validation/messages.ts';
 
-/** Bytes of a packet that are kept where nothing else is asked for: its headers. */
+/** Bytes of a packet that are kept by default: its headers. */
 export const SNAPLEN_DEFAULT = 128;
 const SNAPLEN_MAX = 65_535;
 /** An IPv4 header. */
@@ -39,7 +39,7 @@ export const wishFields = resource({
   bytes: integer('Bytes after which it ends.', BYTES_MIN, BYTES_MAX).default(BYTES_MAX),
 });
 
-/** What was sent, once it is judged. */
+/** The parameters, after they were validated. */
 export interface Wishes {
   readonly destination?: string;
   readonly protocol?: 'tcp' | 'udp' | 'icmp';
@@ -52,7 +52,7 @@ export interface Wishes {
 }
 
 const judgeWishes = judgeOf<Wishes>(wishFields);
-/** Judges what was sent by name; what is empty is left out. */
+/** Validates the parameters that were sent; empty ones count as left out. */
 export function judgeWish(sent: object): Judged<Wishes> {
   const judged = judgeWishes(sent, 'create');
   const { values, faults } = judged;
@@ -63,7 +63,7 @@ export function judgeWish(sent: object): Judged<Wishes> {
   return judged;
 }
 
-/** What the data plane is asked for. */
+/** The order to the data plane. */
 export function orderOf(publicKey: string, wishes: Wishes): CaptureOrder {
   const { destination, protocol = null, port = null, only, payload, snaplen } = wishes;
   return {
@@ -76,7 +76,7 @@ export function orderOf(publicKey: string, wishes: Wishes): CaptureOrder {
   };
 }
 
-/** A text that was judged, as bytes. */
+/** A text that was validated, as bytes. */
 function networkOf(text: string): CaptureOrder['destination'] {
   const [addressText = '', bits] = text.split('/');
   const address = parseAddress(addressText);

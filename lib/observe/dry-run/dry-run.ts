@@ -1,6 +1,6 @@
-// Tries a write: it is judged and written as every write is, and undone. What it would change of
-// the data plane is worked out of the rows that it wrote, and the data plane of this process says
-// what that would do to the flows and to the refused packets of now.
+// Tries a write: the write is validated and done as every write is, and undone. From the rows that
+// it wrote follows what it would change in the data plane; the data plane of this process says what
+// that change would do to the present flows and to the packets that were refused lately.
 // docs/api.md#what-a-write-would-do.
 
 import {

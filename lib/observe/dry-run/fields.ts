@@ -77,7 +77,7 @@ export const dryRunFields = answerTable({
   ...effectFields,
 });
 
-/** What a write would do. Of each list the first LISTED_MAX entries are here, and its length. */
+/** What a write would do. For each list: its length, and its first LISTED_MAX entries. */
 export type Effect = AnswerOf<typeof effectFields>;
 
 /** What the API answers. */

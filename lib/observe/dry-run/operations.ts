@@ -1,6 +1,6 @@
-// What can be asked about writes: what one would come to, and what it would do. It is an operation
-// of its own, because an older gateway would ignore a parameter and really write.
-// docs/api.md#what-a-write-would-do.
+// The operation that tries a write: its answer says what the result of the write would be, and what
+// the write would end. It is an operation of its own, because an older gateway would ignore a
+// parameter and really write. docs/api.md#what-a-write-would-do.
 
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';
 import { type Operation, read } from '../../kit/operations/operation.ts';

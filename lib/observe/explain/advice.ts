@@ -1,5 +1,5 @@
-// What to look at first where a packet is dropped, for people. All reasons, with what to do about
-// each: docs/reference/refusal-reasons.md.
+// What people should look at first when a packet is dropped. docs/reference/refusal-reasons.md has
+// all reasons, with what to do about each.
 
 import type { ExplainedReason } from './gates.ts';
 

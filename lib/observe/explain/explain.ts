@@ -167,7 +167,7 @@ function wordsOf(reason: ExplainedReason): string {
   return whenAsked[reason] ?? reasonInWords(reason);
 }
 
-/** Of a packet that nothing refuses. */
+/** The sentences about a packet that nothing refuses. */
 function passingWords(found: Explanation | null, waitsFor: Answer['waits_for']): string {
   if (waitsFor.length === 0) return `It passes. ${admissionOf(found)}`;
   const waited = waitsFor.map((end) => waits[end].text);

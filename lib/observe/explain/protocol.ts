@@ -37,7 +37,7 @@ function isName(value: string): value is (typeof NAMES)[number] {
   return (NAMES as readonly string[]).includes(value);
 }
 
-/** Of a protocol without a name, as short as it can be written. */
+/** Whether a text is the number of a protocol without a name, as short as it can be written. */
 function isNumber(value: string): value is `${number}` {
   const number = Number(value);
   return /^(0|[1-9]\d{0,2})$/.test(value) && number <= NUMBER_MAX && !NAMED.has(number);

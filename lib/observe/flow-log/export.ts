@@ -1,6 +1,6 @@
 // Takes what becomes of flows from the data plane and reports it, some at a time, so that requests
-// have their turn meanwhile. What comes faster waits in the rings of the workers, which count what
-// they lose.
+// have their turn meanwhile. Flows that come faster wait in the rings of the workers, which count
+// the flows that they lose.
 
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { type Config, flowCollectorOf } from '../../../config/index.ts';

@@ -21,7 +21,7 @@ export const COUNTS = {
   all: ['rx_bytes', 'tx_bytes', 'refused_packets'],
 } as const;
 
-/** Of what a history is. */
+/** The kinds of records that have a history. */
 export type TrafficOf = keyof typeof COUNTS;
 
 /** One point: when its step begins, and what was counted in it. */
@@ -35,7 +35,7 @@ export type Traffic = {
   /** Sums of all points. */
   readonly totals: Readonly<Record<string, number>>;
   readonly points: readonly Point[];
-  /** Of the gateways as a whole: how many packets each reason refused. */
+  /** For the gateways as a whole: how many packets each reason refused. */
   readonly refusals?: readonly { readonly reason: string; readonly packets: number }[];
 };
 

@@ -1,5 +1,5 @@
-// What can be asked about traffic of now: flows that are alive at the gateway that is asked, flows
-// that have ended there, and what it refused lately. docs/api.md#live-flows.
+// The operations on present traffic: live flows of the gateway that is asked, flows that have ended
+// there, and packets that it refused lately. docs/api.md#live-flows.
 
 import type Joi from 'joi';
 import type { EndedPlace, FlowPlace, ReasonName } from '../../../dataplane/index.ts';

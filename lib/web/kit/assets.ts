@@ -1,6 +1,6 @@
 // The files that pages load: our style sheet and scripts (static/), and the libraries of the
 // browser from their packages. Their address holds a hash of them all, so browsers keep them for
-// ever and ask anew after an update; scripts may import each other by relative addresses.
+// ever and ask again after an update; scripts may import each other by relative addresses.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

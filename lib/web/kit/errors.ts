@@ -104,7 +104,7 @@ async function answerPage(
   said: Said,
 ): Promise<ResponseObject> {
   const status = statusOf(error);
-  // Of a form with an old token the browser keeps what was typed (static/typed-again.js).
+  // If a form has an old token, the browser keeps what was typed (static/typed-again.js).
   const isStale = error.code === 'stale_form' && !(error instanceof PageError);
   const values = { ...said, status, isStale };
   const response = await pages.show(request, h, 'error', values).catch(() =>

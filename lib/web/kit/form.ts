@@ -1,6 +1,6 @@
-// A form, described once: how its fields are shown, what was typed into them, and what of it goes
-// to the rules of the API. What was typed stays text until those rules read it, so that a form with
-// faults shows again exactly what a person typed.
+// A form, described once: how its fields are shown, what was typed into them, and which values go
+// to the rules of the API. Typed values stay text until those rules read them, so that a form with
+// errors shows exactly what a person typed.
 
 import type { Request } from '@hapi/hapi';
 import type { FieldFaults } from '../../kit/validation/judge.ts';

@@ -25,7 +25,7 @@ export interface JobPlan {
   /** The user who asked for it; nobody else sees it or begins it. */
   readonly userId: string;
   readonly ids: readonly string[];
-  /** Of some ids, those that still match. */
+  /** The ids among some that still match. */
   readonly matching: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly run: (caller: Caller, id: string) => Promise<unknown>;

@@ -54,7 +54,7 @@ export interface ManyPlan {
   readonly nouns: readonly [one: string, several: string];
   /** Names of the records that exist, by id. */
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
-  /** The deed that a form asks for; a text says what is wrong with the form. */
+  /** The change that a form asks for; a text says what is wrong with the form. */
   readonly deed: (name: string, request: Request) => Deed | string;
   /** What such writes would end, for the view `many`; null: nothing. */
   readonly effect: (web: Web, writes: readonly RoomWrite[]) => Promise<object | null>;

@@ -1,4 +1,4 @@
-// What pages say is wrong with a value. The sentences of /v0 (lib/kit/validation/messages.ts)
+// The errors of values, as pages say them. The sentences of /v0 (lib/kit/validation/messages.ts)
 // cannot change, because programs compare them; pages say the same in plain words.
 
 import type { Faults } from '../../kit/validation/judge.ts';

@@ -1,6 +1,6 @@
-// The client's file of a device, one's own or, for administrators, anybody's: shown with a line for
-// the private key, which the browser alone fills in; downloaded; and made anew with another key
-// pair. No private key comes here.
+// The client's file of a device, for its owner or for an administrator: shown with a line for the
+// private key, which the browser alone fills in; downloaded; and made again with another key pair.
+// No private key comes here.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { noteClientFile, readUsers } from '../../../models/index.ts';

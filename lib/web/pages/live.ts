@@ -1,6 +1,6 @@
-// What is alive at the gateway that serves the page, what has ended there, and what it refused
-// lately, for administrators: as `GET /v0/flows`, `GET /v0/ended_flows` and `GET /v0/refusals`
-// answer it, with names in place of ids. docs/api.md#live-flows.
+// The live flows of the gateway that serves the page, the flows that have ended there, and the
+// packets that it refused lately, for administrators: as `GET /v0/flows`, `GET /v0/ended_flows` and
+// `GET /v0/refusals` answer it, with names in place of ids. docs/api.md#live-flows.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { ReasonName } from '../../../dataplane/index.ts';

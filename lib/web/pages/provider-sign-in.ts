@@ -133,7 +133,9 @@ export class ProviderSignIn {
     };
   }
 
-  /** Who begins a test, which signs nobody in. The audit trail notes who began it. */
+  /**
+   * The administrator who begins a test, which signs nobody in. The audit trail notes who began it.
+   */
   async tester(request: Request, h: ResponseToolkit): Promise<Beginner> {
     const { sessionId: testBy = null } = callerOf(request).letIn ?? {};
     if (testBy === null) throw new ApiError('not_found');

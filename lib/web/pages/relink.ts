@@ -1,5 +1,6 @@
-// Linking people anew whose provider changed how it names them: everybody of an entry, on the page
-// of the provider, or one user, on theirs. The work is that of the API.
+// Frees the links of people whose provider changed how it names them: of everybody of an entry, on
+// the page of the provider, or of one user, on the page of the user. The operations of the API do
+// the work.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {

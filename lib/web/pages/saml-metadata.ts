@@ -1,5 +1,5 @@
 // What administrators do about metadata that are fetched from the address of a SAML provider: fetch
-// them at once, and make former certificates void. The forms stand on the page of the provider.
+// them at once, and make old certificates invalid. The forms are on the page of the provider.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider } from '../../../models/index.ts';

@@ -202,7 +202,10 @@ class SamlPages {
     return { database, log, counters, limits, provider, ours };
   }
 
-  /** A denial shuts out whom it was asked about, if they sign in that way and the setting is on. */
+  /**
+   * A denial disables the user whom it is about, if they sign in through this provider and the
+   * setting is on.
+   */
   async #shutOut(request: Request, userId: string, providerId: string): Promise<void> {
     const { database } = this.#web.services;
     const { disable_vpn_on_oidc_error: isOn } = await this.#web.recall.configuration();

@@ -1,5 +1,5 @@
-// What the gateway blocked of the devices of the person who is signed in, in plain words. Only what
-// their own devices sent is shown: who sends to them is not theirs to know.
+// The packets from devices of the signed-in person that the gateway blocked, in plain words. Only
+// packets that their own devices sent are shown: people may not learn who sends to them.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { actorId } from '../../kit/http/request-caller.ts';

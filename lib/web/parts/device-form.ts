@@ -25,7 +25,7 @@ export interface TypedSetting {
 interface TextQuestion {
   readonly label: string;
   readonly help?: string;
-  /** Of a device that is to be made. */
+  /** The help in the form of a device that is to be made. */
   readonly helpIfNew?: string;
   /** Members with commas between. */
   readonly isList?: true;

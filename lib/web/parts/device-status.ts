@@ -65,7 +65,9 @@ export function switchView(
   };
 }
 
-/** Why a device is not served; null if it is. Of several reasons the first one is returned. */
+/**
+ * Why a device is not served; null if it is served. If there are several reasons, the first one.
+ */
 export function stopOf(
   device: Pick<DeviceRow, 'disabled_at' | 'expires_at'>,
   owner: StopOwner,

@@ -1,5 +1,5 @@
-// What a write would end, shown to the person before it is made: whoever agrees sends the same form
-// again. docs/api.md#what-a-write-would-do.
+// What a write would end, shown to the person before the write is made: a person who agrees sends
+// the same form again. docs/api.md#what-a-write-would-do.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Effect } from '../../observe/dry-run/fields.ts';

@@ -1,6 +1,6 @@
-// What the dashboard shows. Of all devices: how many are online, the traffic of this moment, and
-// the latest handshakes. Of this gateway: what it refused, and which rows it cannot obey. It is
-// read at most twice a second, however many people look.
+// What the dashboard shows. For all devices: how many are online, the traffic of this moment, and
+// the latest handshakes. For this gateway: what it refused, and which rows it cannot obey. These
+// values are read at most twice a second, however many people look.
 
 import {
   isToCome,

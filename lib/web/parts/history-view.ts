@@ -51,7 +51,7 @@ const COLUMNS: Readonly<Record<TrafficOf, readonly (readonly [name: string, word
 /** Behind the path of a page: what it draws, as a file for spreadsheets. */
 export const TRAFFIC_FILE = '/traffic.csv';
 
-/** Of what a history is; `id` has no meaning for all. */
+/** The record that a history is about; `id` has no meaning for all. */
 interface Whose {
   readonly kind: TrafficOf;
   readonly id: string;

@@ -11,7 +11,7 @@ const NAMESAKES_MAX = 5;
 /** What a person named. */
 export interface Named {
   readonly isAddress: boolean;
-  /** Of the device; null: no device has that address. */
+  /** The id of the device; null: no device has that address. */
   readonly id: string | null;
   readonly fault: FieldError | null;
 }
