@@ -26,7 +26,7 @@ const PORT_MAX = 65_535;
 /** How often something is sent at most. */
 const ATTEMPTS_MAX = 4;
 
-/** Who sends to a host, and to which of its ports. */
+/** The sender of a packet to a host, and the port of the host. */
 export interface Asker {
   readonly address: string;
   readonly port: number;

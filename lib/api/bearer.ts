@@ -1,9 +1,9 @@
-// Who asks the API: the bearer scheme of hapi. Its steps are judged in this order: a token is there
-// (else unauthenticated), it is somebody's who may sign in (else invalid_token), they administer
-// (else forbidden), and the token has the scope (else insufficient_scope). Before the last two,
-// they must not ask too often. All of that comes before the body is read, and strangers were judged
-// before it (auth/strangers.ts). A command on the gateway's host asks at a socket of its own and
-// needs no token. It can only read. docs/api.md#authentication.
+// Who asks the API: the bearer scheme of hapi. Its steps are checked in this order: a token is
+// there (else unauthenticated), it is somebody's who may sign in (else invalid_token), they
+// administer (else forbidden), and the token has the scope (else insufficient_scope). Before the
+// last two, they must not ask too often. All of that comes before the body is read, and strangers
+// were checked before it (auth/strangers.ts). A command on the gateway's host asks at a socket of
+// its own and needs no token. It can only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { isWithin, touchToken } from '../../models/index.ts';
@@ -62,7 +62,7 @@ export const bearer: Plugin<BearerOptions> = {
   },
 };
 
-/** Who asks; whoever shows no good token is a stranger. */
+/** The caller; a client that shows no good token is a stranger. */
 async function ownerOf(request: Request, options: BearerOptions): Promise<TokenOwner> {
   try {
     const token = readToken(request);
@@ -71,7 +71,7 @@ async function ownerOf(request: Request, options: BearerOptions): Promise<TokenO
     const sha256 = hashToken(token);
     const found = await findOwner(sha256, options);
     const owner = goodOwner(found, options);
-    // Who has the token may know when it ended; who guesses learns nothing.
+    // A client that has the token may know when it ended; a client that guesses learns nothing.
     if (owner === null) throw badToken(endOf(found));
     options.known.add(sha256, somebodyOf(owner));
     return owner;

@@ -32,7 +32,7 @@ export const undeclaredLengths: Plugin<void> = {
 /** Route options for operations that ignore their body. */
 export const ignoresBody: RouteOptions = { payload: bytesOnly(BODY_BYTES_MAX) };
 
-/** Makes hapi treat every body as bytes, because the type is judged here. */
+/** Makes hapi treat every body as bytes, because the type is checked here. */
 function bytesOnly(maxBytes: number): NonNullable<RouteOptions['payload']> {
   return { parse: false, output: 'data', override: 'application/octet-stream', maxBytes };
 }

@@ -60,7 +60,7 @@ export class ListTurns {
 /** Makes lists give way to requests that write, from when their body is there to their answer. */
 export function giveWayToWrites(server: Server, turns: ListTurns): void {
   const ends = new WeakMap<Request, () => void>();
-  // After the body: whoever sends it slowly holds up no list.
+  // After the body: a client that sends it slowly delays no list.
   server.ext('onPostAuth', (request, h) => {
     if (!['get', 'head', 'options'].includes(request.method)) ends.set(request, turns.beginWrite());
     return h.continue;

@@ -96,7 +96,7 @@ export class ApiTokens {
     return show(token);
   }
 
-  /** Makes a token for whoever asks. */
+  /** Makes a token for the caller. */
   async make(
     caller: Caller,
     {

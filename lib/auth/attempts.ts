@@ -1,6 +1,6 @@
 // How often somebody may try to sign in: five failures within 15 minutes for an account, 50 for an
 // address, because an office or a proxy may be behind it. After that they must wait 15 minutes. An
-// attempt is counted before it is judged and taken back if it was good, so that many attempts at
+// attempt is counted before it is checked and taken back if it was good, so that many attempts at
 // the same moment cannot exceed the limit. The counts are rows, so all gateways share them. Whoever
 // guesses codes knows the password already, so there each wait is twice as long as the one before.
 

@@ -1,4 +1,4 @@
-// Fetches the document in which an OpenID provider describes itself, and judges whether sign-in can
+// Fetches the document in which an OpenID provider describes itself, and checks whether sign-in can
 // use it. docs/api.md#provider-entries.
 
 import { DOCUMENT_LIMITS, DocumentError, type DocumentLimits, fetchDocument } from './documents.ts';
@@ -10,7 +10,7 @@ const REQUIRED = ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_ur
 export type DiscoveryDocument = Readonly<Record<(typeof REQUIRED)[number], string>> &
   Readonly<Record<string, unknown>>;
 
-/** Fetches and judges a document; throws DocumentError when sign-in could not use it. */
+/** Fetches and checks a document; throws DocumentError when sign-in could not use it. */
 export async function fetchDiscoveryDocument(
   address: string,
   limits: DocumentLimits = DOCUMENT_LIMITS,

@@ -1,7 +1,7 @@
-// Which tokens and sessions this process has found good, and from where they came: whoever shows
-// one is no stranger, without a question to the database. Being known opens nothing: each request
-// is judged by its token or session all the same, and one that is found bad then is known no more.
-// What is used only where nothing judges it is looked up again after a minute.
+// Which tokens and sessions this process has found good, and from where they came: a client that
+// shows one is no stranger, without a question to the database. Being known opens nothing: the
+// token or session of each request is still checked, and is forgotten here if it is found bad. A
+// token or session that is used only where nothing checks it is looked up again after a minute.
 
 /** Whose a token or a session is. */
 export interface Somebody {
@@ -55,7 +55,10 @@ export class KnownGood {
       this.#credentials.delete(oldest);
   }
 
-  /** Whether one that is known must be looked up again; true once, for whoever does it. */
+  /**
+   * Whether a known token or session must be looked up again; true once, for the caller that does
+   * it.
+   */
   mustLookAgain(sha256: string): boolean {
     const credential = this.#credentials.get(sha256);
     if (credential === undefined || this.#nowMs() - credential.foundMs <= FRESH_MS) return false;

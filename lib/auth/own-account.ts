@@ -44,7 +44,7 @@ export interface ProvenFactor {
   readonly step: number;
 }
 
-/** The accounts of one server, each for whoever has it. */
+/** The accounts of one server, each for the person who has it. */
 export class OwnAccounts {
   readonly #context: OwnAccountContext;
 

@@ -26,7 +26,7 @@ export function standInHash(cost: number): string {
   return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`;
 }
 
-/** Hashes a password; its length was judged before. */
+/** Hashes a password; its length was checked before. */
 export function hashPassword(password: string, cost = DEFAULT_COST): Promise<string> {
   return queue.run(LET_IN, () => bcrypt.hash(password.normalize('NFC'), cost));
 }

@@ -63,7 +63,7 @@ export class SignInRefusal extends PageError {
 
 /**
  * Completes a sign-in. Called by a handler once the method has proven who the user is (password
- * compared, code exchanged and token checked, assertion judged), and never before; the caller has
+ * compared, code exchanged and token checked, assertion checked), and never before; the caller has
  * already found, linked or created the user. It
  *
  * 1. throws SignInRefusal (403 with a page) where the user is gone, has another password than the
@@ -79,7 +79,7 @@ export class SignInRefusal extends PageError {
  *    devices whose VPN session had ended pass packets when the page appears;
  * 5. redirects (303) to `returnTo` if that is a path of this gateway, else to `/`.
  *
- * What the caller must have done: judged CSRF (forms: by themselves; callbacks: their state) and
+ * What the caller must have done: checked CSRF (forms: by themselves; callbacks: their state) and
  * counted attempts. What it must not do: call `h.state` with the session's cookie, or answer with
  * anything but the response that this returns.
  */
@@ -197,7 +197,7 @@ async function noteSignIn(user: User, method: string, transaction: Transaction):
   });
 }
 
-/** Who signs in acts for themselves, also before the session says so. */
+/** A person who signs in acts in their own name, also before there is a session. */
 function actorOf({ id, email, role }: User) {
   return { actor: 'user', userId: id, email, isUnprivileged: role !== 'admin' } as const;
 }

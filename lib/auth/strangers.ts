@@ -153,7 +153,7 @@ export class Strangers implements Gatekeeper {
     return shown;
   }
 
-  /** Nobody waits for it: what a request may do is judged by its token or session anyway. */
+  /** Nobody waits for it: what a request may do is checked by its token or session anyway. */
   async #lookAgain(shown: Shown): Promise<void> {
     const { known, find } = this.#options;
     try {

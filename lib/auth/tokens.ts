@@ -152,7 +152,7 @@ interface TokenMakers {
   readonly tokenId: string | null;
 }
 
-/** Makes a token for whoever asks. */
+/** Makes a token for the caller. */
 export function makeToken(
   { services: { database }, writes }: TokenMaker,
   caller: Caller,
@@ -204,7 +204,7 @@ function ofDisabled({ email }: Pick<User, 'email'>): FieldError {
   return { code: 'tokenOfDisabled', values: { email } };
 }
 
-/** The faults if a user may not have one more token; the user's row must be locked. */
+/** The errors if a user may not have one more token; the user's row must be locked. */
 async function liveTokenFaults(
   database: Database,
   userId: string,

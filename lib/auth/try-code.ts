@@ -1,4 +1,4 @@
-// A code that somebody typed: counted before it is judged, and spent in the transaction of what it
+// A code that somebody typed: counted before it is checked, and spent in the transaction of what it
 // is asked for. docs/api.md#sign-in.
 
 import type { Database, Transaction } from '../../models/index.ts';

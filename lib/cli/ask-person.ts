@@ -14,7 +14,7 @@ export interface Terminal {
   readonly output: Writable & { readonly isTTY?: boolean };
 }
 
-/** Asks whoever sits here; null where nobody does, as in a script. */
+/** Asks the person at the terminal; null if there is none, as in a script. */
 export function personAtTerminal(
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },
 ): AskPerson | null {

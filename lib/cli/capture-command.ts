@@ -88,7 +88,7 @@ async function write(
   onInterrupt(end);
   let unwritten: Error | null = null;
   out.on('error', (error: NodeJS.ErrnoException) => {
-    // With EPIPE whoever reads it has gone away.
+    // EPIPE: the reader has gone away.
     if (error.code !== 'EPIPE') unwritten = error;
     end();
   });

@@ -1,4 +1,4 @@
-// The faults that the rules of the API find, for people who typed a command.
+// The errors that the rules of the API find, for people who typed a command.
 
 import type { Faults } from '../kit/validation/judge.ts';
 import {

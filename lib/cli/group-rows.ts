@@ -77,7 +77,7 @@ function saidOf(text: string, answer: Done['answer'], failing: number): Outcome 
   return { text, data: { added, removed }, ...failuresNote(failing) };
 }
 
-/** Who stays a member, and why: an identity provider says so. */
+/** The users who stay members because an identity provider says so. */
 async function stayingOf({
   params,
   command,

@@ -32,7 +32,7 @@ function typedIn({ down, up, quota }: Options, wanted: string): Record<string, u
   return Object.fromEntries(given.map(([name, text]) => [name, text === NONE ? null : text]));
 }
 
-/** What limits that were written come to; `otherwise`: what holds where there is none. */
+/** The text for limits that were written; `otherwise`: the text where there is none. */
 export function limitsInWords(
   { id, limit_down, limit_up }: Readonly<Record<string, unknown>>,
   who: string,

@@ -12,7 +12,7 @@ import { findsIn } from './finds.ts';
 import type { Done, RefusalWords, Row, Sending } from './row.ts';
 import type { Given, Run } from './run.ts';
 
-/** Who asks by a command: whoever may open the database of the gateway. */
+/** The caller of a command: somebody who may open the database of the gateway. */
 export function commandLineCaller(): Caller {
   return { origin: COMMAND_LINE, letIn: null, userId: null, seesSecrets: true, revision: null };
 }

@@ -1,4 +1,4 @@
-// What a user has carried of their quota this month, as the rows say it: for whoever is asked.
+// How much of their quota a user has used this month, by the rows.
 
 import { type Database, monthOf, readQuotaUsage, type User } from '../../models/index.ts';
 import { isUsedUp } from './quotas.ts';

@@ -242,7 +242,7 @@ async function readEverything(
   // The first statement fixes the state that all the others see.
   const revision = await currentRevision(database, transaction);
   database.refuseLater();
-  // Before the rows that are judged by them.
+  // The settings come before the rows that depend on them.
   await take({ ...NOTHING, settings: await readSettings(database, transaction) });
   const users = await pages(readUsers, async (rows) => {
     const groups = await groupsOf(database, [...rows.keys()], transaction);

@@ -191,7 +191,7 @@ export class TranslatedRules {
     this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, next);
   }
 
-  /** Judges a rule again. One that is pending for its row waits for other rows of its change. */
+  /** Checks a rule again. One that is pending for its row waits for other rows of its change. */
   #turn(rule: Rule, nowMs: number): void {
     const wasOn = rule.isOn;
     this.#judge(rule, nowMs);

@@ -337,7 +337,7 @@ export class Translation {
     this.#defaultAction = after.default_action;
     this.#renew(this.#quotas.setDefault(after.default_quota));
     const isSame = (name: keyof RowSettings): boolean => after[name] === before[name];
-    // All sessions must be judged again.
+    // All sessions must be checked again.
     if (!isSame('vpn_session_duration')) this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
     const areSameLimits = isSame('default_limit_down') && isSame('default_limit_up');
     if (isSame('default_client_mtu') && areSameLimits) return;

@@ -93,7 +93,7 @@ export interface StrangersPlugin {
   readonly counters: Counters;
 }
 
-/** Judges requests that did not come by the listener, whose gate asks first: those of tests. */
+/** Checks requests that did not come by the listener, whose gate asks first: those of tests. */
 export const strangers: Plugin<StrangersPlugin> = {
   name: 'strangers',
   register(server, { strangers: judge, counters }) {

@@ -22,7 +22,7 @@ export async function obey({ command, settings, workers }: Asked): Promise<numbe
   const faults = [...settings.faults, ...(await fixedFaults(settings))];
   if (config === null || faults.length > 0) {
     if (command.words === 'doctor') return examineSettings(command, faults, warnings);
-    // Warnings are shown too: a mistyped name may be the cause of another fault.
+    // Warnings are shown too: a mistyped name may be the cause of another error.
     const lines = [...faults, ...warnings].map((line) => `  ${line}`);
     return complain(['Postern cannot start:', ...lines].join('\n'));
   }
@@ -37,12 +37,12 @@ export async function obey({ command, settings, workers }: Asked): Promise<numbe
   return obeyOnDatabase({ command, config, warnings, advice, workers });
 }
 
-/** The faults of what the environment fixes of the configuration. */
+/** The errors of what the environment fixes of the configuration. */
 async function fixedFaults({ config, configurationTexts }: Asked['settings']) {
-  // Most gateways fix nothing, and what judges it is the judge of requests.
+  // Loaded only here: most gateways fix nothing, and the code that validates requests validates it.
   if (Object.keys(configurationTexts).length === 0) return [];
   const { readFixedSettings } = await import('../domain/configuration/fixed-settings.ts');
-  // If EXTERNAL_URL has a fault, any other value is good enough to find the other faults.
+  // If EXTERNAL_URL has an error, any other value is good enough to find the other errors.
   const externalUrl = config?.externalUrl ?? '';
   return readFixedSettings({ externalUrl }, configurationTexts).faults;
 }
@@ -73,7 +73,7 @@ async function examine(
   return isWell ? 0 : EXIT_FAILED;
 }
 
-/** Reports only the faults of the settings, because the other checks need good settings. */
+/** Reports only the errors of the settings, because the other checks need good settings. */
 async function examineSettings(
   { options }: Command,
   faults: readonly string[],

@@ -9,7 +9,7 @@ import { EXIT_USAGE, UsageError } from '../kit/process/usage-error.ts';
 /** The exit code of a command that failed. */
 export const EXIT_FAILED = 1;
 
-/** Prints what a command came to: text for people, or data for programs. */
+/** Prints the result of a command: text for people, or data for programs. */
 export function print(outcome: Outcome, { json }: Command['options']): void {
   process.stdout.write(json ? `${JSON.stringify(outcome.data)}\n` : textForPeople(outcome));
 }

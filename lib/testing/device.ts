@@ -28,7 +28,7 @@ export const LIMIT_MAX = 1_000;
 /** What `POST /v0/devices` takes, but for the public key, which is that of the device's client. */
 export const DEVICE_FIELDS = sentNames(deviceFields).filter((name) => name !== 'public_key');
 
-/** Any value goes to the API, which judges it. */
+/** Any value goes to the API, which validates it. */
 type DeviceFields = Readonly<Partial<Record<(typeof DEVICE_FIELDS)[number], unknown>>>;
 
 /** What is said of a new device. */

@@ -19,7 +19,7 @@ export interface Administrator {
   readonly token: string;
 }
 
-/** The settings of a gateway whose environment has only these variables. Throws their faults. */
+/** The settings of a gateway whose environment has only these variables. Throws their errors. */
 export function configOf(environment: Readonly<Record<string, string>> = {}): Config {
   const { config, configurationTexts, faults } = parseConfig({ ...environment }, noFiles);
   const fixed = readFixedSettings({ externalUrl: config?.externalUrl ?? '' }, configurationTexts);

@@ -105,7 +105,7 @@ export const webPages: Plugin<Web> = {
   },
 };
 
-/** Who shows a session that has ended is a stranger. */
+/** A client that shows a session that has ended is a stranger. */
 function disownStrangers(server: Server, { sessions, strangers }: Web): void {
   server.ext('onPreAuth', async (request, h) => {
     if (asksForSession(request) && (await sessions.find(request)) === null)

@@ -55,7 +55,7 @@ export interface DatabaseOptions {
   /** Earlier keys, while values sealed under them are left. */
   olderEncryptionKeys?: readonly Uint8Array[];
   log?: DatabaseLog;
-  /** Who writes where nobody else is named; the gateway itself when left out. */
+  /** The writer if a transaction names no other; left out: the gateway itself. */
   origin?: Origin;
 }
 

@@ -1,6 +1,6 @@
-// By what a request was let in, read again in the transaction that writes for it: the token or the
-// session, with its user. The rows are locked, so that whoever revokes one or disables the user
-// either committed before, and is seen here, or waits for this transaction.
+// The token or the session that admitted a request, and its user, read again in the transaction
+// that writes for the request. The rows are locked, so that a transaction that revokes one or
+// disables the user has either committed before, and is seen here, or waits for this transaction.
 
 import type { Transaction } from 'sequelize';
 import type { ApiToken } from '../tables/api-token.ts';

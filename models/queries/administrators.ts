@@ -1,5 +1,5 @@
-// Who is an administrator because an identity provider says so, and who must stay one.
-// docs/api.md#administrators-by-group.
+// The administrators who have this role because of an identity provider, and those who must keep
+// it. docs/api.md#administrators-by-group.
 
 import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
@@ -32,7 +32,7 @@ export async function setRoleBy(
   const found = { transaction, lock: true, rejectOnEmpty: true } as const;
   const user = await database.models.User.findByPk(userId, found);
   if (!isAdmin) await demote(database, provider, user, transaction);
-  // Who is one already stays one because of whoever said so first.
+  // For a user who is an administrator already, the first source of the role stays.
   else if (user.role !== 'admin')
     await user.update({ role: 'admin', role_provider: provider }, { transaction });
 }

@@ -46,7 +46,7 @@ export function findLiveLink(
   return links.findOne({ where: { sha256, ...live(now) } });
 }
 
-/** Takes a link; true for whoever takes it first, and only in time. */
+/** Takes a link; true for the first caller that takes it, and only in time. */
 export async function takeLink(
   { models: { OneTimeLink: links } }: Database,
   id: string,

@@ -254,7 +254,7 @@ function without(sources: readonly string[], standing: readonly string[]): strin
   return sources.filter((source) => !standing.includes(source));
 }
 
-/** How many accounts of an entry have a problem with their groups. */
+/** For how many accounts of an entry the groups could not be taken. */
 export interface GroupsProblems {
   readonly kind: ProviderKind;
   readonly provider_id: string;

@@ -67,7 +67,7 @@ function agedAt(nowS: number, retentionS: number): Aged[] {
   const moves = ([600, 3_600] as const).map((step, i) => {
     const into = STEPS[i + 1] as Step;
     const oldest = nowS - KEPT_S[step];
-    // Whole steps alone: so a time has rows of one step, whoever asks.
+    // Whole steps alone: so a time has rows of one step for every reader.
     return { step, into, before: oldest - (oldest % into) };
   });
   // A step is forgotten when all of it is too old.
@@ -153,7 +153,7 @@ async function age(
   });
   if (first === undefined) return 0;
   return inTransaction(database, async (transaction) => {
-    // Who comes second waits here, and finds nothing.
+    // A second process waits here, and then finds nothing.
     const lock = database.kind === 'mysql' ? 'FOR UPDATE' : '';
     const rows = await database.sequelize.query(`${select} ${lock}`, {
       ...plainSelect(transaction),

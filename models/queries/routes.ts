@@ -1,5 +1,5 @@
-// Networks behind devices, and what must not lie in one. The address pool is locked by whoever
-// writes routes, so two writers do not give one network to two devices.
+// Networks behind devices, and addresses that must not be in one. A transaction that writes routes
+// locks the address pool, so two writers do not give one network to two devices.
 
 import type { Transaction } from 'sequelize';
 import { Binds } from '../storage/binds.ts';

@@ -73,7 +73,7 @@ const IS_SERVED = `${IS_ON} AND users.disabled_at IS NULL AND ${IN_SESSION}`;
 const SEEN = 'device_statuses.latest_handshake';
 const IS_ONLINE = `(${SEEN} >= :onlineSince AND ${SEEN} <= :latest)`;
 const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id)';
-/** A link may be over by now: whoever did not use it is not in yet. */
+/** A link may be over by now: a user who did not use theirs is not in yet. */
 const hasUnusedLink = (further: string): string =>
   `EXISTS (SELECT 1 FROM one_time_links WHERE one_time_links.user_id = users.id
     AND one_time_links.purpose = 'enrolment' AND one_time_links.used_at IS NULL ${further})`;

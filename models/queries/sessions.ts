@@ -25,7 +25,7 @@ export async function touchSession(
 
 /**
  * How long wrong codes are remembered after their wait. It is far longer than the longest wait, so
- * whoever waits for it guesses less often than whoever goes on.
+ * an attacker who waits for its end guesses less often than one who goes on.
  */
 const CODES_KEPT_MS = 30 * 24 * 60 * 60_000;
 

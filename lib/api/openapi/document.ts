@@ -1,4 +1,4 @@
-// The OpenAPI document of the API, made of what the API itself uses: the schemas that judge
+// The OpenAPI document of the API, made of what the API itself uses: the schemas that validate
 // requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
 import { version } from '../../kit/process/version.ts';

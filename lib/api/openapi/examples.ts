@@ -1,7 +1,7 @@
 // Examples of requests, as they stand in the document. The tests send every one of them; ids are
 // those of records that the examples before made.
 
-/** A record that an example refers to; whoever sends it puts a real one here. */
+/** A record that an example refers to; replace it by a real one before you send the example. */
 export const EXAMPLE_ID = '0193a0c0-0000-7000-8000-000000000001';
 
 /** What is sent in the wrapper, by wrapper. */

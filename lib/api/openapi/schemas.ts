@@ -1,6 +1,6 @@
-// JSON Schemas of resources, made of the very Joi schemas that judge requests: what a create and an
-// update may send, and what every answer holds. Joi writes each field; what it has no word for the
-// field's `meta` says, see FieldMeta. Pure.
+// JSON Schemas of resources, made of the very Joi schemas that validate requests: what a create and
+// an update may send, and what every answer holds. Joi writes each field; what it has no word for
+// the field's `meta` says, see FieldMeta. Pure.
 
 import type Joi from 'joi';
 import { entryOf, type FieldMeta, metaOf } from '../../kit/validation/fields.ts';
@@ -57,7 +57,7 @@ function requestField({ schema, meta, isRequired, isNullable }: Field, mode: Mod
   const entry = entryOf(schema);
   const json: Json = {
     ...jsonOf(schema, meta),
-    // A member of a list is judged as a create.
+    // A member of a list is validated as a create.
     ...(entry === null ? {} : { items: requestSchema(entry, 'create') }),
     ...(meta.writeOnly === true ? { writeOnly: true } : {}),
   };

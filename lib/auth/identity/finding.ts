@@ -29,7 +29,7 @@ interface Required {
   readonly value: string;
 }
 
-/** Whether the person has what the entry asks for; `judge` throws where it is missing. */
+/** Whether the person has what the entry asks for; `judge` throws if it is missing. */
 export function findRequired(
   kind: 'claim' | 'attribute',
   required: Required | undefined,

@@ -60,7 +60,7 @@ export async function tryOidcProvider(
   }
 }
 
-/** Judges what the document says that the provider can do; it need not mention everything. */
+/** Checks what the document says that the provider can do; it need not mention everything. */
 function judgeAbilities(said: Readonly<Record<string, unknown>>): Finding[] {
   const lacks = (member: string, value: string): boolean => {
     const list = said[member];
@@ -191,7 +191,7 @@ async function judgeClient(
   return bad(`The provider does not know the client: look at client_id and client_secret.${says}`);
 }
 
-/** What came of a code that was never given. */
+/** The answer to a code that was never given. */
 type Outcome =
   | 'known'
   | 'code_taken'

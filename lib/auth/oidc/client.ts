@@ -57,7 +57,7 @@ export interface OidcClient {
 /** What a client is made of beside the provider's entry. */
 export interface OidcClientOptions {
   /**
-   * Sees each answer of the token endpoint before anything judges it: a refresh token that was
+   * Sees each answer of the token endpoint before anything checks it: a refresh token that was
    * rotated must not be lost because something else in the answer is bad.
    */
   readonly onTokens?: (answer: unknown) => void;

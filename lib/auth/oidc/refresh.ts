@@ -1,6 +1,6 @@
 // Asks OpenID providers every ten minutes whether accounts still exist, by refreshing their tokens.
 // A user whom a provider refuses may be disabled here too. One gateway at a time asks about an
-// account. A rotated token is kept before anything else is judged. A user is disabled only if the
+// account. A rotated token is kept before anything else is checked. A user is disabled only if the
 // provider refuses the account, or if it lost the claim that the entry requires; not if the network
 // fails, if the provider is down or if our own client is wrong. docs/api.md#sign-in.
 

@@ -1,5 +1,5 @@
 // A sign-in through an OpenID provider, in two steps: `beginOidc` says where the browser goes,
-// `finishOidc` judges what it brings back. The checks, in their order: state (known, unused, in
+// `finishOidc` checks what it brings back. The checks, in their order: state (known, unused, in
 // time, of this provider) → browser → code for tokens, with the PKCE verifier → signature, issuer,
 // audience, nonce, expiry of the ID token (openid-client) → claims. docs/api.md#sign-in.
 
@@ -89,7 +89,8 @@ export async function beginOidc(context: OidcContext, beginner: Beginner): Promi
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     access_type: 'offline',
-    // Who is signed in already proves themselves again, as SAML's ForceAuthn asks for.
+    // A person who is signed in already must sign in at the provider again, as with SAML's
+    // ForceAuthn.
     ...(beginner.userId === null ? {} : { max_age: '0' }),
   });
   const secrets = { nonce, verifier };
@@ -143,7 +144,7 @@ async function finishTest(
   try {
     const given = await answerOf(context, query, request);
     const { idClaims, sources, tokens, client } = given;
-    // It judges the subject.
+    // It checks the subject.
     const account = accountOf(context.provider, idClaims, sources);
     const { isEmailVerified } = await withVerdict(context.provider, account, given);
     const answer = {

@@ -60,7 +60,7 @@ export interface Assertion {
   readonly expiresAt: Date;
 }
 
-/** Reads and judges a signed assertion; throws ProviderRefusal. */
+/** Reads and checks a signed assertion; throws ProviderRefusal. */
 export function readAssertion(xml: string, setup: SamlSetup, now: Date): Assertion {
   const { metadata } = setup;
   const assertion = parseMessage(xml);

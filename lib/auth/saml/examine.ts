@@ -1,7 +1,7 @@
-// Examines the answer to a test sign-in, in the verifier's thread. It is judged like any answer. If
-// the entry refuses it, it is judged again without the flags and the required attribute, so that
-// the administrator learns what the provider signs and says. A signature must still be made with a
-// certificate of the metadata and cover the part that contains it.
+// Examines the answer to a test sign-in, in the verifier's thread. It is checked like any answer.
+// If the entry refuses it, it is checked again without the flags and the required attribute, so
+// that the administrator learns what the provider signs and says. A signature must still be made
+// with a certificate of the metadata and cover the part that contains it.
 
 import { X509Certificate } from 'node:crypto';
 import type { Element } from '@xmldom/xmldom';
@@ -105,6 +105,6 @@ function algorithmOf(part: Element): string | null {
   const [method] = childrenOf(part, SIGNATURE, 'Signature')
     .flatMap((signature) => childrenOf(signature, SIGNATURE, 'SignedInfo'))
     .flatMap((info) => childrenOf(info, SIGNATURE, 'SignatureMethod'));
-  // The shape was judged before, so it is one of the accepted algorithms.
+  // The shape was checked before, so it is one of the accepted algorithms.
   return method?.getAttribute('Algorithm')?.split('#').at(-1) ?? null;
 }

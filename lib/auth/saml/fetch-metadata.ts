@@ -1,4 +1,4 @@
-// Fetches the metadata of a SAML provider from the address that an administrator gave, and judges
+// Fetches the metadata of a SAML provider from the address that an administrator gave, and checks
 // whether they may take the place of those that serve. They are not verified by a signature: that
 // the address is https vouches for them, so none is followed to http.
 

@@ -51,7 +51,7 @@ export interface LogoutRequest {
   readonly meansBefore: Date;
 }
 
-/** Judges a request that came in a form; throws ProviderRefusal. */
+/** Checks a request that came in a form; throws ProviderRefusal. */
 export async function judgePostedLogout(
   setup: LogoutSetup,
   posted: string,
@@ -70,7 +70,7 @@ export async function judgePostedLogout(
   return judgeRequest(message, setup, now);
 }
 
-/** Judges a request that came in an address; `query` is the part behind the question mark. */
+/** Checks a request that came in an address; `query` is the part behind the question mark. */
 export async function judgeAddressedLogout(
   setup: LogoutSetup,
   query: string,

@@ -1,8 +1,8 @@
-// Judges what a SAML provider answered. The message passes these gates in their order: size and
+// Checks what a SAML provider answered. The message passes these gates in their order: size and
 // form → shape (one assertion, signatures only where they may stand, each id once) → algorithms →
 // the envelope's own words → signatures, by node-saml → and only then is anything believed, and
-// only from the bytes that were signed: issuer, time, audience, recipient, request, name. The
-// shape is judged first because wrapping attacks all need a second assertion, a second place for a
+// only from the bytes that were signed: issuer, time, audience, recipient, request, name. The shape
+// is checked first because wrapping attacks all need a second assertion, a second place for a
 // signature or a second element with one id. SAML core, sections 2 and 3; docs/api.md#sign-in.
 
 import type { Element } from '@xmldom/xmldom';
@@ -23,13 +23,13 @@ const DENIALS = new Set(['AuthnFailed', 'RequestDenied', 'UnknownPrincipal', 'No
 /** Why an answer is refused that no known key signed, or that was changed. */
 export const BAD_SIGNATURE = 'signature';
 
-/** What an answer came to. */
+/** The result of an answer. */
 export type SamlVerdict =
   | { readonly kind: 'proven'; readonly assertion: Assertion }
   /** The provider refused the person, and signed that it did. */
   | { readonly kind: 'denied'; readonly status: string };
 
-/** Judges an answer as it was posted, base64; throws ProviderRefusal. */
+/** Checks an answer as it was posted, base64; throws ProviderRefusal. */
 export async function judgeResponse(
   setup: SamlSetup,
   posted: string,
@@ -38,7 +38,7 @@ export async function judgeResponse(
   const { text, response, assertion } = readResponse(posted);
   judgeEnvelope(response, setup);
   const status = statusOf(response);
-  // What node-saml gets is the text that was judged, not the one that was posted.
+  // What node-saml gets is the text that was checked, not the one that was posted.
   const message = { SAMLResponse: Buffer.from(text, 'utf8').toString('base64') };
   if (status !== 'Success') return judgeDenial(setup, message, status);
   if (assertion === null) refuse('no assertion');
@@ -47,7 +47,7 @@ export async function judgeResponse(
   return { kind: 'proven', assertion: readAssertion(signed, setup, now) };
 }
 
-/** Reads an answer as it was posted, and judges its shape; nothing of it is believed. */
+/** Reads an answer as it was posted, and checks its shape; nothing of it is believed. */
 export function readResponse(posted: string): {
   readonly text: string;
   readonly response: Element;

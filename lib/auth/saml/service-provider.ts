@@ -129,7 +129,7 @@ export function bindingOf({ signOnUrls }: SamlMetadata): 'redirect' | 'post' {
   return signOnUrls.redirect === undefined ? 'post' : 'redirect';
 }
 
-/** Sets node-saml up; `changes` are for answers that are judged more strictly. */
+/** Sets node-saml up; `changes` are for answers that are checked more strictly. */
 export async function samlOf(setup: SamlSetup, changes: Partial<SamlConfig> = {}): Promise<SAML> {
   const { SAML, ValidateInResponseTo } = await loadNodeSaml();
   const { provider, metadata, ours, requestId, isForced = false } = setup;

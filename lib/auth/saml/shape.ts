@@ -60,7 +60,7 @@ export function parseMessage(text: string): Element {
   }
 }
 
-/** Judges the shape of a message; `signed` are the elements that may hold a signature each. */
+/** Checks the shape of a message; `signed` are the elements that may hold a signature each. */
 export function judgeMessageShape(message: Element, signed: readonly Element[]): void {
   const ids = new Set<string>();
   const counts = { Reference: 0, Transform: 0 };

@@ -1,5 +1,5 @@
 // A sign-in through a SAML provider, in three steps: `beginSaml` makes the request, `consumeSaml`
-// judges the answer that the provider's page posts, `completeSaml` ends the sign-in on a page of
+// checks the answer that the provider's page posts, `completeSaml` ends the sign-in on a page of
 // ours. The answer is posted from another site, without the cookies of this one where there is no
 // https; the page after it has them, so that is where browser and session meet.
 // docs/api.md#sign-in.
@@ -95,7 +95,7 @@ export type Consumed =
   | { readonly kind: 'denied'; readonly status: string; readonly begunBy: string | null }
   | Tested;
 
-/** Judges an answer. Without a request that it answers there is none: nobody begins but us. */
+/** Checks an answer. An answer must answer a request: only we begin a sign-in. */
 export async function consumeSaml(
   context: SamlContext,
   { samlResponse, relayState, ...browser }: PostedResponse,
@@ -137,7 +137,7 @@ export async function consumeSaml(
   return { kind: 'proven', ticket };
 }
 
-/** An answer that an unknown key signed is judged once more, if newer metadata can be had. */
+/** An answer that an unknown key signed is checked once more, if newer metadata can be had. */
 async function judgeAnswer(
   context: SamlContext,
   requestId: string,

@@ -13,7 +13,7 @@ export interface Task {
   readonly args: readonly unknown[];
 }
 
-/** What the thread says: that it is ready, then what came of each task. */
+/** The messages of the thread: that it is ready, then the result of each task. */
 export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly result: unknown }

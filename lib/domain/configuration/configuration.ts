@@ -47,7 +47,7 @@ export interface ConfigurationContext extends RecordContext {
   };
 }
 
-/** What judges and describes the configuration. */
+/** What validates and describes the configuration. */
 export const configurationSchema = schemaOf(configurationFields, {
   logo: ({ description }) => logo(description),
   'openid providers': ({ description }) => entryList(description, openidProviderSchema),
@@ -58,7 +58,7 @@ export const configurationSchema = schemaOf(configurationFields, {
 export type ConfigurationValues = Omit<SentOf<typeof configurationFields>, keyof ProviderValues> &
   ProviderValues;
 
-/** Judges what was sent, or what variables say. */
+/** Validates what was sent, or what variables say. */
 export const judgeConfiguration = judgeOf<ConfigurationValues>(configurationSchema);
 
 /** Looks at the row under the lock, and says why it is not changed; nothing where it is. */
@@ -91,8 +91,8 @@ export async function updateConfiguration(
 }
 
 /**
- * Writes what judged values change, and removes what providers said of groups that may not say it
- * any more; the audit trail names policy tests that fail because of it.
+ * Writes what validated values change, and removes what providers said of groups that may not say
+ * it any more; the audit trail names policy tests that fail because of it.
  */
 export function saveConfiguration(
   context: PolicyContext,
@@ -120,7 +120,7 @@ export function saveConfiguration(
   return isWatched ? watchFailures(context, transaction, write) : write();
 }
 
-/** What judged values change of the row. */
+/** What validated values change of the row. */
 export function configurationChanges(
   config: Config,
   present: Configuration,

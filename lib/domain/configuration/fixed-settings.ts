@@ -1,5 +1,5 @@
 // Settings that the environment fixes. The texts of the variables become values by the rules for
-// the fields of a request; faults are worded like those of other settings.
+// the fields of a request; errors are worded like those of other settings.
 // docs/api.md#settings-fixed-by-the-environment.
 
 import {
@@ -20,13 +20,13 @@ import { shortened } from '../../kit/validation/texts.ts';
 import { type ConfigurationValues, judgeConfiguration, storedValues } from './configuration.ts';
 import type { FixedSettings } from '../../kit/records/effective-configuration.ts';
 
-/** What was read from the variables; `fixed` is empty if there are faults. */
+/** What was read from the variables; `fixed` is empty if there are errors. */
 export interface ReadFixed {
   readonly fixed: FixedSettings;
   readonly faults: readonly string[];
 }
 
-/** Reads the texts of the variables; names every fault of each. */
+/** Reads the texts of the variables; names every error of each. */
 export function readFixedSettings(
   config: Pick<Config, 'externalUrl'>,
   texts: Config['configurationTexts'],
@@ -45,7 +45,7 @@ export function readFixedSettings(
   return { fixed: faults.length === 0 ? storedValues(config, values) : {}, faults };
 }
 
-/** The settings that are fixed. Throws if there are faults, which the start has checked before. */
+/** The settings that are fixed. Throws if there are errors, which the start has checked before. */
 export function fixedSettingsOf(config: Config): FixedSettings {
   const { fixed, faults } = readFixedSettings(config, config.configurationTexts);
   if (faults.length > 0) throw new Error(faults.join('\n'));

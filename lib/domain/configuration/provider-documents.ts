@@ -1,6 +1,6 @@
-// Judges documents of identity providers before an entry is saved: the discovery document of an
+// Checks documents of identity providers before an entry is saved: the discovery document of an
 // OpenID provider is fetched; SAML metadata is parsed, and fetched if the entry has an address.
-// Only new or changed entries are judged, so that other settings can be saved while a provider is
+// Only new or changed entries are checked, so that other settings can be saved while a provider is
 // down. It runs before the transaction, never inside it. docs/api.md#provider-entries.
 
 import { isDeepStrictEqual } from 'node:util';
@@ -35,7 +35,7 @@ const TOGETHER_MS_MAX = 15_000;
 type EntryFaults = Record<string, FieldError[]>[];
 
 /**
- * Adds the faults of new and changed entries to those of the fields, and fills in metadata that
+ * Adds the errors of new and changed entries to those of the fields, and fills in metadata that
  * were left out.
  */
 export async function judgeDocuments(
@@ -65,7 +65,7 @@ export async function judgeDocuments(
   });
 }
 
-/** Adds the faults of entries that say what groups mean, and not where they are named. */
+/** Adds the errors of entries that say what groups mean, and not where they are named. */
 function judgeNaming(
   list: keyof typeof documentFields,
   field: 'groups_claim' | 'groups_attribute',
@@ -85,7 +85,7 @@ function judgeNaming(
   });
 }
 
-/** Adds the faults of entries that name a group of administrators and are not trusted. */
+/** Adds the errors of entries that name a group of administrators and are not trusted. */
 async function judgeTrust(
   database: Database,
   list: keyof typeof documentFields,
@@ -111,7 +111,7 @@ function withEntity(entry: SamlValues, before: SamlIdentityProvider | undefined)
   return wanted === undefined ? rest : { ...rest, entity_id: wanted };
 }
 
-/** Runs `judge` over the faults of each entry, and keeps the list only if there are any. */
+/** Runs `judge` over the errors of each entry, and keeps the list only if there are any. */
 function judgeEntries(
   field: string,
   count: number,
@@ -124,7 +124,7 @@ function judgeEntries(
   if (entries.some((entry) => Object.keys(entry).length > 0)) faults[field] = entries;
 }
 
-/** True if the list as a whole was refused: then its entries are not judged. */
+/** True if the list as a whole was refused: then its entries are not checked. */
 function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
   return isFieldError(fieldFaults?.[0]);
 }
@@ -152,7 +152,7 @@ const documentFields = {
   saml_identity_providers: ['metadata', 'metadata_url', 'entity_id'],
 } as const;
 
-/** Judges the metadata of new or changed entries; returns their faults by place. */
+/** Checks the metadata of new or changed entries; returns their errors by place. */
 async function parseAll(
   entries: readonly SamlValues[],
   { present, ...context }: MetadataContext & { present: readonly SamlIdentityProvider[] },
@@ -173,7 +173,7 @@ async function parseAll(
   return details;
 }
 
-/** Fetches the documents of new or changed entries; returns their faults by place. */
+/** Fetches the documents of new or changed entries; returns their errors by place. */
 async function fetchAll(
   entries: readonly OpenidConnectProvider[],
   present: readonly OpenidConnectProvider[],

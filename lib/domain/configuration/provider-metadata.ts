@@ -19,7 +19,7 @@ import { namedEntities } from '../../auth/saml-metadata.ts';
 import { type FieldError, metadataFault } from '../../kit/validation/messages.ts';
 import type { SamlValues } from './providers.ts';
 
-/** What judging needs. */
+/** What checking needs. */
 export interface MetadataContext {
   readonly database: Database;
   readonly limits?: DocumentLimits | undefined;
@@ -31,7 +31,7 @@ export interface FieldFault {
   readonly fault: FieldError;
 }
 
-/** Judges an entry that is new or changed; nothing is fetched after `untilMs` of this process. */
+/** Checks an entry that is new or changed; nothing is fetched after `untilMs` of this process. */
 export async function judgeMetadata(
   entry: SamlValues,
   standing: SamlIdentityProvider | undefined,

@@ -22,7 +22,7 @@ export async function untrustedPlaces(
 ): Promise<Set<number>> {
   const places = new Set<number>();
   for (const [place, entry] of entries) {
-    // An id that cannot be read is a fault already, and has no mark.
+    // An id that cannot be read is an error already, and has no mark.
     if ((entry.admin_group ?? null) === null || (entry.id ?? null) === null) continue;
     // Metadata do not depend on our own address.
     const authority = await authorityOf(database, entry as SamlIdentityProvider);

@@ -28,7 +28,7 @@ const ENTITY_ID_CHARACTERS_MAX = 1_024;
 const LOGO_BYTES_MAX = 1_048_576;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,126}$/i;
 
-/** What judges and describes an OpenID provider. */
+/** What validates and describes an OpenID provider. */
 export const openidProviderSchema = schemaOf(openidProviderFields, {
   'provider id': providerId,
   scopes: ({ description }) =>
@@ -40,7 +40,7 @@ export const openidProviderSchema = schemaOf(openidProviderFields, {
   'group names': groupNames,
 });
 
-/** What judges and describes a SAML provider. */
+/** What validates and describes a SAML provider. */
 export const samlProviderSchema = schemaOf(samlProviderFields, {
   'provider id': providerId,
   'metadata address': metadataUrl,

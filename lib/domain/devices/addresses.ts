@@ -64,7 +64,7 @@ export class AddressPool {
     this.#lastAllocated = family === 6 && firstPart < this.#last ? firstPart : this.#last - 1n;
   }
 
-  /** Judges an address of this family; null when a device may have it. */
+  /** Checks an address of this family; null when a device may have it. */
   judge(key: string): AddressFault | null {
     const address = numberOf(key);
     if (address < this.#first || address > this.#last) return 'outside';

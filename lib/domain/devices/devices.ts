@@ -44,7 +44,7 @@ import { DeviceJudge, type DeviceValues, type FoundRow, type JudgeServices } fro
 
 const KEY_CHARACTERS = 44;
 
-/** What judges and describes a device. */
+/** What validates and describes a device. */
 export const deviceSchema = schemaOf(deviceFields, {
   key,
   networks: ({ description }) => networkList(description),
@@ -69,7 +69,7 @@ const UNSEEN = {
   tx_bytes: null,
 };
 
-/** Judges the fields of a device by themselves. */
+/** Validates the fields of a device by themselves. */
 export const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
 const shownDevice = showerOf(deviceFields);
 
@@ -283,7 +283,7 @@ function key({ description }: ApiField): TextSchema {
   return mark(schema, { json: { pattern: '^[A-Za-z0-9+/]{43}=$' } });
 }
 
-/** Refuses a key for its bytes; a key of the wrong form is judged no further. */
+/** Refuses a key for its bytes; a key of the wrong form is checked no further. */
 function refuse(isBad: (value: string) => boolean): Joi.CustomValidator {
   return (value: string, helpers) =>
     value.length === KEY_CHARACTERS && isCanonicalBase64(value) && isBad(value)

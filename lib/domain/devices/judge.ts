@@ -1,4 +1,4 @@
-// Judges what only the database knows of devices: whether an owner exists and may have another one,
+// Checks what only the database knows of devices: whether an owner exists and may have another one,
 // whether name, key and addresses are free. One statement looks at all that could stand in the way
 // of all devices that are made together; a network is searched only when the next address in its
 // round is taken. docs/api.md#devices.
@@ -28,16 +28,16 @@ import { exhausted, messages, noPlace, notInNetwork } from '../../kit/validation
 /** What the fields of a device yield. */
 export type DeviceValues = SentOf<typeof deviceFields>;
 
-/** What judging adds to the values of a device that is made. */
+/** The values that checking adds to a device that is made. */
 export type FoundRow = Pick<Device, 'user_id' | 'name' | 'ipv4' | 'ipv6'>;
 
-/** What judging a device that is to be made comes to; the row counts where there is no fault. */
+/** The result of checking a device that is to be made; the row counts if there is no error. */
 export interface Judgement {
   readonly faults: Faults;
   readonly row: FoundRow;
 }
 
-/** What judging needs of the server. */
+/** What checking needs of the server. */
 export interface JudgeServices extends Pick<Shared, 'config' | 'database'> {
   /** The gateway's public key, base64. */
   readonly serverPublicKey: string;
@@ -60,7 +60,7 @@ const families = ['ipv4', 'ipv6'] as const;
 interface Wish {
   readonly values: DeviceValues;
   readonly faults: Faults;
-  /** Undefined where none was named, or it has faults. */
+  /** Undefined where none was named, or it has errors. */
   readonly owner: string | undefined;
   /** The keys of the addresses that were sent. */
   readonly keys: Addresses;
@@ -138,7 +138,7 @@ export class DeviceJudge {
     const judgements: Judgement[] = [];
     for (const wish of wishes) {
       const searched = wish.chosen.filter((field) => this.#needsSearch(field, standing.rivals));
-      // A search sees what is written, not what was judged.
+      // A search sees what is written, not what was checked.
       if (searched.length > 0 && judgements.length > 0) break;
       const { rivals, neighbours, total } = standing;
       await this.#judgeRoutes(wish, neighbours);
@@ -183,7 +183,7 @@ export class DeviceJudge {
     return { standing: { rivals: new RivalIndex(devices), neighbours, total }, owners };
   }
 
-  /** Judges changes of a device. The address pool is locked if they move it. */
+  /** Checks changes of a device. The address pool is locked if they move it. */
   async forUpdate(
     input: Judged<DeviceValues>,
     present: Device,
@@ -205,7 +205,7 @@ export class DeviceJudge {
     return faults;
   }
 
-  /** Judges the networks that were sent, beside those of other devices. */
+  /** Checks the networks that were sent, beside those of other devices. */
   async #judgeRoutes({ values: { routes }, faults }: Wish, near: RouteNeighbours): Promise<void> {
     if (hasRoutes(routes) && faults['routes'] === undefined)
       await judgeRoutes(routes, near, faults);
@@ -326,7 +326,7 @@ export class DeviceJudge {
     return chosen;
   }
 
-  /** Complains of what was sent and is taken. */
+  /** Adds errors for sent values that are taken. */
   #judgeTaken({ values, faults, owner, keys }: Wish, rivals: RivalIndex): void {
     const { name, public_key } = values;
     if (name !== undefined && rivals.namesOf(owner).has(name))
@@ -341,7 +341,7 @@ export class DeviceJudge {
 
 type RivalColumn = 'public_key' | 'ipv4_key' | 'ipv6_key';
 
-/** Rivals by what they have: a look at them costs the same however many there are. */
+/** Rivals by their values: finding one costs the same however many there are. */
 class RivalIndex {
   readonly #values: Readonly<Record<RivalColumn, Set<string>>> = {
     public_key: new Set(),

@@ -48,7 +48,7 @@ const CLOUD_METADATA = [
 const SESSION_MS = 180_000;
 const LOOKUP_MS = 1_000;
 
-/** What judging networks needs. */
+/** What checking networks needs. */
 export interface RouteContext {
   readonly services: Pick<Shared, 'config' | 'database'>;
   readonly transaction: Transaction;

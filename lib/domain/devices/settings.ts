@@ -55,8 +55,9 @@ export function shownSettings(device: Settings, defaults: SettingValues): Settin
 }
 
 /**
- * Judges values and flags together, on what the device would be: a value beside a flag that is true
- * must not be sent, an endpoint is needed where its flag is false. `present` is null on create.
+ * Validates values and flags together, on what the device would be: a value beside a flag that is
+ * true must not be sent, an endpoint is needed where its flag is false. `present` is null on
+ * create.
  */
 export function judgeSettings(
   values: Partial<Settings>,
@@ -75,7 +76,7 @@ export function judgeSettings(
   }
 }
 
-/** The settings among judged values, as rows keep them: an empty list is none. */
+/** The settings among validated values, as rows keep them: an empty list is none. */
 export function storedSettings(values: Partial<Settings>): Partial<Settings> {
   const stored: Partial<Settings> = {};
   for (const name of settingNames) {

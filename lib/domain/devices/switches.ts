@@ -25,7 +25,7 @@ export function switchValues(
   };
 }
 
-/** What the columns come to at a time. */
+/** The state that the columns mean at a time. */
 export function switchState(
   { disabled_at, expires_at }: Pick<Device, 'disabled_at' | 'expires_at'>,
   nowMs: number,

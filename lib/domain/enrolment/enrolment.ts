@@ -88,7 +88,7 @@ export interface EnrolmentContext extends RecordContext {
   };
 }
 
-/** Judges them, without the database. */
+/** Validates them, without the database. */
 export const judgeEnrolment = judgeOf<EnrolmentValues>(enrolmentFields);
 
 /** The enrolments of one server; users are named by UUID or e-mail address. */
@@ -143,8 +143,8 @@ export class Enrolments {
   enrol(caller: Caller, asked: JoinWish, wish: EnrolWish): Promise<Enrolment> {
     const { people } = asked;
     return this.#context.writes.run(caller, {
-      // Who joins groups must not exceed the limit together with others, and new people must not
-      // look alike.
+      // People who join groups together must not exceed the limit, and e-mails of new people must
+      // not look alike.
       scopes: { configuration: true },
       judge: (transaction) => planJoining(this.#context, asked, transaction),
       write: (transaction, joining) => {

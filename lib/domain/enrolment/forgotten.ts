@@ -21,7 +21,7 @@ import { mailLink } from './mails.ts';
 const HOURS = 1;
 const PURPOSE = 'password_reset';
 
-/** What a wish for another password needs. */
+/** What a request for another password needs. */
 export interface ResetContext {
   readonly database: Database;
   readonly mails: Mails;
@@ -42,7 +42,7 @@ export async function sendReset(context: ResetContext, typed: string): Promise<v
     actAs(transaction, origin);
     const where = { email_key: emailKey(email) };
     const user = await database.models.User.findOne({ where, transaction, lock: true });
-    // Who signs in through a provider alone gets no second way in by this.
+    // People who sign in only through a provider do not get a password in this way.
     if (user === null || user.password_hash === null || !maySignIn(user, LOCAL_METHOD)) return null;
     return { user, ...(await makeLink(database, user, wish, transaction)) };
   });

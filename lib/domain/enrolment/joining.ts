@@ -1,7 +1,6 @@
-// Which groups people of a list join, judged as adding members is judged: groups that exist, not
+// Which groups people of a list join, checked as adding members is checked: groups that exist, not
 // more than a user may be in, and no policy test that fails unless somebody insists. The e-mail of
-// somebody new must not look like that of another user.
-// docs/api.md#members-of-a-group.
+// a new person must not look like the e-mail of another user. docs/api.md#members-of-a-group.
 
 import {
   type Database,
@@ -28,7 +27,7 @@ import type { NamedGroup, Person } from './people-list.ts';
 /** How many groups one statement looks for. */
 const NAMES_PER_STATEMENT = 500;
 
-/** Who is to join which groups. */
+/** Which people are to join which groups. */
 export interface JoinWish {
   readonly people: readonly Person[];
   /** Groups for everybody of them. */
@@ -37,21 +36,21 @@ export interface JoinWish {
   readonly force: boolean;
 }
 
-/** Who joins which groups, as it may be written. */
+/** Which people join which groups, after it was checked. */
 export interface Joining {
   /** The people of each group, by their `emailKey`. */
   readonly members: ReadonlyMap<Group, readonly string[]>;
   readonly failing: readonly FailingTest[];
 }
 
-/** True where a wish names a group; then the configuration must be locked. */
+/** True if a group is named; then the configuration must be locked. */
 export function namesGroups({ people, groups }: Omit<JoinWish, 'force'>): boolean {
   return groups.length > 0 || people.some((person) => person.groups.length > 0);
 }
 
 /**
- * Judges who joins which groups, and throws what refuses it: faults of `groups` for those that are
- * named for everybody, of `emails` for those of a list.
+ * Checks who joins which groups, and throws the errors: of `groups` for groups that are named for
+ * everybody, of `emails` for groups of a list.
  */
 export async function planJoining(
   context: PolicyContext,

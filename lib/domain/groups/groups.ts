@@ -27,10 +27,10 @@ import { judgeRename, type RenamePlan } from './rename.ts';
 /** The values of the fields of a group. */
 export type GroupValues = SentOf<typeof groupFields>;
 
-/** The schema that judges a group and describes it. */
+/** The schema that validates a group and describes it. */
 export const groupSchema = schemaOf(groupFields, {});
 
-/** Judges the fields of a group by themselves. */
+/** Validates the fields of a group by themselves. */
 export const judgeGroup = judgeOf<GroupValues>(groupSchema);
 
 const shownGroup = showerOf(groupFields);
@@ -100,7 +100,7 @@ export class Groups {
 /** What is written of a new group. */
 type NewGroup = Pick<Group, 'name' | 'description'>;
 
-/** Judges a new group, and throws what refuses it; the configuration must be locked. */
+/** Checks a new group, and throws what refuses it; the configuration must be locked. */
 export async function judgeNewGroup(
   database: Database,
   { values, faults }: Judged<GroupValues>,
@@ -123,7 +123,7 @@ export interface GroupChange {
   readonly rename: RenamePlan | null;
 }
 
-/** Judges a change of a group, and throws what refuses it; the configuration must be locked. */
+/** Checks a change of a group, and throws what refuses it; the configuration must be locked. */
 export async function planGroupChange(
   context: PolicyContext,
   present: Group,
@@ -139,7 +139,7 @@ export async function planGroupChange(
   return { present, row, rename };
 }
 
-/** Writes what was judged. */
+/** Writes what was checked. */
 export async function writeGroupChange(
   { present, row, rename }: GroupChange,
   transaction: Transaction,
@@ -148,7 +148,7 @@ export async function writeGroupChange(
   return saveChanges(present, row, transaction);
 }
 
-/** Adds the fault of a name that another group has. */
+/** Adds the error of a name that another group has. */
 async function judgeName(
   { models }: Database,
   { name }: { readonly name?: string },

@@ -86,7 +86,9 @@ export class Members {
     return readMembers(this.#database, id, wanted);
   }
 
-  /** Adds a user; whether there is such a user the path says, so that it is 404 and no fault. */
+  /**
+   * Adds a user. The path names the user, so that an unknown one is 404 and no error of a field.
+   */
   async add(caller: Caller, groupId: string, name: string, force = false): Promise<GroupMember> {
     const user = await this.#existing(name);
     await this.change(caller, groupId, { values: { add: [user.id] }, faults: {} }, force);
@@ -146,7 +148,7 @@ export class Members {
   }
 }
 
-/** Judges a change of members, and throws what refuses it; the configuration must be locked. */
+/** Checks a change of members, and throws what refuses it; the configuration must be locked. */
 export async function planMembers(
   database: Database,
   group: Group,
@@ -224,7 +226,7 @@ async function judgePlan(
   return members.filter(({ sources }) => sources.some((source) => source !== MANUAL));
 }
 
-/** Writes what was judged. */
+/** Writes what was checked. */
 export async function writeMembers(
   database: Database,
   { group, add, remove }: Omit<MembersPlan, 'changes' | 'staying'>,

@@ -16,7 +16,7 @@ import {
   type FixedSettings,
 } from '../../kit/records/effective-configuration.ts';
 
-/** What a rename makes of the configuration. */
+/** The configuration after a rename. */
 export interface RenamePlan {
   readonly configuration: Configuration;
   /** The lists of entries that change. */
@@ -24,8 +24,8 @@ export interface RenamePlan {
 }
 
 /**
- * Judges another name, and answers what becomes of the entries that mean the group; null where none
- * does. The configuration must be locked.
+ * Checks another name, and returns the configuration in which entries follow the group; null if no
+ * entry means it. The configuration must be locked.
  */
 export async function judgeRename(
   { services: { database }, fixed }: PolicyContext,

@@ -50,10 +50,10 @@ export type PolicyTestValues = SentOf<typeof policyTestFields>;
 /** The columns of a policy test that a request writes. */
 export type PolicyTestContent = Pick<PolicyTest, SentColumn<typeof policyTestFields>>;
 
-/** The schema that judges a policy test and describes it. */
+/** The schema that validates a policy test and describes it. */
 export const policyTestSchema = schemaOf(policyTestFields, {});
 
-/** Judges the fields of a policy test by themselves. */
+/** Validates the fields of a policy test by themselves. */
 export const judgePolicyTest = judgeOf<PolicyTestValues>(policyTestSchema);
 
 /** The filters of a list of policy tests. */
@@ -173,7 +173,7 @@ export class PolicyTests implements Collection<PolicyTestValues> {
   }
 }
 
-/** Judges a new test; the scope of the configuration must be locked. Throws its faults. */
+/** Checks a new test; the scope of the configuration must be locked. Throws its errors. */
 export async function judgeNewPolicyTest(
   database: Database,
   input: Judged<PolicyTestValues>,
@@ -194,13 +194,13 @@ interface Sent {
   readonly row: PolicyTestContent;
 }
 
-/** All faults; they are about the test as it would become. */
+/** All errors; they are about the test as it would become. */
 async function judgeContent(
   database: Database,
   { input, row }: Sent,
   transaction: Transaction,
 ): Promise<Faults> {
-  // The faults are copied, because the transaction may run again with another state.
+  // The errors are copied, because the transaction may run again with another state.
   const faults = { ...input.faults };
   judgePort(row, faults);
   if (faults['user_id'] !== undefined || faults['device_id'] !== undefined) return faults;

@@ -1,5 +1,5 @@
 // Refuses a change of rules that breaks a passing policy test. A test that fails already refuses
-// nothing, and whoever writes may insist: then the tests that fail are in the audit trail.
+// nothing, and the writer may insist: then the tests that fail are in the audit trail.
 // docs/api.md#policy-tests.
 
 import { parseAddress } from '../../../dataplane/index.ts';
@@ -42,7 +42,7 @@ export interface FailingTest {
 /** The most tests that an answer names. */
 const NAMED_MAX = 20;
 
-/** What whoever writes may say beside it. */
+/** What the caller may say beside the write. */
 export const insistence: Query<{ readonly force: boolean }> = {
   schemas: {
     force: choice(
@@ -70,7 +70,7 @@ export class PolicyGuard {
     this.#tests = tests;
   }
 
-  /** `tests`: all that there are. Those are judged that the changes can concern. */
+  /** `tests`: all tests. Only those that the changes can concern are run. */
   static async open(
     context: PolicyContext,
     tests: readonly PolicyTestRow[],
@@ -153,8 +153,8 @@ function testsInReach(
 }
 
 /**
- * The faults of a write that breaks passing policy tests; none if it breaks none.
- * `ruleId`: the rule that is written; null: it is something else.
+ * The errors of a write that breaks passing policy tests; none if it breaks none. `ruleId`: the
+ * rule that is written; null: it is something else.
  */
 export function failureFaults(failing: readonly FailingTest[], ruleId: string | null): Faults {
   const heldUp = failing.filter(({ isHeldUp }) => isHeldUp);

@@ -1,5 +1,5 @@
-// Notes in the audit trail which policy tests fail because of writes that no test holds up, such as
-// an import or another default action: all tests are judged before them and after them.
+// Notes in the audit trail which policy tests fail because of writes that no test may refuse, such
+// as an import or another default action: all tests are run before and after such a write.
 // docs/api.md#policy-tests.
 
 import { readPolicyTests, type Transaction } from '../../../models/index.ts';

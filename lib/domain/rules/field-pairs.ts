@@ -1,4 +1,4 @@
-// Fields of a rule that are judged together: its times, and its protocol with its ports.
+// Fields of a rule that are validated together: its times, and its protocol with its ports.
 // docs/api.md#rules.
 
 import type { Rule, ruleFields, SentOf } from '../../../models/index.ts';
@@ -15,7 +15,7 @@ export function judgeTimes(
     addFault(faults, 'ends_at', messages.endsBeforeStart);
 }
 
-/** Protocol and ports are judged together; if one cannot be read, the other is not judged. */
+/** Protocol and ports are validated together; if one cannot be read, the other is not validated. */
 export function judgePorts(
   values: SentOf<typeof ruleFields>,
   present: Rule | null,

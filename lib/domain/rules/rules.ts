@@ -57,7 +57,7 @@ import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../../kit
 const PORT_MAX = 65_535;
 /** The most rules that are named beside another rule. */
 const TOUCHING_MAX = 20;
-/** A single number may be negative here: the fault is then its range and not its form. */
+/** A single number may be negative here: the error is then its range and not its form. */
 const PORTS = /^(-?\d+)(?:\s*-\s*(\d+))?$/;
 
 /** The values of the fields of a rule. */
@@ -69,7 +69,7 @@ export type RuleContent = Pick<Rule, SentColumn<typeof ruleFields> | 'port_start
 /** A rule with only default values. */
 const UNSAID: RuleContent = { ...columnDefaults(ruleFields), destination: '', ...portsOf(null) };
 
-/** The schema that judges a rule and describes it. */
+/** The schema that validates a rule and describes it. */
 export const ruleSchema = schemaOf(ruleFields, {
   ports: ({ description }) =>
     mark(joi.any().custom(judgePortRange, 'N or N - M').description(description), {
@@ -119,7 +119,7 @@ export function ruleState(
   return rule.enforced ? 'enabled' : 'staged';
 }
 
-/** Judges the fields of a rule by themselves. */
+/** Validates the fields of a rule by themselves. */
 export const judgeRule = judgeOf<RuleValues>(ruleSchema);
 
 /** The rules of one server. */
@@ -256,8 +256,8 @@ export interface GuardedRule {
 }
 
 /**
- * Judges new rules as `judgeNewRules` does, and refuses those that break passing policy tests.
- * After such a refusal no more are judged, because those before were judged beside it.
+ * Checks new rules as `judgeNewRules` does, and refuses those that break passing policy tests.
+ * After such a refusal no more are checked, because those before were checked beside it.
  */
 export async function guardNewRules(
   context: PolicyContext,
@@ -296,14 +296,14 @@ export function obeyedRule(rule: Rule): ObeyedRule {
   return { ...contentOf(rule), id: rule.id };
 }
 
-/** A rule that was judged; `row` is good if there are no faults. */
+/** A rule that was checked; `row` is good if there are no errors. */
 export interface JudgedRule {
   readonly faults: Faults;
   readonly row: RuleContent;
 }
 
 /**
- * Judges new rules, each as if those before it existed already. If one of them is for everyone or
+ * Checks new rules, each as if those before it existed already. If one of them is for everyone or
  * for a group, the scope of the configuration must be locked.
  */
 export async function judgeNewRules(
@@ -334,7 +334,7 @@ export interface GuardedChange {
 }
 
 /**
- * Judges a change of a rule, and throws what refuses it. `force`: whether policy tests may fail.
+ * Checks a change of a rule, and throws what refuses it. `force`: whether policy tests may fail.
  * The scope of the configuration must be locked.
  */
 export async function judgeChange(
@@ -357,7 +357,7 @@ export async function judgeChange(
   return { row, failing };
 }
 
-/** All faults of an update; they are about the rule as it would become. */
+/** All errors of an update; they are about the rule as it would become. */
 async function judgeUpdate(
   database: Database,
   rule: NewRule,
@@ -382,7 +382,7 @@ export function newRule(input: Judged<RuleValues>): NewRule {
   return { input, row: merge(input.values, null) };
 }
 
-/** The faults of each rule alone; locks users and groups whose rules they are. */
+/** The errors of each rule alone; locks users and groups whose rules they are. */
 async function judgeFields(
   rules: readonly NewRule[],
   present: Rule | null,

@@ -49,7 +49,7 @@ import { columnsSent, limited, schemaOf, type SentColumn } from '../../kit/valid
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
 import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
 
-/** The schema that judges a user and describes it. */
+/** The schema that validates a user and describes it. */
 export const userSchema = schemaOf(userFields, {
   email: (field) =>
     mark(limited(trimmed(field.description), field).custom(judgeEmail, 'e-mail'), {
@@ -73,7 +73,7 @@ export const userFilters = {
 /** The values of the fields of a user. */
 export type UserValues = SentOf<typeof userFields>;
 
-/** Judges the fields of a user, without the database. */
+/** Validates the fields of a user, without the database. */
 export const judgeUser = judgeOf<UserValues>(userSchema);
 
 /** The columns of a user that a request may write, beside those of its switch. */
@@ -82,7 +82,7 @@ export type UserChanges = Partial<Pick<User, SentColumn<typeof userFields> | 'pa
 /** Nobody is disabled yet. */
 const NEVER_DISABLED = { disabled_at: null, disabled_by: null, disabled_provider: null };
 
-/** Judges a password that was typed twice, by the rules for a user's fields. */
+/** Validates a password that was typed twice, by the rules for a user's fields. */
 export function judgePasswordFields(
   fields: Readonly<Record<'password' | 'password_confirmation', string>>,
 ): Judged<Pick<UserValues, 'password'>> {
@@ -244,7 +244,7 @@ export class Users implements Collection<UserValues> {
     return userChanges(input, this.#context.services.passwordCost);
   }
 
-  /** All faults of the input, also those that need the database. */
+  /** All errors of the input, also those that need the database. */
   async #judge(
     input: Judged<UserValues>,
     present: User | null,
@@ -321,7 +321,7 @@ export async function userChanges(
 }
 
 /**
- * The faults of the input, and the fault if another user has the e-mail address, or one that looks
+ * The errors of the input, and the error if another user has the e-mail address, or one that looks
  * like it. The configuration must be locked.
  */
 export async function judgeEmailTaken(
@@ -330,7 +330,7 @@ export async function judgeEmailTaken(
   user: User | null,
   transaction: Transaction,
 ): Promise<Faults> {
-  // The faults are copied, because the transaction may run again with another state.
+  // The errors are copied, because the transaction may run again with another state.
   const faults = { ...present };
   if (email === undefined) return faults;
   const except = user === null ? {} : { id: { [Op.ne]: user.id } };
@@ -356,7 +356,7 @@ function judgePasswordBytes(password: string, helpers: Joi.CustomHelpers): unkno
     : helpers.error('string.atMostBytes', { limit });
 }
 
-/** Adds the fault if password and confirmation differ; a confirmation alone is ignored. */
+/** Adds the error if password and confirmation differ; a confirmation alone is ignored. */
 function judgeConfirmation(values: UserValues, faults: Faults): void {
   const { password, password_confirmation: confirmation } = values;
   if (typeof password !== 'string') {

@@ -100,7 +100,7 @@ export function endpoint(address: string | null): Finding {
   );
 }
 
-/** What works and may yet not be what was meant; where devices are led, `endpoint` judges. */
+/** What works and may yet not be what was meant; where devices are led, `endpoint` checks. */
 export function settings(config: Config): Finding[] {
   const check = 'settings';
   const others = settingsAdvice(config).filter(({ about }) => about === 'other');

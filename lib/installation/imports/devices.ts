@@ -1,5 +1,5 @@
-// Devices of an import: judged as the API judges those that it makes, in order, each as if those
-// before it were there. Only the limit of devices per user does not count here.
+// Devices of an import: validated as the API validates those that it makes, in order, each as if
+// those before it were there. Only the limit of devices per user does not count here.
 
 import type { Config } from '../../../config/index.ts';
 import type { Database, Transaction } from '../../../models/index.ts';
@@ -8,7 +8,7 @@ import { DeviceJudge, type DeviceValues } from '../../domain/devices/judge.ts';
 import { deviceSchema, newDeviceRow } from '../../domain/devices/devices.ts';
 import { faultLines, FAULTS_MAX, type FieldPlaces, type ImportedDevice } from './run.ts';
 
-/** Devices that are judged at once. */
+/** Devices that are validated at once. */
 const BATCH = 200;
 
 /** A device of a file. */
@@ -32,7 +32,7 @@ export interface DeviceImport {
 }
 
 /**
- * Makes the devices that have no fault, and names them to `onMade`; returns the faults of the
+ * Makes the devices that have no error, and names them to `onMade`; returns the errors of the
  * others. It stops when there are more of them than are named.
  */
 export async function importDevices(

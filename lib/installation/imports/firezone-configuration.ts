@@ -1,4 +1,4 @@
-// The configuration of a dump: judged as the API judges a change of it, but for the discovery
+// The configuration of a dump: validated as the API validates a change of it, but for the discovery
 // documents, which are fetched at the first sign-in. Providers that are there stay unless the dump
 // has one of their id.
 
@@ -27,7 +27,7 @@ const UNKNOWN_SECRET = 'to-be-set-anew';
 /** What programs show in the place of a secret. */
 const MASKED = /^(?:[*•.xX]+|\W*(?:redacted|hidden|masked|secret|filtered)\W*)$/i;
 
-/** Judges the configuration of a dump and saves it where there is no fault. */
+/** Validates the configuration of a dump and saves it where there is no error. */
 export async function importConfiguration(
   { config, database }: { config: Config; database: Database },
   dumped: DumpRecord,

@@ -70,7 +70,7 @@ function parse(text: string): DumpRecord {
   return dump as DumpRecord;
 }
 
-/** The fault if the old server refused to answer; null: it did not. */
+/** The error if the old server refused to answer; null: it did not. */
 function refusalIn(name: string, answer: unknown): string | null {
   if (!isObject(answer)) return null;
   const { errors, error = errors } = answer as DumpRecord;

@@ -21,7 +21,7 @@ import {
 import { importUsers } from './firezone-users.ts';
 import { faultLines, FAULTS_MAX, type Imported, runImport } from './run.ts';
 
-/** Rules that are judged at once. */
+/** Rules that are validated at once. */
 const BATCH = 200;
 
 /** Imports a dump. */

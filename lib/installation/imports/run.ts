@@ -1,5 +1,5 @@
-// The frame of every import: one transaction, in which all is judged by the rules of the API. With
-// a single fault, or when it is only tried, nothing stays.
+// The frame of every import: one transaction, in which all is validated by the rules of the API.
+// With a single error, or when it is only tried, nothing stays.
 
 import {
   lockScopes,
@@ -11,7 +11,7 @@ import {
 import type { FieldFaults, Faults } from '../../kit/validation/judge.ts';
 import { isFieldError, sentenceOf } from '../../kit/validation/messages.ts';
 
-/** So many faults are named; an import stops to look for more. */
+/** So many errors are named; an import stops to look for more. */
 export const FAULTS_MAX = 100;
 
 /** A device that an import makes. */
@@ -25,7 +25,7 @@ export interface ImportedDevice {
 
 /** What an import comes to, before anybody knows whether it stays. */
 export interface Imported {
-  /** Faults with their places: `devices[3].name has already been taken`. */
+  /** Errors with their places: `devices[3].name has already been taken`. */
   readonly faults: readonly string[];
   /** What a person should know or do. */
   readonly notes: readonly string[];
@@ -46,12 +46,12 @@ export interface PresentUser {
   };
 }
 
-/** Thrown when there are faults; its message has a line for each, and then the notes. */
+/** Thrown when there are errors; its message has a line for each, and then the notes. */
 export class ImportError extends Error {
   override name = 'ImportError';
 }
 
-/** Runs an import; throws ImportError with all faults when there is one. */
+/** Runs an import; throws ImportError with all errors when there is one. */
 export async function runImport(
   database: Database,
   isTrial: boolean,
@@ -86,7 +86,7 @@ class TrialEnds extends Error {
 /** By the API's name of a field: where the file has it. */
 export type FieldPlaces = Readonly<Record<string, string>>;
 
-/** The faults of one record as lines that begin with its place, or with that of the field. */
+/** The errors of one record as lines that begin with its place, or with that of the field. */
 export function faultLines(place: string, faults: Faults, places: FieldPlaces = {}): string[] {
   return Object.entries(faults).flatMap(([field, messages]) =>
     linesOf(field === 'base' ? place : (places[field] ?? `${place}.${field}`), messages),

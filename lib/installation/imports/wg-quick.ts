@@ -98,7 +98,7 @@ export async function importWgQuick(
 interface Owned {
   readonly faults: readonly string[];
   readonly notes: readonly string[];
-  /** The devices that were read: not all where there were too many faults. */
+  /** The devices that were read: not all where there were too many errors. */
   readonly devices: readonly WantedDevice[];
   /** How many devices there are in the file. */
   readonly count: number;
@@ -129,7 +129,7 @@ export function importOwned(
   });
 }
 
-/** Makes the user where it is a new one, by the rules of the API; returns the faults. */
+/** Makes the user where it is a new one, by the rules of the API; returns the errors. */
 export async function makeOwner(
   database: Database,
   { id, newEmail }: Owner,

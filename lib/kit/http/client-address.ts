@@ -98,7 +98,7 @@ export function isAddress(text: string): boolean {
   );
 }
 
-/** Reads networks as the setting lists them, with commas between; they were judged before. */
+/** Reads networks as the setting lists them, with commas between; they were checked before. */
 export function parseRanges(text: string | null): readonly Range[] {
   if (text === null || text === '') return [];
   return text

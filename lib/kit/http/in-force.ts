@@ -1,6 +1,6 @@
 // A write is answered once it is in force: after the handler, the answer waits until this process's
 // data plane obeys the revision that the write made, for two seconds at most. Handlers know nothing
-// of it; whoever writes sets the revision of the caller.
+// of it; the code that writes sets the revision of the caller.
 // docs/api.md#when-a-write-is-in-force.
 
 import type { Plugin } from '@hapi/hapi';

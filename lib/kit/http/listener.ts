@@ -141,7 +141,7 @@ export function answerClientErrors(listener: Server, counters: Counters): void {
   listener.removeAllListeners('clientError');
   listener.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket & { _httpMessage?: { headersSent?: boolean } };
-    // Who does not speak TLS would not understand an answer.
+    // A client that does not speak TLS would not understand an answer.
     if (/^ERR_(SSL|TLS)_/.test(error.code ?? '')) {
       counters.add('connections_refused', 'tls_failed');
       return void socket.destroy();

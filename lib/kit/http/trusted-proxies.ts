@@ -50,7 +50,7 @@ export class TrustedProxies {
   /** True for a proxy, and for this host: unnamed proxies may run here. */
   readonly standsForMany = (address: string): boolean => standsForMany(address, this.#ranges);
 
-  /** A promise to wait for before a peer that forwards requests is judged; null for none. */
+  /** A promise to wait for before a peer that forwards requests is checked; null for none. */
   heed(peer: string, nowMs: number = performance.now()): Promise<unknown> | null {
     if (this.#names.length === 0) return null;
     const ageMs = nowMs - this.#lookedAtMs;

@@ -82,7 +82,7 @@ export class Mailer implements Mails {
   }
 
   async #runAll(): Promise<void> {
-    // One after another: whoever waits for an answer of this process comes first.
+    // One after another: mails for which somebody waits at this process come first.
     for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift())
       await work().catch((error: unknown) => {
         this.#log.warn({ error: (error as Error).name }, 'a mail could not be prepared');

@@ -110,7 +110,7 @@ function isOfTls(error: unknown): boolean {
   return code === 'ETLS' || (originalCode !== undefined && syscall === undefined);
 }
 
-/** What came of greeting the server. */
+/** The result of greeting the server. */
 export interface Greeting {
   /** Host and port. */
   readonly server: string;

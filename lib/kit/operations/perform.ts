@@ -1,5 +1,5 @@
-// Performs an operation, whoever asks for it and by which door: validates what was sent, runs it,
-// and hides secrets from who may not see them.
+// Performs an operation for any caller and any door: validates what was sent, runs the operation,
+// and hides secrets from callers who may not see them.
 
 import { ApiError } from '../http/errors.ts';
 import { type Faults, isObject, type Judged } from '../validation/judge.ts';

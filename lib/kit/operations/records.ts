@@ -20,7 +20,7 @@ export interface RecordKind<Values> {
   readonly filters: Filters<Selected>;
   /** What names a record in paths. */
   readonly params: Readonly<Record<'id', Param>>;
-  /** What whoever makes or changes a record may say beside it. */
+  /** What a caller who makes or changes a record may say beside it. */
   readonly insistence?: Query<{ readonly force: boolean }>;
   /** Whether dry runs may try to make, change and delete one. */
   readonly isTriable?: boolean;

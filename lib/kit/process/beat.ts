@@ -1,5 +1,5 @@
-// One clock for all that may wait up to a second: whoever looks at something once a second does it
-// at the same moment as the others, so that a process at rest wakes once, not for each of them.
+// One clock for all work that may wait up to a second: all listeners run at the same moment, so
+// that a process at rest wakes once a second, and not once for each of them.
 
 /** How often it beats. */
 export const BEAT_MS = 1_000;

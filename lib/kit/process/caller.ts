@@ -24,6 +24,6 @@ export interface Caller {
   readonly seesSecrets: boolean;
   /** Covers what was written for the caller so far; null: nothing was. Whoever writes sets it. */
   revision: Revision | null;
-  /** How many policy tests fail because of what was written; whoever writes sets it. */
+  /** How many policy tests fail because of the write; the code that writes sets it. */
   failing?: number;
 }

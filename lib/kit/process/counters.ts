@@ -1,5 +1,5 @@
 // Counts of what was refused or ended, and of what became of sign-ins, for one process. They only
-// grow; whoever shows them takes differences. Nothing of a request is kept but its reason.
+// grow; code that shows them takes differences. Nothing of a request is kept but its reason.
 
 /** What is counted. */
 const families = [

@@ -1,5 +1,5 @@
-// What becomes of a command whose output cannot be written: whoever read it is gone, as `head` is
-// after some lines, or the disk is full.
+// Ends a command whose output cannot be written: the reader is gone, as `head` is after some lines,
+// or the disk is full.
 
 import process from 'node:process';
 

@@ -1,4 +1,4 @@
-// What every kind of records offers to API and console: how a record is judged and shown, the
+// What every kind of records offers to API and console: how a record is validated and shown, the
 // filters of a list, the operations, and what they need of the server. Each kind is a room of its
 // own: devices, users, rules.
 
@@ -56,7 +56,7 @@ export interface Listed {
 }
 
 /**
- * Reads and locks the record with the id of a path. Where there is none, throws the faults of the
+ * Reads and locks the record with the id of a path. Where there is none, throws the errors of the
  * body if they are given, else `not_found`. docs/api.md#order-of-judgement.
  */
 export async function lockRecord<Row extends Model>(

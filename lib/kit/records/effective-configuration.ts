@@ -50,7 +50,7 @@ export function refuseFixed(values: object, fixed: FixedSettings, faults: Faults
     const present = faults[name];
     if (!Object.hasOwn(values, name) && present === undefined) continue;
     const texts = (present ?? []).filter(isFieldError);
-    // What cannot be read is judged no further.
+    // What cannot be read is validated no further.
     if (!hasCode(texts, 'invalid')) faults[name] = [...texts, overridden(name)];
   }
 }

@@ -1,4 +1,4 @@
-// Fields whose values open something: whoever may only read gets null in their place.
+// Fields whose values open something: a caller who may only read gets null in their place.
 // docs/api.md#scopes.
 
 import type { Listed } from './collection.ts';

@@ -2,7 +2,7 @@
 // (SQLite has one writer; writes of MySQL need the same locks). So such writes wait together and
 // share one transaction: one begin, one set of locks, one revision, one commit to the disk. A
 // request whose sender may no longer write is refused (actors.ts); this is read together with the
-// locks and the first works' rows, because the database may be far away. Each work judges before it
+// locks and the first works' rows, because the database may be far away. Each work checks before it
 // writes, so a refused work leaves nothing behind. If a write fails, all is rolled back and each
 // work runs again alone. No request is answered before the commit.
 
@@ -30,7 +30,7 @@ const GATHER_MS = 8;
 /** A write that has waited longer is given up if the write before it finds the database away. */
 const PATIENCE_MS = 5_000;
 /**
- * How often a work runs if other writers change what it judged before it writes. Gateways on the
+ * How often a work runs if other writers change what it checked before it writes. Gateways on the
  * nodes of a cluster do not see each other's locks and choose the same free address: one creation
  * in four meets another one there, again and again.
  */
@@ -38,24 +38,24 @@ const RUNS_MAX = 15;
 
 /** One write of one request. It may run several times and must have no effect but its writes. */
 export interface Work<Plan, Result> {
-  /** What must not change between judging and writing; `judge` locks the rows. */
+  /** What must not change between checking and writing; `judge` locks the rows. */
   readonly scopes?: Pick<Scopes, 'configuration' | 'addressPool'>;
-  /** Loads and judges; throws an ApiError to refuse. Never writes. */
+  /** Loads and checks; throws an ApiError to refuse. Never writes. */
   judge(transaction: Transaction): Promise<Plan>;
-  /** Writes what was judged. Whatever it throws undoes the whole transaction. */
+  /** Writes what was checked. Whatever it throws undoes the whole transaction. */
   write(transaction: Transaction, plan: Plan): Promise<Result>;
 }
 
-/** Works of one kind, which one transaction judges and writes together. */
+/** Works of one kind, which one transaction checks and writes together. */
 export interface JointWork<Input, Plan, Result> {
-  /** What must not change between judging and writing; `judge` locks the rows. */
+  /** What must not change between checking and writing; `judge` locks the rows. */
   scopes?(input: Input): Pick<Scopes, 'configuration' | 'addressPool'>;
   /**
-   * Loads, and judges one or more of the first inputs, each as if those before it were written.
+   * Loads, and checks one or more of the first inputs, each as if those before it were written.
    * Returns a plan for each, or an ApiError to refuse it. Never writes.
    */
   judge(transaction: Transaction, inputs: readonly Input[]): Promise<readonly (Plan | ApiError)[]>;
-  /** Writes what was judged. Returns a result for each plan, and makes no other rows. */
+  /** Writes what was checked. Returns a result for each plan, and makes no other rows. */
   write(transaction: Transaction, plans: readonly Plan[]): Promise<readonly Result[]>;
 }
 
@@ -95,7 +95,7 @@ export class Writes {
     return this.join(caller, alone(work), null);
   }
 
-  /** Runs a write of a kind whose inputs are judged and written together if they wait together. */
+  /** Runs a write of a kind whose inputs are checked and written together if they wait together. */
   async join<Input, Plan, Result>(
     caller: Caller,
     work: JointWork<Input, Plan, Result>,
@@ -156,7 +156,7 @@ export class Writes {
           judge(first, transaction),
         ]);
         const admitted = together.filter((one) => !found.has(one));
-        // If somebody is refused, the first judgement included them and must be repeated.
+        // If a caller is refused, the first checks included their write and must be repeated.
         let judged = found.size === 0 ? foreseen : null;
         for (const waiting of Map.groupBy(admitted, (one) => one.work).values())
           while (waiting.length > 0) {
@@ -240,12 +240,12 @@ export async function saveChanges<Row extends Savable>(
   return row;
 }
 
-/** Refuses a write whose input has faults. */
+/** Refuses a write whose input has errors. */
 export function refuseFaults(faults: Faults): void {
   if (!isFaultless(faults)) throw refusalFor(faults);
 }
 
-/** The refusal of an input that has faults. */
+/** The refusal of an input that has errors. */
 export function refusalFor(faults: Faults): ApiError {
   return new ApiError('unprocessable', { faults });
 }
@@ -266,7 +266,7 @@ export function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, P
   };
 }
 
-/** The judgement of the first works of one kind: a plan or a refusal for each. */
+/** The result of checking the first works of one kind: a plan or a refusal for each. */
 type Judged = readonly unknown[];
 
 async function judge(waiting: readonly Waiting[], transaction: Transaction): Promise<Judged> {
@@ -276,7 +276,7 @@ async function judge(waiting: readonly Waiting[], transaction: Transaction): Pro
   return judged;
 }
 
-/** Writes the first of the waiting works, as many as were judged together. */
+/** Writes the first of the waiting works, as many as were checked together. */
 async function write(
   waiting: readonly Waiting[],
   judged: Judged,
@@ -302,8 +302,8 @@ function scopesOf(together: readonly Waiting[]): Scopes {
 }
 
 /**
- * True if, after a work was judged, another writer took a unique value or removed a record that the
- * work refers to. Judged again, the work is refused or finds another value.
+ * True if, after a work was checked, another writer took a unique value or removed a record that
+ * the work refers to. Checked again, the work is refused or finds another value.
  */
 function wasOvertaken(error: unknown): boolean {
   const { name } = error as Error;

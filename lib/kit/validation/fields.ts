@@ -1,4 +1,4 @@
-// Makes the fields of resources. A field is a Joi schema that judges a value which was sent.
+// Makes the fields of resources. A field is a Joi schema that validates a value which was sent.
 // judge.ts decides what a missing value, null and "" mean, by these flags of the schema: `required`
 // (create needs it), `allow(null)` (update may empty it), `default` (create fills it in), and
 // `meta` (see FieldMeta). Joi's rules, and our rules with a `jsonSchema`, describe the field in
@@ -110,8 +110,8 @@ export function resource(fields: Record<string, Joi.Schema>): Joi.ObjectSchema {
 }
 
 /**
- * A field of a resource with the messages for its faults. Setting them takes Joi as long as making
- * ten fields, so the judge asks for it at the first use, and nobody else does.
+ * A field of a resource with the messages for its errors. Setting them takes Joi as long as making
+ * ten fields, so only validation asks for them, at the first use.
  */
 export function judged(field: Joi.Schema): Joi.Schema {
   return field.prefs(preferences);
@@ -127,12 +127,12 @@ export function mark<S extends Joi.Schema>(schema: S, meta: FieldMeta): S {
   return schema.meta(meta) as S;
 }
 
-/** The most members of each kind of list; the members of a longer list are not judged. */
+/** The most members of each kind of list; the members of a longer list are not validated. */
 const CIDRS_MAX = 1_000;
 const DNS_SERVERS_MAX = 100;
 const ENTRIES_MAX = 100;
 
-/** A list of records; judge.ts judges each record like a create, and their ids must differ. */
+/** A list of records; judge.ts validates each record like a create, and their ids must differ. */
 export function entryList(description: string, entry: Joi.ObjectSchema): Joi.ArraySchema {
   return joi.array().items(entry).max(ENTRIES_MAX).description(description);
 }
@@ -260,7 +260,7 @@ export function cidrList(description: string): Joi.ArraySchema {
   );
 }
 
-/** A list of DNS servers, with one message for each fault. */
+/** A list of DNS servers, with one message for each error. */
 export function dnsList(description: string): Joi.ArraySchema {
   return listOfText(description, DNS_SERVERS_MAX).custom((members: unknown[], helpers) => {
     if (!members.every((member) => typeof member === 'string')) return helpers.error('list.member');

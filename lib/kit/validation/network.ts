@@ -1,5 +1,5 @@
 // Texts that name places in a network: addresses, CIDRs, host names, endpoints. Pure: a text goes
-// in; its accepted form or the faults that it has come out. docs/api.md#settings-of-a-device.
+// in; its accepted form or the errors that it has come out. docs/api.md#settings-of-a-device.
 
 import { isIP, isIPv6 } from 'node:net';
 import { parseAddress } from '../../../models/index.ts';
@@ -11,7 +11,7 @@ export type Address = NonNullable<ReturnType<typeof parseAddress>>;
 /** What is wrong with a host: it is no host name, a port is there or is none. */
 export type HostFault = 'host.fqdn' | 'host.portInDns' | 'host.badPort';
 
-/** A fault and the part of the text that it is about. */
+/** An error and the part of the text that it is about. */
 export interface HostFaults {
   readonly host: string;
   readonly codes: readonly HostFault[];
@@ -49,7 +49,7 @@ export function canonicalHost(text: string): string {
   return readAddress(text)?.text ?? text;
 }
 
-/** Judges a DNS server: an address or a host name, no port, no prefix. */
+/** Validates a DNS server: an address or a host name, no port, no prefix. */
 export function judgeDnsServer(text: string): HostFaults {
   if (readAddress(text) !== null) return { host: text, codes: [] };
   const { host, port } = splitPort(text);
@@ -60,7 +60,7 @@ export function judgeDnsServer(text: string): HostFaults {
   return { host, codes };
 }
 
-/** Judges an endpoint: `host`, `host:port`, a bare IPv6 address, `[v6]` or `[v6]:port`. */
+/** Validates an endpoint: `host`, `host:port`, a bare IPv6 address, `[v6]` or `[v6]:port`. */
 export function judgeEndpoint(text: string): HostFaults {
   if (readAddress(text) !== null) return { host: text, codes: [] };
   const { host, port } = splitPort(text);

@@ -1,4 +1,4 @@
-// Parameters of an address, as the judge takes them.
+// Parameters of an address, in the form that is validated.
 
 /** Reads a query. A plus sign means itself, as in paths, because e-mail addresses have it. */
 export function parametersOf(search: string): URLSearchParams {
@@ -6,8 +6,8 @@ export function parametersOf(search: string): URLSearchParams {
 }
 
 /**
- * The parameters of these names, or all of them. One that is empty or sent several times becomes a
- * list, which the judge refuses.
+ * The parameters of these names, or all of them. A parameter that is empty or sent several times
+ * becomes a list, which is not valid.
  */
 export function sentOnce(
   parameters: URLSearchParams,

@@ -1,6 +1,6 @@
-// From the table of a record's fields to what a request needs: the schema that judges it, and the
-// columns that it sets. The tables are in models/fields; a kind of field that one record alone has
-// comes with a maker of that record.
+// From the table of a record's fields to what a request needs: the schema that validates it, and
+// the columns that it sets. The tables are in models/fields; a kind of field that one record alone
+// has comes with a maker of that record.
 
 import Joi from 'joi';
 import {

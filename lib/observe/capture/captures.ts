@@ -20,7 +20,7 @@ import { judgeActors } from '../../kit/records/actors.ts';
 import { type CaptureResult, CaptureStream } from './stream.ts';
 import { orderOf, type Wishes } from './wishes.ts';
 
-/** How often it is asked whether whoever began a capture may still have it. */
+/** How often it is checked whether the caller who began a capture may still have it. */
 const ACCESS_MS = 5_000;
 
 /** Captures at the gateway of this process. */
@@ -60,7 +60,7 @@ export class Captures {
     return { running: this.#running.size, packets: this.#packets, lost: this.#lost };
   }
 
-  /** Begins a capture for a caller; it ends when whoever asked may not have it any more. */
+  /** Begins a capture for a caller; the capture ends when the caller may not have it any more. */
   async begin(caller: Caller, device: Device, wishes: Wishes): Promise<CaptureStream> {
     const { capturing: gateway } = this.#context;
     if (gateway === undefined) throw new ApiError('service_unavailable');
@@ -121,7 +121,7 @@ export class Captures {
     });
   }
 
-  /** Why whoever asked may not have it any more; null: they may. */
+  /** Why the caller may not have the capture any more; null: they may. */
   async #refusalOf({ letIn }: Caller, transaction: Transaction): Promise<ApiError | null> {
     const [refusal = null] = await judgeActors(this.#context.database, [letIn], transaction);
     return refusal;

@@ -1,5 +1,5 @@
-// Reads a capture as it arrives, for whoever keeps it: hands on whole blocks alone, so that a file
-// is good whenever it ends, and counts the packets and those that were lost.
+// Reads a capture as it arrives, for code that keeps it: hands on whole blocks alone, so that a
+// file is good whenever it ends, and counts the packets and those that were lost.
 
 /** Block types. */
 const INTERFACE_STATISTICS = 5;

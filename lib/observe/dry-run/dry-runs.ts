@@ -11,13 +11,13 @@ import { type AskedValues, findAsked } from './asked.ts';
 import { type DryRunContext, tryTogether, tryWrite } from './dry-run.ts';
 import type { DryRunAnswer, Effect } from './fields.ts';
 
-/** Who tries operations. */
+/** Tries operations. */
 export interface TriesOperations {
   /** `query`: the parameters that the operation itself would be sent. */
   try(caller: Caller, asked: Judged<AskedValues>, query: URLSearchParams): Promise<DryRunAnswer>;
 }
 
-/** Who also tries writes that a door makes of rooms. */
+/** Also tries writes that a door makes with rooms. */
 export interface TriesWrites<Rooms> extends TriesOperations {
   /** What writes of records of one kind would do together; each is given rooms of its own. */
   tryAll(writes: readonly ((rooms: Rooms) => Promise<unknown>)[]): Promise<Effect>;

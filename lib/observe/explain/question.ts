@@ -58,7 +58,7 @@ export const questionFields = resource({
   ).allow(null),
 });
 
-/** What was sent, once it is judged. */
+/** What was sent, once it is validated. */
 export interface QuestionValues {
   readonly device_id?: string | null;
   readonly source?: string | null;
@@ -70,7 +70,7 @@ export interface QuestionValues {
   readonly size?: number | null;
 }
 
-/** Judges what was sent. */
+/** Validates what was sent. */
 export const judgeQuestion = judgeOf<QuestionValues>(questionFields);
 
 /** A packet that somebody asks about, and the devices at its ends. */
@@ -87,7 +87,7 @@ export interface AskedPacket {
   readonly packet: Uint8Array;
 }
 
-/** Finds what a question means; where it means nothing, there are faults and no packet. */
+/** Finds what a question means; where it means nothing, there are errors and no packet. */
 export async function readQuestion(
   database: Database,
   { values, faults }: Judged<QuestionValues>,

@@ -176,7 +176,7 @@ function csvOf(of: TrafficOf) {
   return { fileName: 'traffic', write: (traffic: Traffic) => trafficCsv(of, traffic) };
 }
 
-/** Judges what was sent, and finds the time that it means. */
+/** Validates what was sent, and finds the time that it means. */
 function inSpan<Asked extends SpanValues>(judge: Judge<Asked>): Judge<InSpan<Asked>> {
   return (sent, mode): Judged<InSpan<Asked>> => {
     const { values, faults } = judge(sent, mode);

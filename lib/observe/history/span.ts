@@ -41,7 +41,7 @@ export const formatField = choice(
 /** The parameters of a history. */
 export const historyParameters = resource({ ...spanFields, format: formatField });
 
-/** What was sent, once it is judged. */
+/** What was sent, once it is validated. */
 export interface SpanValues {
   readonly from?: Date;
   readonly to?: Date;
@@ -56,7 +56,7 @@ export interface Span {
   readonly step: Step;
 }
 
-/** Finds the span that is meant, or adds what is wrong with it to the faults. */
+/** Finds the span that is meant, or adds what is wrong with it to the errors. */
 export function spanOf({ from, to, step }: SpanValues, now: Date, faults: Faults): Span | null {
   if (Object.keys(faults).length > 0) return null;
   const nowS = Math.floor(now.getTime() / 1_000);

@@ -1,6 +1,6 @@
-// How late the event loop of this thread is. What falls due while a turn of the loop works waits
-// for its end, so the lengths of all turns say how late anything was that fell due at any moment.
-// No timer looks at the loop: a process at rest is not woken.
+// How late the event loop of this thread is. Work that is due during a turn of the loop waits for
+// the end of the turn, so the lengths of all turns say how late work was at any moment. No timer
+// looks at the loop: a process at rest is not woken.
 
 import { performance } from 'node:perf_hooks';
 import { clearImmediate, setImmediate } from 'node:timers';

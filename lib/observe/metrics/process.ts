@@ -1,5 +1,5 @@
-// Metrics of the process, under the names that Prometheus' client libraries gave them. What the
-// kernel tells of it is read from /proc; where that cannot be read, those families are absent.
+// Metrics of the process, under the names that Prometheus' client libraries gave them. Values of
+// the kernel are read from /proc; if they cannot be read, their families are absent.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';

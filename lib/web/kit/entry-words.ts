@@ -52,7 +52,7 @@ const PORT = /:\d+$/;
 const OF_NUMBERS = /^\d+(\.\d+)*\.?$/;
 
 /**
- * The faults of a refused form. Where the API only says that a value is invalid, the message quotes
+ * The errors of a refused form. Where the API only says that a value is invalid, the message quotes
  * the wrong entries and says how to write them.
  */
 export function quotedFaults(faults: FormFaults, typed: Typed): FormFaults {

@@ -30,7 +30,7 @@ const LONG_FORM_BYTES_MAX = 1_048_576;
 export const TOKEN_FIELD = 'csrf_token';
 const TOKEN_HEADER = 'x-csrf-token';
 
-/** The faults that programs read, because they see no page. */
+/** The errors that programs read, because they see no page. */
 const FROM_ELSEWHERE: Faults = { origin: [{ code: 'otherOrigin' }] };
 const WITHOUT_TOKEN: Faults = {
   [TOKEN_FIELD]: [{ code: 'noFormToken', values: { header: TOKEN_HEADER } }],

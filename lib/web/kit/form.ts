@@ -107,7 +107,7 @@ export function formView(
     forgetsSecrets: fieldsOf(sections).some(
       ({ name, kind }) => kind === 'secret' && (typed[name] ?? '') !== '',
     ),
-    // A fault of a field that this form does not have must be shown too.
+    // An error of a field that this form does not have must be shown too.
     base: elsewhere.flatMap((name) =>
       textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
     ),

@@ -23,7 +23,7 @@ export function recently(route: ServerRoute, back: string | null = null): Server
   return { ...route, options: { ...options, app: { recentSignIn: { back } } } };
 }
 
-/** Sends whoever signed in too long ago to sign in again. */
+/** Makes a person who signed in too long ago sign in again. */
 export function askForRecentSignIn(server: Server, web: Web): void {
   server.ext('onPreHandler', async (request, h) => {
     const { recentSignIn } = request.route.settings.app ?? {};

@@ -1,6 +1,6 @@
 // The routes of pages: who may see one and how its form is read. A route names no strategy itself,
-// so none is open by an oversight: signed-in people see `page`, administrators `adminPage`, and
-// only what is meant for everybody is an `openPage`.
+// so none is open by mistake: signed-in people see `page`, administrators `adminPage`, and only
+// what is meant for everybody is an `openPage`.
 
 import type { Lifecycle, RouteOptions, ServerRoute } from '@hapi/hapi';
 import { ADMINISTRATORS } from '../../auth/sessions.ts';

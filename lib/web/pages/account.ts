@@ -1,5 +1,5 @@
-// The account of whoever is signed in: what is known of them, their password, and the browsers in
-// which they are signed in. Their second factors are in second-factors.ts.
+// The account of the person who is signed in: what is known of them, their password, and the
+// browsers in which they are signed in. Their second factors are in second-factors.ts.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type Session, type User, within } from '../../../models/index.ts';

@@ -73,7 +73,7 @@ export function groupPages(web: Web): ServerRoute[] {
     adminPage('POST', `${ONE}/remove_member`, (request, h) =>
       act(web, request, h, {
         asked: 'Remove the member',
-        // Who says still that they are a member is no answer of the operation.
+        // Not by the operation, which does not answer which provider still makes the user a member.
         write: ({ members }) =>
           members.remove(callerOf(request), idOf(request), textOf(request, 'user')),
         back: `${GROUPS}/${idOf(request)}`,

@@ -1,6 +1,6 @@
 // Identity providers, for administrators: both lists, the form that makes, changes and tries one,
-// and its removal. An entry is judged as the API judges the whole list; the mark of trust is ours
-// alone. docs/api.md#the-configuration.
+// and its removal. An entry is validated as the API validates the whole list; the mark of trust is
+// ours alone. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted } from '../../../models/index.ts';
@@ -240,7 +240,7 @@ async function remove(
   });
 }
 
-/** Judges what was typed by the API's rules, then asks the provider. */
+/** Validates what was typed by the API's rules, then asks the provider. */
 async function tryTyped(
   web: Web,
   form: ProviderForm,

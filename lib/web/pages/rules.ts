@@ -376,7 +376,7 @@ async function save(
   });
 }
 
-/** What became of a rule that was written. */
+/** The sentence about a rule that was written. */
 function doneInWords({ enabled, enforced, starts_at, ends_at }: Shown, isNew: boolean): string {
   const rule = {
     enabled: enabled === true,

@@ -84,7 +84,7 @@ class SamlPages {
   async #begin(request: Request, h: ResponseToolkit, beginner: Beginner): Promise<ResponseObject> {
     const asked = await beginSaml(await this.#contextOf(request), beginner);
     if (asked.kind === 'redirect') return this.#web.pages.leave(request, h, asked.address);
-    // The provider may send the browser on, to a page of another host: browsers judge that as well.
+    // The provider may send the browser on, to a page of another host: browsers check that as well.
     request.app.allowedSources = { ...request.app.allowedSources, forms: 'https: http:' };
     return this.#web.pages.show(request, h, 'leave-by-form', {
       title: 'One moment',

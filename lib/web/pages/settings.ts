@@ -278,7 +278,10 @@ async function save(
   });
 }
 
-/** Who works here would not come back; the API has no such person to protect. */
+/**
+ * Errors of changes that would lock out the person who makes them; the API has no such person to
+ * protect.
+ */
 async function lockOutFaults(
   web: Web,
   { local_auth_enabled: isLocal }: Record<string, unknown>,

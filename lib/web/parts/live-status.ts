@@ -68,8 +68,8 @@ export class LiveStatus {
 
   /**
    * A stream of server-sent events about a device, or, for null, about all of them: `status` once a
-   * second, `end` where there is nothing more to come. Whether the session may see it, the
-   * caller has judged.
+   * second, `end` where there is nothing more to come. The caller has checked that the session may
+   * see it.
    */
   follow(deviceId: string | null, sessionId: string): Readable {
     const ofSession = [...this.#lookers].filter((looker) => looker.sessionId === sessionId);

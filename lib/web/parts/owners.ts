@@ -32,7 +32,7 @@ export async function groupIdOf({ models }: Database, name: string): Promise<str
   return group?.id ?? NOBODY;
 }
 
-/** The faults of a form in which `group_id` was typed as a name: an unknown one is named. */
+/** The errors of a form in which `group_id` was typed as a name: an unknown one is named. */
 export function groupFaults(faults: FormFaults, name: string): FormFaults {
   if (!hasCode(faults['group_id'], 'absent')) return faults;
   return { ...faults, group_id: [`No group has the name “${name}”`] };
@@ -54,7 +54,7 @@ export async function groupName({ models }: Database, id: unknown): Promise<stri
   return group?.name ?? '';
 }
 
-/** The faults of a form in which `user_id` was typed as an e-mail: an unknown one is named. */
+/** The errors of a form in which `user_id` was typed as an e-mail: an unknown one is named. */
 export function ownerFaults(faults: FormFaults, email: string): FormFaults {
   if (!hasCode(faults['user_id'], 'absent')) return faults;
   return { ...faults, user_id: [`No user has the e-mail “${email}”`] };
