@@ -1,5 +1,5 @@
-// Where the beginnings and ends of flows, and what was refused, are handed on, if anybody wants
-// them outside of the packet path.
+// Gets the beginnings and ends of flows, and the refused packets, if something outside of the
+// packet path wants them.
 
 import type { FlowEnd } from './ended-flows.ts';
 

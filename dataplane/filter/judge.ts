@@ -1,11 +1,12 @@
 // The filter's verdict on a packet. The first packet of a flow decides for the whole flow. A flow
 // that a peer opened is judged by the rules of its owner, in both directions and as long as it
 // lasts. A flow that was opened towards a peer may be answered without asking its rules. An error
-// of ICMP gets the verdict of the flow that it quotes. What came in fragments is judged as a whole.
+// of ICMP gets the verdict of the flow that it quotes. A datagram that came in fragments is judged
+// as a whole.
 //
-// A verdict depends on the packet, the sender, the tables and the time, and changes no table. What
-// must be counted and remembered is written into the verdict, and tracker.ts does it. To learn what
-// rules and flows decide about a packet, ask here; what comes later may still refuse it.
+// A verdict depends on the packet, the sender, the tables and the time, and changes no table. The
+// verdict says what must be counted and remembered, and tracker.ts does it. To learn what rules and
+// flows decide about a packet, ask here; later steps may still refuse the packet.
 
 import { reasons } from '../reasons.ts';
 import { ECHO_ANSWER, ECHO_NONE, ECHO_QUESTION, echoPart, isIcmpError } from '../wire/icmp.ts';

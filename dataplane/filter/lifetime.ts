@@ -1,5 +1,5 @@
 // How long a flow is remembered: for some time after its last packet, and for TCP according to the
-// flags of both sides. Windows and sequence numbers are not checked: whoever can forge them is
+// flags of both sides. Windows and sequence numbers are not checked: a sender who can forge them is
 // already inside the tunnel.
 
 import {

@@ -1,5 +1,5 @@
-// The captures of a gateway that run: which there are, and their packets from the rings of all
-// workers, in the order of their times.
+// The captures of a gateway that run, and their packets from the rings of all workers, in the order
+// of their times.
 
 import {
   type CapturedPacket,

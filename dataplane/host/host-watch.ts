@@ -1,6 +1,6 @@
-// Watches what of the host the gateway depends on: its addresses, and the address, the routes and
-// the nft tables of the TUN. A look costs a tenth of a millisecond or more, so it happens where the
-// kernel tells of a change, and each second while something is missing.
+// Watches the parts of the host on which the gateway depends: its addresses, and the address, the
+// routes and the nft tables of the TUN. A look costs a tenth of a millisecond or more, so the
+// gateway looks when the kernel reports a change, and each second while something is missing.
 
 import type { HostAddresses } from '../contract.ts';
 import type { HostRoutes } from './host-routes.ts';

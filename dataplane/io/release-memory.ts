@@ -1,4 +1,4 @@
-// What loading and compiling took of memory, and does not need any more, goes back to the kernel.
+// Gives memory back to the kernel that loading and compiling took and no longer need.
 
 import { getHeapStatistics } from 'node:v8';
 import { loadAddon } from '../native/index.ts';

@@ -1,6 +1,6 @@
-// What the operating system allows, and its forwarding. It is switched on where it is off, so that
-// packets of devices go on to other networks; where rights are missing it says what to do, and the
-// gateway runs without.
+// Rights of the process, and forwarding of the host. Forwarding is switched on if it is off, so
+// that packets of devices go on to other networks. If rights are missing, a message says what to
+// do, and the gateway runs without forwarding.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';

@@ -1,7 +1,7 @@
-// Captures packets of a device, for people who look for a fault. A packet is copied between its
-// verdict and the act, so it is as it came, with the verdict that it gets. While nothing is
-// captured, a packet costs one comparison (`isOn`); while something is, packets of others cost some
-// more.
+// Captures packets of a device, for people who look for the cause of a failure. A packet is copied
+// between its verdict and the act: the copy is the packet as it came, with its verdict. While
+// nothing is captured, a packet costs one comparison (`isOn`); while something is, packets of
+// others cost some more.
 //
 // Each worker captures what it judges: the device's own worker almost everything, others what they
 // refuse on its way to the device.

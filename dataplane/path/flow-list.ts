@@ -1,7 +1,8 @@
 // The list of the flows that are alive, for people who ask: both ends, which rule decided, and what
 // each has carried. A worker walks its table in parts. The worker of the device that opened a flow
-// tells of it, or that of its receiver where it came from behind the TUN, so each is listed once.
-// Nothing passes here for a device that went to another gateway, so flows of it are left out.
+// lists it; if the flow was opened from behind the TUN, the worker of its receiver does. So each
+// flow is listed once. Flows of a device that went to another gateway are left out, because no
+// packet of it passes here.
 
 import {
   FLOWS_LOOKED_AT_PER_PART,

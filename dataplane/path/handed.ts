@@ -1,6 +1,6 @@
 // What other workers have handed over: packets for peers of this worker, datagrams that came at the
-// wrong socket, and what workers tell each other about peers. It may be a moment old: a peer that
-// was named may be gone, so each has a generation.
+// wrong socket, and what workers tell each other about peers. All of this may be a moment old: a
+// peer that was named may be gone, so each has a generation.
 
 import {
   ADDRESS,

@@ -1,6 +1,7 @@
 // How fast a peer may be: a token bucket for each peer and direction, kept by the worker of the
 // peer. Asking whether a bucket is empty changes nothing; forwarder.ts takes what has passed. A
-// packet passes while the bucket is not empty, however long it is, and what is missing is a debt.
+// packet passes while the bucket is not empty, however long the packet is; bytes that the bucket
+// lacks are a debt.
 
 import { LIMIT_BURST_MS, MAX_PEERS } from '../constants.ts';
 

@@ -1,6 +1,6 @@
 // How large packets can be: the MTU of the tunnel and of each peer, and the error for a sender
 // whose packet is too big and must not be fragmented (RFC 1191, RFC 8201). Asking whether a packet
-// fits changes nothing; forwarder.ts calls what clamps and answers.
+// fits changes nothing; forwarder.ts calls the methods that clamp and answer.
 
 import { MAX_PEERS, TOO_BIG_BURST, TOO_BIG_INTERVAL_MS } from '../constants.ts';
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, type NetworkConfig, OFFSET } from '../contract.ts';

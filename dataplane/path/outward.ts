@@ -3,7 +3,7 @@
 //     whole -> the peer of its destination -> source -> readable -> no own datagram -> flow -> size
 //     -> quota -> limit
 //
-// What is for a peer of another worker is judged there, from the beginning. A fragment goes to the
+// A packet for a peer of another worker is judged there, from the beginning. A fragment goes to the
 // others of its datagram after it was read. When all are there, the whole datagram is judged.
 //
 // The first check that refuses the packet gives the reason. A super-packet of many segments is

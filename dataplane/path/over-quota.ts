@@ -1,5 +1,4 @@
-// Which peers are over their quota: of them nothing passes but what is to or from the gateway
-// itself.
+// The peers that are over their quota: only packets from and to the gateway itself pass for them.
 
 import { MAX_PEERS } from '../constants.ts';
 

@@ -1,6 +1,6 @@
 // The list of the packets that were refused lately, for people who ask: whose they were, where they
 // should have gone, why they were refused, how often and when. Each worker walks its table in
-// parts; what several of them refused of one kind is one entry.
+// parts; packets that are alike are one entry, also if several workers refused them.
 
 import { MAX_LISTED_PER_PART, REFUSALS_LOOKED_AT_PER_PART } from '../constants.ts';
 import type { RefusalRecord, RefusalTable } from '../filter/refusals.ts';

@@ -1,8 +1,8 @@
 // Says to hosts behind the TUN that nobody is where they send to: a device whose endpoint is not
 // known, or an address of the tunnel networks that no device has. As the kernel's WireGuard does,
-// the gateway answers ICMP host unreachable, so a ping fails at once and not after its patience. An
-// answer waits for the end of its batch, because it may be longer than the packet, and another
-// packet may follow that one.
+// the gateway answers ICMP host unreachable, so a ping fails at once and does not wait for its
+// timeout. An answer waits for the end of its batch, because it may be longer than the packet, and
+// another packet may follow that one.
 
 import {
   SLOT_BYTES,

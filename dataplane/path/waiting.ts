@@ -1,4 +1,4 @@
-// Packets that wait for a keypair were judged when they came, and may wait for minutes. Where the
+// Packets that wait for a keypair were judged when they came, and may wait for minutes. If the
 // rules have changed since, they are judged again before they are sent. Fragments of a datagram
 // wait one after the other, the first one first, and the others get its verdict.
 

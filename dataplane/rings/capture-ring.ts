@@ -1,6 +1,7 @@
 // Captured packets on their way from a worker to the main thread: a ring in shared memory, with one
-// writer and one reader. The packet path never waits for the reader: what finds no room is counted
-// and left out. A worker that is started again goes on where the one before it stopped.
+// writer and one reader. The packet path never waits for the reader: packets for which there is no
+// room are counted and left out. A worker that is started again goes on where the one before it
+// stopped.
 
 import { CAPTURE_HEADER_BYTES, CAPTURE_RING_BYTES } from '../constants.ts';
 import { type ReasonName, reasonNames } from '../reasons.ts';

@@ -1,9 +1,9 @@
-// Who asks the API: the bearer scheme of hapi. Its steps are checked in this order: a token is
-// there (else unauthenticated), it is somebody's who may sign in (else invalid_token), they
-// administer (else forbidden), and the token has the scope (else insufficient_scope). Before the
-// last two, they must not ask too often. All of that comes before the body is read, and strangers
-// were checked before it (auth/strangers.ts). A command on the gateway's host asks at a socket of
-// its own and needs no token. It can only read. docs/api.md#authentication.
+// Finds out who asks the API: the bearer scheme of hapi. It checks in this order: there is a token
+// (else unauthenticated), its user may sign in (else invalid_token), the user is an administrator
+// (else forbidden), and the token has the scope (else insufficient_scope). Before the last two
+// checks it looks whether the token is used too often. All of that comes before the body is read,
+// and strangers were checked before it (auth/strangers.ts). A command on the gateway's host asks at
+// a socket of its own and needs no token. It can only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { isWithin, touchToken } from '../../models/index.ts';

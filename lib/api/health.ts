@@ -1,4 +1,4 @@
-// Whether the process lives and serves, for those who watch it; open to everyone.
+// Says to programs that watch the process whether it lives and serves; open to everyone.
 
 import type { Plugin } from '@hapi/hapi';
 import type { Services } from '../services.ts';

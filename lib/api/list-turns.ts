@@ -1,7 +1,7 @@
-// Whose turn it is while whole lists are answered. Each page of a long list holds the main thread
-// for about a millisecond, and a write goes there and back many times before it is in force: beside
-// several lists it would wait at each step. So pages of all lists are read one after another, and
-// each first lets the writes that are under way be answered.
+// Decides whose turn it is while whole lists are answered. Each page of a long list holds the main
+// thread for about a millisecond, and a write goes there and back many times before it is in force:
+// beside several lists it would wait at each step. So pages of all lists are read one after
+// another, and each first lets the writes that are under way be answered.
 
 import type { Request, Server } from '@hapi/hapi';
 

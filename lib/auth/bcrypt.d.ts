@@ -1,4 +1,4 @@
-// What is used of the package bcrypt, which brings no types.
+// Types of the functions that are used of the package bcrypt, which brings none.
 
 declare module 'bcrypt' {
   /** Hashes on a thread of libuv's pool. */

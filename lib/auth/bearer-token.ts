@@ -1,4 +1,4 @@
-// The bearer token that a request shows, in whatever form, and whether it is that of a setting.
+// The bearer token that a request shows, in any form, and whether it is the token of a setting.
 
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -1,5 +1,5 @@
-// The blanks that XML and mail programs put around a text. They do not count in who somebody is.
-// Any other blank does: a person cannot see it, and the name with it may be that of somebody else.
+// The blanks that XML and mail programs put around a text. They do not count as part of a name. Any
+// other blank counts: a person cannot see it, and a name with it may be the name of somebody else.
 
 const BLANKS: ReadonlySet<string | undefined> = new Set([' ', '\t', '\r', '\n']);
 

@@ -1,5 +1,5 @@
-// What can be done with API tokens (docs/api.md#api-tokens), and with the accounts of others, for
-// which the API has no route: commands of the host perform that.
+// The operations on API tokens (docs/api.md#api-tokens), and those on the accounts of others, for
+// which the API has no route: commands of the host perform them.
 
 import { isUuid, joi, mark, resource, text } from '../kit/validation/fields.ts';
 import { judgeOf } from '../kit/validation/judge.ts';

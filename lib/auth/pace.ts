@@ -1,5 +1,5 @@
-// How often people may ask who are signed in, whatever they ask for: requests, and of them those
-// that change something, because each write of a user leaves an entry in the audit trail. An
+// How often people who are signed in may ask: a limit for all requests, and one for requests that
+// change something, because each write of a user leaves an entry in the audit trail. An
 // administrator's token has a bucket of its own (rate-limits.ts). docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';

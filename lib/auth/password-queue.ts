@@ -1,8 +1,8 @@
 // The order in which passwords are computed. bcrypt is slow on purpose, so strangers who send
-// passwords by the hundred must not keep others from signing in. Whoever signed in before from an
-// address has places of their own, and turns alternate between these and strangers. Among each,
-// the network that waited longest for a turn is next; where all places are taken, a network that
-// has fewer of them takes one from the network that has most.
+// passwords by the hundred must not keep others from signing in. People who signed in from an
+// address before have places of their own, and turns alternate between them and strangers. Among
+// each, the network that waited longest for a turn is next; where all places are taken, a network
+// that has fewer of them takes one from the network that has most.
 
 import { ApiError } from '../kit/http/errors.ts';
 import { addressScope, networkScope } from '../kit/http/client-address.ts';

@@ -1,5 +1,5 @@
-// How often somebody may ask who shows a good token: so many requests a second for each token. How
-// often strangers may ask: strangers.ts. docs/api.md#rate-limits.
+// How often a client with a good token may ask: so many requests a second for each token.
+// strangers.ts says how often strangers may ask. docs/api.md#rate-limits.
 
 import { ApiError } from '../kit/http/errors.ts';
 import { Buckets } from './buckets.ts';

@@ -1,8 +1,8 @@
-// Who is a stranger, and how often strangers may ask: an address has one bucket for all requests
-// that show neither a token nor a session that is good. A token or session that is known in memory
-// passes at once. Any other is looked up, eight at once for each address, and costs one of the
-// bucket if it is nobody's. So the database is asked no more often than the bucket allows. Whoever
-// is no stranger has a pace (pace.ts). docs/api.md#rate-limits.
+// Decides which clients are strangers, and how often strangers may ask: an address has one bucket
+// for all requests that show neither a good token nor a good session. A token or session that is
+// known in memory passes at once. Any other is looked up, eight at once for each address, and costs
+// one of the bucket if it is not good. So the database is asked no more often than the bucket
+// allows. pace.ts limits all other clients. docs/api.md#rate-limits.
 
 import type { IncomingMessage } from 'node:http';
 import { addressScope } from '../kit/http/client-address.ts';

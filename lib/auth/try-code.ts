@@ -1,5 +1,5 @@
-// A code that somebody typed: counted before it is checked, and spent in the transaction of what it
-// is asked for. docs/api.md#sign-in.
+// A code that somebody typed: it is counted before it is checked, and used up in the transaction of
+// the change that needs it. docs/api.md#sign-in.
 
 import type { Database, Transaction } from '../../models/index.ts';
 import type { Caller } from '../kit/process/caller.ts';

@@ -1,5 +1,5 @@
-// `postern diagnose`: why a device cannot connect, and who is unknown, asked of the gateway that
-// runs.
+// `postern diagnose`: why a device cannot connect, and the unknown senders, asked of the gateway
+// that runs.
 
 import type { Diagnosis, ShownAttempt, ShownSender } from '../observe/diagnosis/fields.ts';
 import { placeOf } from '../observe/diagnosis/place.ts';

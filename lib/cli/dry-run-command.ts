@@ -1,5 +1,5 @@
-// `--dry-run` of commands that make, change or remove something: what it would do, asked of the
-// gateway that runs.
+// `--dry-run` of commands that make, change or remove something: the gateway that runs is asked
+// what the command would do.
 
 import type { DryRunAnswer } from '../observe/dry-run/fields.ts';
 import { othersInWords } from '../observe/dry-run/other-gateways-in-words.ts';

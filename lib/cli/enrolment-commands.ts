@@ -1,5 +1,5 @@
-// The command that lets people in: it makes one-time links as the API does, for one user or for a
-// list of e-mails.
+// The command `user enrol`: it makes one-time links as the API does, for one user or for a list of
+// e-mails.
 
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';

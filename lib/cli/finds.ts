@@ -1,4 +1,5 @@
-// Finds in the database what somebody named. A command with `--dry-run` asks the gateway the same.
+// Finds in the database what somebody named. A command with `--dry-run` asks the gateway to find
+// it.
 
 import {
   type Database,

@@ -1,5 +1,5 @@
-// `postern flows` and `postern refusals`: what is alive at the gateway that runs here, what has
-// ended there, and what it refused lately, once or again and again.
+// `postern flows` and `postern refusals`: live flows, ended flows and refused packets of the
+// gateway that runs here, once or repeatedly.
 
 import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
 import { endpointText, isUuid } from '../kit/validation/texts.ts';

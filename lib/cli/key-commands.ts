@@ -1,6 +1,7 @@
-// The command `keys rotate`: all secrets of the database are sealed again, under another key. With
-// the key in DATA_DIR it makes a new one; given by the environment, both keys must be given. It may
-// be interrupted anywhere: until the end both keys open everything, and run again it goes on.
+// The command `keys rotate`: all secrets of the database are sealed again, under another key. If
+// the key is in DATA_DIR, the command makes a new one; if the environment gives the key, it must
+// give both keys. The command may be interrupted at any point: until the end both keys open
+// everything, and when it is run again, it goes on.
 
 import type { Config } from '../../config/index.ts';
 import { type Database, resealSecrets, watchGateways } from '../../models/index.ts';

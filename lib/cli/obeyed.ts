@@ -1,5 +1,5 @@
-// What a command wrote is in force when the command ends, as an answer of the API is: a script may
-// make a device and connect it at once.
+// A write of a command is in force when the command ends, like a write of the API when it is
+// answered: a script may make a device and connect it at once.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { currentRevision, type Database, readGateways } from '../../models/index.ts';

@@ -1,6 +1,6 @@
-// A command that writes is a row: which operation it performs, what it sends of what was typed, and
-// what it says of the answer. Rows load no room of the domain, because a dry run, which the gateway
-// makes, needs none.
+// A command that writes is a row: which operation it performs, what it sends to it, and how it
+// prints the answer. Rows load no room of the domain, because a dry run, which the gateway makes,
+// needs none.
 
 import type { OperationName } from '../kit/operations/places.ts';
 import type { Hints } from './fault-words.ts';

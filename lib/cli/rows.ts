@@ -1,4 +1,4 @@
-// Where rows are: a command loads those of its kind alone.
+// Finds the row of a command: a command loads only the rows of its kind.
 
 import type { CommandName } from './grammar.ts';
 import type { Row } from './row.ts';

@@ -1,4 +1,4 @@
-// What a command of the command line is given, and what it comes to.
+// What a command of the command line is given, and what it returns.
 
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';

@@ -1,6 +1,7 @@
-// What a gateway obeys of a database that a later version migrated: what disables, deletes or ends.
-// Rows may mean there what this version cannot know, so nothing that gives access is taken: no new
-// device, no rule, no renewed sign-in. docs/state.md#a-later-schema.
+// The changes that a gateway obeys after a later version has migrated the database: those that
+// disable, delete or end something. Rows there may have a meaning that this version cannot know, so
+// nothing that gives access is taken: no new device, no rule, no renewed sign-in.
+// docs/state.md#a-later-schema.
 
 import type { DeviceEnd, ObeyedUser, UserEnd } from '../../models/index.ts';
 import type { Device } from './known.ts';

@@ -1,4 +1,4 @@
-// What the translation of rows knows of users and devices, and what others get to know of that.
+// What the translation of rows knows of users and devices, and the part of it that others may read.
 
 import type { PeerConfig } from '../../dataplane/index.ts';
 import type { ObeyedUser } from '../../models/index.ts';

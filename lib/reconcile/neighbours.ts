@@ -1,6 +1,7 @@
-// Which devices went to the other gateways on the database. All have one key, so a device is at
-// whichever speaks to it: one that went to another must not be called from here, or it would go to
-// and fro. A gateway that is alone asks for nothing. docs/guides/several-gateways.md.
+// Which devices went to the other gateways on the database. All gateways have one key, so a device
+// is at the gateway that speaks to it last: this gateway must not initiate a handshake with a
+// device that went to another one, or the device would go to and fro. A gateway that is alone asks
+// for nothing. docs/guides/several-gateways.md.
 
 import { type Database, readArrivals, readOtherGateways } from '../../models/index.ts';
 

@@ -1,5 +1,5 @@
-// Which devices have a place among the peers of the data plane. It has a fixed number of places, so
-// the devices that come when all are taken wait here, and each gets the next place that is free.
+// Which devices have a place among the peers of the data plane. The data plane has a fixed number
+// of places, so devices that come when all are taken wait here, and each gets the next free place.
 
 import type { PeerConfig } from '../../dataplane/index.ts';
 

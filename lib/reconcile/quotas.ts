@@ -1,5 +1,6 @@
-// Who is over their quota: what users may carry in a calendar month (UTC), and what they have
-// carried, as far as it was read. A user without a quota costs nothing. docs/state.md#quotas.
+// Says which users are over their quota: what they may carry in a calendar month (UTC), and what
+// they have carried, as far as it was read. A user without a quota costs nothing.
+// docs/state.md#quotas.
 
 import { type Month, monthOf, type ObeyedUser } from '../../models/index.ts';
 

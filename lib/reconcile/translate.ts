@@ -1,7 +1,7 @@
-// Where the words change, row by row: a device becomes a peer, a rule of the database becomes rules
-// of the filter, a user's sign-in becomes the end of a VPN session. A bad row never widens access
-// and never blocks another row: a bad device is absent, a bad accept is ignored, a bad drop drops
-// the widest that it could mean.
+// Translates rows, one by one: a device becomes a peer, a rule of the database becomes rules of the
+// filter, a user's sign-in becomes the end of a VPN session. A bad row never widens access and
+// never blocks another row: a bad device is absent, a bad accept is ignored, a bad drop drops the
+// widest that it could mean.
 
 import ipaddr from 'ipaddr.js';
 import {

@@ -1,4 +1,4 @@
-// What works on the database: opens log and database, then serves or runs the command.
+// Runs commands that work on the database: opens log and database, then serves or runs the command.
 
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';

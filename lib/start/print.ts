@@ -1,4 +1,4 @@
-// What a command prints, and how it ends.
+// Prints the result of a command, and makes its exit code.
 
 import process from 'node:process';
 import type { Command, Outcome } from '../cli/run.ts';

@@ -1,5 +1,5 @@
 // The gateway for test suites, `postern/testing` to other packages; README.md shows how it is used.
-// What serves real devices never loads it.
+// A gateway that serves real devices never loads it.
 
 export type { Addresses, Answer, Answers, Asker } from '../../dataplane/memory/index.ts';
 export {

@@ -1,4 +1,4 @@
-// What tests send to the API and what comes back, however it travels.
+// Requests of tests to the API and their answers, with and without a port.
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Server } from '@hapi/hapi';

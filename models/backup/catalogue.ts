@@ -1,6 +1,6 @@
-// What a backup carries: the tables of a database in an order in which their rows can be inserted,
-// and what the values of each column are. Read from the database itself, so that one of an earlier
-// schema is described as truly as one of this.
+// The content of a backup: the tables of a database in an order in which their rows can be
+// inserted, and the kind of values in each column. It is read from the database itself, so that a
+// database of an earlier schema is described correctly too.
 
 import { readColumns } from '../migrations/schema.ts';
 import { ENCRYPTED } from '../queries/key-rotation.ts';

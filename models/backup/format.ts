@@ -1,8 +1,8 @@
 // The format of a backup, version 1. Lines of JSON, each ended by a newline: a header that says how
 // many rows of which tables follow, one line for each row, and a trailer with the SHA-256 of all
 // lines before it, once as it is and once sealed with the encryption key. A file that was cut or
-// changed is found out before anything is touched, and nobody without the key can make another.
-// README.md of this folder describes it.
+// changed is refused before anything is written, and nobody without the key can make one that is
+// accepted. README.md of this folder describes it.
 
 import type { Column, ValueKind } from './catalogue.ts';
 

@@ -1,6 +1,6 @@
 // Puts the rows of a backup into a database: all of them, in one transaction, or nothing. A backup
-// of an earlier schema takes a way round by a scratch database of SQLite, where the very migrations
-// bring it up that would have done so at an upgrade; MySQL's own DDL could not be undone.
+// of an earlier schema is first restored into a temporary SQLite database and migrated there, as at
+// an upgrade, because MySQL's own DDL could not be undone.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

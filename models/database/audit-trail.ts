@@ -1,5 +1,5 @@
-// The audit trail as it grows and shrinks: written at the end of each transaction, and forgotten
-// when it is old. models/database/audit-search.ts reads it. docs/state.md#audit-trail.
+// Writes entries of the audit trail at the end of each transaction, and deletes old ones.
+// models/database/audit-search.ts reads it. docs/state.md#audit-trail.
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { AuditDraft } from '../storage/auditing.ts';

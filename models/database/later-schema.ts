@@ -1,6 +1,6 @@
 // Whether a later version migrated the database while this process runs. Each read of the revision
 // and each end of a write looks for steps that this version does not know, in the same statement.
-// Rows may then mean what this version cannot know. docs/state.md#a-later-schema.
+// Rows may then have a meaning that this version cannot know. docs/state.md#a-later-schema.
 
 import { driverError } from '../storage/rerun.ts';
 import type { DatabaseKind } from '../storage/time.ts';

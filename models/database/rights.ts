@@ -1,6 +1,6 @@
-// What the database user may do on a MySQL or MariaDB server. Asked before anything is begun, so
-// that all the rights that are missing are named at once, and not one in the middle of a migration
-// and the next an hour later.
+// What the database user may do on a MySQL or MariaDB server. This is checked before a migration
+// begins, so that all missing rights are named at once, and not one after the other in the middle
+// of migrations.
 
 import { driverError } from '../storage/rerun.ts';
 import type { Database } from './database.ts';

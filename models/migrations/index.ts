@@ -1,5 +1,5 @@
-// Brings a database to the shape that this code knows: numbered steps, run once each, in order,
-// by one process at a time. A database that is ahead of the code is refused, not guessed at.
+// Brings a database to the schema that this code knows: numbered steps, run once each, in order, by
+// one process at a time. A database with a later schema than this code knows is refused.
 
 import { DataTypes } from 'sequelize';
 import { checkEncryptionKey, refuseOtherKey } from '../queries/secrets.ts';

@@ -1,6 +1,7 @@
-// What all migrations together make of an empty SQLite file, as one text: latest.sqlite.sql. New
-// files and databases in memory begin as this, because the steps take longer than the rest of a
-// start: they rebuild tables that an earlier step made. `npm run schema` writes the text.
+// The schema that all migrations together make in an empty SQLite file, as one text:
+// latest.sqlite.sql. New files and databases in memory begin as this, because the steps take longer
+// than the rest of a start: they rebuild tables that an earlier step made. `npm run schema` writes
+// the text.
 
 import { readFileSync } from 'node:fs';
 import type { Database } from '../database/database.ts';

@@ -1,7 +1,7 @@
-// What migrations build with: tables and indexes that are made only where they are absent, so
-// that a step can run again after a crash at any statement. A server may still be at the last
-// statement of a process that died, and done with it once ours has its turn. Released migrations
-// rest on these functions; their meaning stays as it is.
+// The functions that migrations use: they make tables and indexes only if these are absent, so that
+// a step can run again after a crash at any statement. A server may still work on the last
+// statement of a process that died, and have finished it when our statement has its turn. Released
+// migrations depend on these functions; never change their meaning.
 
 import {
   DataTypes,

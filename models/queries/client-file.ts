@@ -1,6 +1,6 @@
-// What the client files of devices were made with: a hash in a column of their table. Gateways do
-// not act upon it and it is nothing that an administrator set, so writing it leaves no change row
-// and no audit entry, and never moves the device's `updated_at`.
+// A hash of the values with which the client file of a device was made, in a column of the devices
+// table. Gateways do not act upon it and no administrator sets it, so writing it leaves no change
+// row and no audit entry, and never moves the device's `updated_at`.
 
 import { QueryTypes } from 'sequelize';
 import type { Database } from '../database/database.ts';

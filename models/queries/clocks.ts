@@ -1,5 +1,5 @@
-// The clocks that a gateway's own can be held against: that of the database server, and the last
-// moment at which any gateway said that it lives.
+// The clocks with which a gateway's own clock can be compared: the clock of the database server,
+// and the last moment at which any gateway said that it lives.
 
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';

@@ -1,6 +1,7 @@
-// Which sign-ins are forgotten where too many are under way. Places are shared evenly: first among
-// networks (IPv6 /48, IPv4 /24), then among the scopes of each network (IPv6 /64, IPv4 address). So
-// whoever begins thousands of sign-ins loses their own, and not those of others.
+// Chooses the sign-ins that are forgotten when too many are under way. Places are shared evenly:
+// first among networks (IPv6 /48, IPv4 /24), then among the scopes of each network (IPv6 /64, IPv4
+// address). So an attacker who begins thousands of sign-ins loses their own, and not those of
+// others.
 
 import { Op } from 'sequelize';
 import type { Database } from '../database/database.ts';

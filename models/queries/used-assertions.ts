@@ -1,4 +1,4 @@
-// Uses a SAML assertion up, so that it lets nobody in twice, at whichever gateway.
+// Marks a SAML assertion as used, so that it signs nobody in twice, at any gateway.
 
 import { Op, UniqueConstraintError } from 'sequelize';
 import type { Database } from '../database/database.ts';

@@ -1,6 +1,6 @@
-// How an entry of the audit trail keeps values: of a list the members that came and went, of a long
-// value only a part. Whoever is no administrator writes less into the trail, so that nobody fills
-// the disk by it. docs/state.md#audit-trail.
+// How an entry of the audit trail keeps values: for a list, the members that were added and
+// removed; for a long value, only a part. Entries of people who are no administrators are smaller,
+// so that nobody can fill the disk with them. docs/state.md#audit-trail.
 
 import { createHash } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 // Gathers the audit trail of a transaction: hooks on the audited tables turn every row that is
 // made, changed or deleted into a draft with the fields that differ, so no writer can forget to.
-// `writeTransaction` writes the drafts at its end, all or nothing with what they are about. Which
-// fields a table has, and which of them are secret, tables/audited-fields.ts says.
+// `writeTransaction` writes the drafts at its end, all or nothing with what they are about.
+// tables/audited-fields.ts says which fields a table has, and which of them are secret.
 
 import type { DestroyOptions, Model, ModelStatic, Transaction } from 'sequelize';
 import { boundChange, changeOfValue, type FieldChange } from './audited-values.ts';

@@ -1,5 +1,5 @@
-// A pool of connections handed out in the order of asking. With a limit of one it is a mutex:
-// that is how the writes of one process to a SQLite file take turns. It knows nothing of SQL.
+// A pool of connections handed out in the order of asking. With a limit of one it is a mutex, by
+// which the writes of one process to a SQLite file take turns. It knows nothing of SQL.
 
 import { ConnectionAcquireTimeoutError } from 'sequelize';
 

@@ -1,6 +1,6 @@
-// On whose behalf a transaction writes. A connection has an origin of its own (the gateway, or the
-// command line); whoever writes for a request names that request's for as long as it writes. Plain
-// data: what a request is, this room does not know.
+// The person or program in whose name a transaction writes. A connection has an origin of its own
+// (the gateway, or the command line); code that writes for a request names the request's origin in
+// its transaction. An origin is plain data: this room does not know requests.
 
 /** Who acts: somebody who signed in, the person at the command line, or the gateway by itself. */
 export type Actor = 'user' | 'command line' | 'gateway';

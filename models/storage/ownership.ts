@@ -1,5 +1,6 @@
-// Whose a file is that root makes. In the folder of another user, say of a service for which root
-// runs a command, it is given to them: kept for its owner alone, they could not open it otherwise.
+// The owner of a file that root makes. In the folder of another user, for example of a service for
+// which root runs a command, the file is given to that user. Only its owner may read the file, so
+// the user could not open it otherwise.
 
 import { closeSync, fchownSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,5 +1,6 @@
-// Conflicts that pass: a deadlock or a lock that came too late on MySQL, a busy SQLite file. The
-// work is run again from its start, a few times, after a short random pause.
+// Runs work again after a conflict that does not last: a deadlock or a lock that came too late on
+// MySQL, a busy SQLite file. The work is run again from its start, a few times, after a short
+// random pause.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseError, DatabaseError } from 'sequelize';

@@ -1,6 +1,7 @@
-// What must not get out by accident. Errors of Sequelize carry the statement, its values and the
-// whole row, and loggers print errors with all they carry; a row turns into JSON wherever somebody
-// forgets to pick its fields. Here the values are taken out of errors, and secrets out of JSON.
+// Keeps secrets from getting out by accident. Errors of Sequelize hold the statement, its values
+// and the whole row, and loggers print errors with everything in them; a row becomes JSON wherever
+// somebody forgets to pick its fields. This file removes the values from errors, and the secrets
+// from JSON.
 
 import {
   type BaseError,

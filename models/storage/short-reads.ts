@@ -1,7 +1,7 @@
 // Reads of one row on the main thread, for one SQLite file: a trip to the thread in which SQLite
 // works takes two to three times as long as such a read. A text is short when SQLite's own plan
-// finds each row by a whole unique key, so that no read takes long, whatever its values are. It is
-// read here from its second time on. What this file does not know well goes to the thread.
+// finds each row by a whole unique key, so that no read takes long, whatever its values are. From
+// its second time on, such a text is read here. All other statements go to the thread.
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';

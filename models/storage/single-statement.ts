@@ -1,6 +1,7 @@
-// That a text is one whole statement of SQL. Connections to MySQL may send several at once, and
-// only mysql-query.ts puts them together: were a value ever taken for SQL, it could still not bring
-// a statement of its own along, nor swallow the next by a quote or a comment that it leaves open.
+// Checks that a text is one whole statement of SQL. Connections to MySQL may send several
+// statements at once, and only mysql-query.ts puts them together: even if a value were taken for
+// SQL, it could not add a statement of its own, nor hide the next one by a quote or a comment that
+// it leaves open.
 
 /** A text or a name in quotes; unrolled, because some are megabytes. */
 const QUOTED = /'[^'\\]*(?:(?:\\.|'')[^'\\]*)*'|"[^"\\]*(?:(?:\\.|"")[^"\\]*)*"|`[^`]*`/gs;

@@ -1,8 +1,8 @@
 // Statements of one transaction go to SQLite one after another, in the order of asking; to MySQL
 // they go as mysql-query.ts says. Why: when a disk fails SQLite ends the transaction by itself; a
-// statement that was sent behind the failing one (`Promise.all`) would then run outside any
-// transaction and stand for good. Waiting here lets Sequelize see the end of the transaction first
-// and refuse the rest.
+// statement that was sent after the failing one (`Promise.all`) would then run outside any
+// transaction and could not be rolled back. Waiting here lets Sequelize see the end of the
+// transaction first and refuse the rest.
 
 import type { QueryOptions, Sequelize, Transaction } from 'sequelize';
 

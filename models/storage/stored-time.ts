@@ -1,8 +1,8 @@
 // What a stored time means for a clock that came back from the future. A gateway whose clock was
 // years ahead wrote times that lie years ahead of the right clock: a sign-in that would stay recent
 // for years, a wait that would last as long. So a stored time that lies too far ahead counts as
-// past, here and for all. Times that people chose (the end of a device, of a token, of a rule) are
-// theirs, however far ahead.
+// past everywhere. Times that people chose (the end of a device, of a token, of a rule) are obeyed,
+// however far ahead they are.
 
 import { Op, type WhereOperators } from 'sequelize';
 

@@ -1,6 +1,6 @@
-// Timestamps outside Sequelize's models: the text that statements take and rows give. Both
-// databases hold UTC; the text of a row is `YYYY-MM-DD HH:MM:SS.fff` and then six digits (MySQL)
-// or ` +00:00` (SQLite).
+// Timestamps outside Sequelize's models: the texts that statements take and rows return. Both
+// databases hold UTC; the text of a row is `YYYY-MM-DD HH:MM:SS.fff` and then six digits (MySQL) or
+// ` +00:00` (SQLite).
 
 /** Which SQL a database speaks; MariaDB counts as mysql. */
 export type DatabaseKind = 'sqlite' | 'mysql';

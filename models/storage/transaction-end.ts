@@ -1,6 +1,6 @@
 // The end of a transaction that fails: on a full disk, or when the server is gone. Sequelize prints
-// it to the console, past the log and its form; here it is logged, and the connection, of which
-// nobody knows what it is in, is ended. Ending it rolls back what was not committed.
+// it to the console, past the log and its form; here it is logged, and the connection, whose state
+// nobody knows, is ended. Ending the connection rolls back everything that was not committed.
 
 import type { Sequelize, Transaction } from 'sequelize';
 import { type DatabaseLog, driverError } from './rerun.ts';

@@ -1,5 +1,6 @@
-// The api_tokens table: what opens the API. Only a SHA-256 of each token is kept; a token is 32
-// random bytes, so the hash cannot be guessed back and needs no salt. docs/api.md#authentication.
+// The api_tokens table: tokens that open the API. Only a SHA-256 of each token is kept; a token is
+// 32 random bytes, so nobody can find it from the hash, and the hash needs no salt.
+// docs/api.md#authentication.
 
 import type { NonAttribute } from 'sequelize';
 import {

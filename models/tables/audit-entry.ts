@@ -1,5 +1,5 @@
 // The audit_entries table: who changed what, when, and from where. An entry is written in the
-// transaction of the change that it is about, never altered, and forgotten when it is old. Entries
+// transaction of the change that it is about, never altered, and deleted when it is old. Entries
 // hold names and e-mails as they were, so that they tell of records that are gone.
 // docs/state.md#audit-trail.
 

@@ -1,5 +1,5 @@
-// What the audit trail tells of each table: fields by the names that the API gives them, derived
-// columns left out, secrets only by the fact that they changed. docs/state.md#audit-trail.
+// What the audit trail says about each table: fields by the names that the API gives them, without
+// derived columns; for a secret only that it changed. docs/state.md#audit-trail.
 
 import type { Model } from 'sequelize';
 import { apiTokenFields } from '../fields/api-token.ts';

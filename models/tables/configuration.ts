@@ -1,5 +1,5 @@
-// The configurations table: one row that holds the settings administrators change while the
-// gateway runs. It never holds more, a unique column sees to that. docs/api.md#the-configuration.
+// The configurations table: one row that holds the settings administrators change while the gateway
+// runs. A unique column makes sure that there is only one. docs/api.md#the-configuration.
 
 import {
   type ConfigurationColumns,

@@ -1,5 +1,5 @@
-// What every operation answers alike: the bodies of errors and the headers, as components of the
-// document. docs/api.md#errors.
+// The parts of answers that all operations share: the bodies of errors and the headers, as
+// components of the document. docs/api.md#errors.
 
 import type { Json } from './schemas.ts';
 

@@ -1,5 +1,5 @@
-// Examples of requests, as they stand in the document. The tests send every one of them; ids are
-// those of records that the examples before made.
+// Examples of requests in the document. The tests send every one of them; an id is the id of a
+// record that an earlier example made.
 
 /** A record that an example refers to; replace it by a real one before you send the example. */
 export const EXAMPLE_ID = '0193a0c0-0000-7000-8000-000000000001';

@@ -1,6 +1,6 @@
 // JSON Schemas of resources, made of the very Joi schemas that validate requests: what a create and
-// an update may send, and what every answer holds. Joi writes each field; what it has no word for
-// the field's `meta` says, see FieldMeta. Pure.
+// an update may send, and what every answer holds. Joi describes each field; the field's `meta`
+// says what Joi has no word for, see FieldMeta. Pure.
 
 import type Joi from 'joi';
 import { entryOf, type FieldMeta, metaOf } from '../../kit/validation/fields.ts';

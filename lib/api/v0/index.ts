@@ -1,5 +1,5 @@
-// The /v0 API as one plugin: the routes of all operations, and the one that is made by hand because
-// it streams. It holds no secret.
+// The /v0 API as one plugin: the routes of all operations, and one route that is made by hand
+// because it streams.
 
 import type { Plugin } from '@hapi/hapi';
 import { operations } from '../../rooms.ts';

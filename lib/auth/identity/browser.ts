@@ -1,7 +1,7 @@
 // The cookie that binds a sign-in through a provider to the browser that began it, so that nobody
 // signs another person in as somebody else. A provider's answer may be a form that another site
-// posts: with https the cookie goes along there too (SameSite=None needs Secure); without, it comes
-// with the page that ends the sign-in.
+// posts: with https the browser sends the cookie with it too (SameSite=None needs Secure); without
+// https, the cookie comes with the page that ends the sign-in.
 
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { hashSecret, isSecret, newSecret, readCookie } from '../browser-cookies.ts';

@@ -1,6 +1,7 @@
-// The entries of identity providers when a group is renamed: they find groups by their names, so
-// each entry that means the group must know its new name. Else its members would leave the group,
-// and rules that refuse them something with it. docs/api.md#groups-of-providers.
+// Changes the entries of identity providers when a group is renamed: entries find groups by their
+// names, so each entry that means the group must get its new name. Else members would leave the
+// group, and rules that refuse them something would no longer apply to them.
+// docs/api.md#groups-of-providers.
 
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import { methodOf } from './method.ts';

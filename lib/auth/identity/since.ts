@@ -1,6 +1,6 @@
-// Since when a sign-in through a provider counts. Whoever finds a browser that is signed in at the
-// provider can sign out and in again here. The provider asks for nothing then: that proves nothing.
-// lib/web/kit/recent.ts says what asks for a recent sign-in.
+// The time from which a sign-in through a provider counts. Anybody who finds a browser that is
+// signed in at the provider can sign out and in again here. The provider then asks for nothing, so
+// that proves nothing. lib/web/kit/recent.ts says what needs a recent sign-in.
 
 import { RECENT_MS } from '../../kit/records/session-life.ts';
 

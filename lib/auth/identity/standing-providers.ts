@@ -1,4 +1,4 @@
-// Which identity providers may say what of groups, as the configuration is now.
+// Which groups each identity provider may decide about, by the present configuration.
 // docs/api.md#groups-of-providers.
 
 import {

@@ -1,7 +1,7 @@
 // How our client shows its secret to the token endpoint of an OpenID provider: in a header or in
-// the body (OpenID Connect Core, section 9). Discovery says what a provider can do, not for which
-// of it our client is registered. So where the entry names no method and the provider does not take
-// the client, the other one is tried once, and what worked is remembered.
+// the body (OpenID Connect Core, section 9). Discovery says which methods a provider has, not for
+// which of them our client is registered. So if the entry names no method and the provider refuses
+// the client, the other method is tried once, and the method that worked is remembered.
 // docs/api.md#provider-entries.
 
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 // Our side of one OpenID provider, made of its entry and of its discovery document, as
-// openid-client takes it. Nothing is asked for before somebody signs in, so a provider that is
-// away never holds up the start; what was learned serves for ten minutes. Requests are bounded in
+// openid-client takes it. Nothing is asked for before somebody signs in, so a provider that is away
+// never delays the start; the discovery document is used for ten minutes. Requests are limited in
 // time and size. docs/api.md#provider-entries.
 
 import type {

@@ -1,6 +1,6 @@
 // Fetches the metadata of a SAML provider from the address that an administrator gave, and checks
-// whether they may take the place of those that serve. They are not verified by a signature: that
-// the address is https vouches for them, so none is followed to http.
+// whether they may replace the metadata in use. They are not verified by a signature but only by
+// the https of their address, so no redirect to http is followed.
 
 import { isLoopback } from '../../../config/index.ts';
 import { DocumentError, type DocumentLimits, fetchDocument } from '../documents.ts';

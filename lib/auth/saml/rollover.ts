@@ -1,6 +1,7 @@
-// Which certificates serve while a provider changes its own. A document with a new certificate and
-// without a former one begins a rollover: the former one serves until an answer that a new one
-// signed was verified. A certificate that goes while no new one comes is void at once. Pure.
+// Which certificates are valid while a provider changes its own. A document with a new certificate
+// and without an old one begins a rollover: the old certificate stays valid until an answer that a
+// new one signed was verified. A certificate that disappears while no new one comes is invalid at
+// once. Pure.
 
 /** Certificates that serve beside those of the document, base64 of DER. */
 export interface Rollover {

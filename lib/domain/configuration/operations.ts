@@ -1,5 +1,4 @@
-// What can be done with the configuration and its identity providers.
-// docs/api.md#the-configuration.
+// The operations on the configuration and its identity providers. docs/api.md#the-configuration.
 
 import { type Operation, type Param, read, write } from '../../kit/operations/operation.ts';
 import { placed } from '../../kit/operations/places.ts';

@@ -1,7 +1,7 @@
 // Checks the metadata of a SAML entry before it is saved: the metadata that were sent, and the
 // metadata at its address. Metadata that were left out are filled in, so that people can sign in
 // from the start, even if the address never answers again. An entry that was sent with metadata is
-// saved though its address does not answer: they serve until it does.
+// saved even if its address does not answer: the metadata are used until it does.
 
 import {
   type Database,

@@ -1,6 +1,7 @@
 // Groups whose members are administrators: only a provider that is marked as trusted may name one.
-// It is looked at again at every sign-in; here an administrator learns of it. And what is forgotten
-// of entries that are turned to another provider. docs/api.md#administrators-by-group.
+// Every sign-in checks this again; here it becomes an error for the administrator. When an entry is
+// changed to another provider, the marks and roles of the old one are removed here.
+// docs/api.md#administrators-by-group.
 
 import {
   type Database,

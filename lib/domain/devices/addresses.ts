@@ -1,5 +1,5 @@
-// Addresses of devices: what a network has to give, and who has taken what. A pool goes round its
-// network and remembers where it was, so that a new device costs one look at an index; several
+// Addresses of devices: which addresses a network has, and which are taken. A pool goes round its
+// network and remembers its place, so that a new device costs one look at an index; several
 // processes may do so at once, because the address pool is locked and the columns are unique.
 // docs/api.md#addresses-of-a-device.
 

@@ -1,7 +1,7 @@
 // Checks what only the database knows of devices: whether an owner exists and may have another one,
-// whether name, key and addresses are free. One statement looks at all that could stand in the way
-// of all devices that are made together; a network is searched only when the next address in its
-// round is taken. docs/api.md#devices.
+// whether name, key and addresses are free. One statement finds all rows that could conflict with
+// the devices that are made together; a network is searched only when the next address in its round
+// is taken. docs/api.md#devices.
 
 import { MAX_PEERS } from '../../../dataplane/index.ts';
 import {

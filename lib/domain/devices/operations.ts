@@ -1,4 +1,4 @@
-// What can be done with devices. docs/api.md#devices.
+// The operations on devices. docs/api.md#devices.
 
 import { type Operation, UUID_PARAM } from '../../kit/operations/operation.ts';
 import { recordOperations } from '../../kit/operations/records.ts';

@@ -1,5 +1,5 @@
-// What administrators decide of a device beside its configuration: whether it is on, and when it
-// ends. One place for the console and the command line; lib/reconcile enforces it.
+// What administrators decide about a device beside its configuration: whether it is enabled, and
+// when it ends. One place for the console and the command line; lib/reconcile enforces it.
 
 import type { Device } from '../../../models/index.ts';
 

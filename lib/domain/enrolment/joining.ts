@@ -1,4 +1,4 @@
-// Which groups people of a list join, checked as adding members is checked: groups that exist, not
+// The groups that people of a list join, checked like the adding of members: groups that exist, not
 // more than a user may be in, and no policy test that fails unless somebody insists. The e-mail of
 // a new person must not look like the e-mail of another user. docs/api.md#members-of-a-group.
 

@@ -1,4 +1,4 @@
-// What mails with one-time links say, and what is noted of them.
+// The texts of mails with one-time links, and the notes about their sending.
 
 import { type Database, isLive, type OneTimeLink, noteMails } from '../../../models/index.ts';
 import type { Mail, Mails } from '../../kit/mail/mailer.ts';

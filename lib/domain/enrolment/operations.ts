@@ -1,5 +1,5 @@
-// What can be done with the one-time link of a user. The link itself is shown once, when it is
-// made. docs/api.md#enrolment.
+// The operations on the one-time link of a user. The link itself is shown once, when it is made.
+// docs/api.md#enrolment.
 
 import { type Operation, read, USER_PARAM, write } from '../../kit/operations/operation.ts';
 import {

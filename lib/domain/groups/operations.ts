@@ -1,4 +1,4 @@
-// What can be done with groups of users, and with their members. docs/api.md#groups.
+// The operations on groups of users, and on their members. docs/api.md#groups.
 
 import { groupNameOf } from '../../../models/index.ts';
 import { isUuid, joi, mark, recordId, resource, text } from '../../kit/validation/fields.ts';

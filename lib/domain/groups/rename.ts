@@ -1,5 +1,5 @@
-// A group that gets another name: the entries of identity providers that mean it follow, in the
-// same write, so that its members stay. docs/api.md#groups-of-providers.
+// Renames a group: entries of identity providers that mean the group get its new name in the same
+// write, so that its members stay. docs/api.md#groups-of-providers.
 
 import {
   type Configuration,

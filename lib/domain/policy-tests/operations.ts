@@ -1,4 +1,4 @@
-// What can be done with policy tests. docs/api.md#policy-tests.
+// The operations on policy tests. docs/api.md#policy-tests.
 
 import { type Operation, UUID_PARAM } from '../../kit/operations/operation.ts';
 import { recordOperations } from '../../kit/operations/records.ts';

@@ -1,5 +1,5 @@
-// How policy tests end after a change of users' groups: groups decide which rules are asked for the
-// packets of a user. docs/api.md#policy-tests.
+// The results of policy tests after a change of users' groups: groups decide which rules are asked
+// for the packets of a user. docs/api.md#policy-tests.
 
 import { type GroupsChange, readPolicyTests, type Transaction } from '../../../models/index.ts';
 import type { Shared } from '../../kit/process/shared.ts';

@@ -1,5 +1,5 @@
-// What the destination of a rule means, where that is seldom meant: 192.168.50.20/24 is a whole
-// network, and ::ffff:192.168.50.20 is nothing that a packet is sent to.
+// What a destination of a rule means if people seldom want that meaning: 192.168.50.20/24 is a
+// whole network, and ::ffff:192.168.50.20 is nothing that a packet is sent to.
 
 import ipaddr from 'ipaddr.js';
 

@@ -1,4 +1,4 @@
-// What can be done with rules. docs/api.md#rules.
+// The operations on rules. docs/api.md#rules.
 
 import { type Operation, read, UUID_PARAM } from '../../kit/operations/operation.ts';
 import { recordOperations } from '../../kit/operations/records.ts';

@@ -1,4 +1,4 @@
-// What can be done with users. docs/api.md#users.
+// The operations on users. docs/api.md#users.
 
 import { type Operation, USER_PARAM } from '../../kit/operations/operation.ts';
 import { recordOperations } from '../../kit/operations/records.ts';

@@ -1,5 +1,5 @@
-// Backups that nobody asked for: before a database is migrated, and before a restore replaces what
-// it holds. They lie beside a SQLite file, else in DATA_DIR; the oldest give way.
+// Backups that Postern makes by itself: before a database is migrated, and before a restore
+// replaces its content. They are beside a SQLite file, else in DATA_DIR; the oldest are deleted.
 
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,6 @@
-// Writes a file that is whole or not there: under another name at first, on the disk before it gets
-// its own, for the eyes of its owner alone, and never over one that exists.
+// Writes a file that is either complete or absent: it is written under another name, and gets its
+// own name when it is on the disk. Only its owner can read it, and it never replaces an existing
+// file.
 
 import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';

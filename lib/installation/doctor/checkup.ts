@@ -1,6 +1,6 @@
-// What the doctor says of the gateway in this process, for the dashboard: it is looked at in the
-// background while somebody looks at the dashboard, and kept meanwhile. The host is inspected in a
-// thread of its own, so that nobody waits.
+// The findings of the doctor about the gateway in this process, for the dashboard: the checks run
+// in the background while somebody looks at the dashboard, and their findings are kept. The host is
+// inspected in a thread of its own, so that nobody waits.
 
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../../../config/index.ts';

@@ -1,4 +1,4 @@
-// How the doctor says what it found.
+// The form of the doctor's findings.
 
 import type { Finding } from '../../../dataplane/index.ts';
 

@@ -1,4 +1,4 @@
-// The doctor on the host: the data plane's room looks, and here is said what for.
+// The doctor on the host: the data plane inspects the host, and this file says with which settings.
 
 import type { Config } from '../../../config/index.ts';
 import type { inspectHost } from '../../../dataplane/index.ts';

@@ -1,5 +1,5 @@
-// The doctor: looks at everything that a gateway needs, before or while one runs, and says of each
-// thing whether it is well, and how to fix what is not. It changes nothing and makes nothing: no
+// The doctor checks everything that a gateway needs, before or while one runs. Each finding says
+// whether all is well, and if not, how to fix it. The doctor changes nothing and makes nothing: no
 // folder, no key, no migration. The dashboard of a gateway that runs says the same (checkup.ts).
 
 import { inspectHost } from '../../../dataplane/index.ts';

@@ -1,5 +1,5 @@
-// The doctor on whose settings it looks at: those of its own shell, which may be other ones than
-// the gateway runs with.
+// The doctor on the settings of its own shell, which may differ from the settings with which the
+// gateway runs.
 
 import { type Config, type OpenSettings, openSettings } from '../../../config/index.ts';
 import type { Database } from '../../../models/index.ts';

@@ -1,4 +1,4 @@
-// The doctor on what is kept: the data folder, its disk, the file of keys, and whether the database
+// The doctor on storage: the data folder, its disk, the file of keys, and whether the database
 // opens.
 
 import { constants, accessSync, existsSync, statSync } from 'node:fs';

@@ -1,7 +1,7 @@
 // Takes over the dump of Firezone 0.7: users, devices, rules and the configuration, in one
-// transaction. Ids stay where nobody else has them; users who are there already, by their e-mail,
-// stay as they are and get the devices and rules that are theirs in the dump; devices keep their
-// keys and addresses, so that clients notice nothing once the gateway has the key of Firezone's.
+// transaction. Ids stay if no other record has them. Users whose e-mail exists already stay as they
+// are, and get their devices and rules of the dump. Devices keep their keys and addresses, so that
+// clients notice nothing once the gateway has Firezone's key.
 
 import type { Transaction } from '../../../models/index.ts';
 import { fixedSettingsOf } from '../../domain/configuration/fixed-settings.ts';

@@ -1,5 +1,5 @@
-// The frame of every import: one transaction, in which all is validated by the rules of the API.
-// With a single error, or when it is only tried, nothing stays.
+// Runs every import: one transaction, in which all is validated by the rules of the API. With a
+// single error, or if the import is only tried, nothing is written.
 
 import {
   lockScopes,

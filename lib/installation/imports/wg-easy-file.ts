@@ -1,6 +1,6 @@
 // Reads what wg-easy keeps: `wg0.json` (version 14) or the tables of its SQLite file (version 15).
-// Both come to one shape here; what it means to Postern is in wg-easy.ts. The clients' private keys
-// are not read.
+// Both get one form here; wg-easy.ts says what it means to Postern. The clients' private keys are
+// not read.
 
 import type { ForeignRow, ForeignTables } from '../../../models/index.ts';
 import { isObject } from '../../kit/validation/judge.ts';

@@ -1,6 +1,6 @@
 // Takes the clients of wg-easy over as devices of one user: keys, addresses, switches and ends.
-// Clients notice nothing once the gateway has the server's key, port and networks; what to set for
-// that is said as it is for a wg-quick file.
+// Clients notice nothing once the gateway has the server's key, port and networks; the notes say
+// what to set for that, as for a wg-quick file.
 
 import { parseAddress, parseRange } from '../../../models/index.ts';
 import type { DeviceImport, WantedDevice } from './devices.ts';

@@ -1,6 +1,6 @@
 // Takes the peers of a server's wg-quick file over as devices of one user. Their keys and addresses
 // stay, so that clients notice nothing once the gateway has the server's key, port and networks:
-// what to set for that is said, and so is what cannot be taken over.
+// the notes say what to set for that, and what cannot be taken over.
 
 import { type Config, refusedRanges } from '../../../config/index.ts';
 import {

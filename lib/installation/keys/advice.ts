@@ -1,5 +1,5 @@
-// What a person reads about encryption keys. More than one is in use in the middle of a rotation;
-// one may be unknown where a backup comes before a rescue.
+// Sentences about encryption keys for people. In the middle of a rotation more than one key is in
+// use; after a restore a key may be unknown.
 
 import type { Config } from '../../../config/index.ts';
 import type { Database } from '../../../models/index.ts';

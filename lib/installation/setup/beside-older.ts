@@ -1,6 +1,7 @@
-// A migration while gateways of an earlier version run. Those that say which schema they know see a
-// later one and obey only what ends. Those of 1.0.0 do not look: they would take a rule for a group
-// as one for everybody. So they are waited for, and then the migration is given up.
+// A migration while gateways of an earlier version run. Gateways that say which schema they know
+// notice a later one and obey only what ends. Gateways of 1.0.0 do not look: they would take a rule
+// for a group as one for everybody. So the migration waits until they end, and is given up if they
+// go on.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, type GatewayBeside, readGatewaysBeside } from '../../../models/index.ts';

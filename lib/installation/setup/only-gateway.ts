@@ -1,5 +1,5 @@
-// One gateway for each DATA_DIR: two would have one identity, and each would write over what the
-// other reports. They may start in the same moment, so a lock decides.
+// One gateway for each DATA_DIR: two would have one identity, and each would overwrite the reports
+// of the other. Two may start at the same moment, so a lock decides.
 
 import { join } from 'node:path';
 import type { Config } from '../../../config/index.ts';

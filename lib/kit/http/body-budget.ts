@@ -1,7 +1,7 @@
 // Bodies of strangers in memory: of all doors that read a body before they know who asks, together
 // at most a budget of bytes. Only bytes that arrived count, and where they are too many the request
-// that has been sending for the longest ends: an honest body is there at once, so who stalls on
-// purpose makes room. How long a body may take is in body-pace.ts.
+// that has been sending for the longest ends: an honest body is complete at once, so a client that
+// stalls on purpose loses its place. How long a body may take is in body-pace.ts.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import type { Counters } from '../process/counters.ts';

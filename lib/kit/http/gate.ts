@@ -1,7 +1,8 @@
-// The gate before all work on a request: who has asked too often gets a short constant answer, for
-// a small part of what the framework takes. Requests of strangers take turns, so that most of the
-// main thread is left for others, however many connections they come by. A connection that is
-// refused ten times in a row ends, unless it is that of a proxy. docs/api.md#rate-limits.
+// The gate before all work on a request: a client that has asked too often gets a short constant
+// answer, which costs a small part of what the framework costs. Requests of strangers take turns,
+// so that most of the main thread is left for others, however many connections they come by. A
+// connection that is refused ten times in a row ends, unless it is that of a proxy.
+// docs/api.md#rate-limits.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// Gives up what takes too long, so that no request waits for a part of the gateway that hangs.
+// Gives up work that takes too long, so that no request waits for a part of the gateway that hangs.
 
 import { ApiError } from './errors.ts';
 

@@ -1,5 +1,5 @@
-// Makes the caller of a request: who was let in, by what, and from where. The same caller is
-// answered each time, because it also holds what was written for the request.
+// Makes the caller of a request: who was admitted, by which token or session, and from where. Each
+// call returns one and the same caller, because it also holds the revision of the request's write.
 
 import type { Request, UserCredentials } from '@hapi/hapi';
 import { COMMAND_LINE, GATEWAY, type Origin, type Role } from '../../../models/index.ts';

@@ -1,6 +1,6 @@
-// What can be done with Postern, as plain values: one for each operation. The API makes its routes
-// of them, the OpenAPI document its paths, and a dry run finds there what it tries. Each room of
-// the domain exports its own; README.md says how to add one.
+// The operations of Postern as plain values, one for each. The API makes its routes of them, the
+// OpenAPI document its paths, and a dry run finds there what it tries. Each room of the domain
+// exports its own; README.md says how to add one.
 
 import type Joi from 'joi';
 import { ApiError } from '../http/errors.ts';

@@ -1,5 +1,5 @@
-// What is said of a record that a person named and that is not there: the same with `--dry-run`,
-// which asks the gateway, and without it.
+// The sentence about a named record that does not exist: equal with `--dry-run`, which asks the
+// gateway, and without it.
 
 import { commandLine } from './command-line.ts';
 

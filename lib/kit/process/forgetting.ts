@@ -1,6 +1,6 @@
-// When what is old is forgotten, and by which clock. The first time is ten minutes after a start,
-// so that a host can set its clock. The clock is that of models/queries/forgetting-clock.ts; where
-// it jumps, the log warns, and it is counted. docs/state.md#forgetting.
+// When old rows are deleted, and by which clock. The first time is ten minutes after a start, so
+// that a host can set its clock. models/queries/forgetting-clock.ts has the clock; if it jumps, the
+// log warns, and the jump is counted. docs/state.md#forgetting.
 
 import { JUMP_MAX_MS, moveForgettingClock } from '../../../models/index.ts';
 import type { Shared } from './shared.ts';

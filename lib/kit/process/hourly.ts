@@ -1,5 +1,5 @@
 // Chores that are done every hour while the gateway serves, from the start on or from a time after
-// it: forgetting what is old. One that fails is tried again an hour later and holds nothing up.
+// it: deleting old rows. A chore that fails is tried again an hour later and delays nothing else.
 
 import type { Log } from './log.ts';
 

@@ -1,4 +1,4 @@
-// Lines of the log that would come again and again: one now and then says how many were left out.
+// Holds back lines of the log that repeat: now and then a line says how many were left out.
 
 /** Lines that say one thing again and again, of which few are written. */
 export class SparseLines {

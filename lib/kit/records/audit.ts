@@ -1,6 +1,5 @@
-// The audit trail as the rest of the house uses it: how entries are shown, and how old ones are
-// forgotten. That every write leaves an entry is the models' doing.
-// docs/state.md#audit-trail.
+// The audit trail as `lib` uses it: how entries are shown, and how old ones are deleted. `models`
+// makes sure that every write leaves an entry. docs/state.md#audit-trail.
 
 import { type AuditRow, type Database, pruneAuditEntries } from '../../../models/index.ts';
 import { isUuid } from '../validation/fields.ts';

@@ -1,5 +1,5 @@
-// What gateways of one database must have alike and have not: then a device is served by one of
-// them and not by another, or with other rules.
+// Settings that must be equal at all gateways of one database and are not: else one gateway serves
+// a device and another does not, or has other rules for it.
 // docs/guides/several-gateways.md#what-each-gateway-needs
 
 import {

@@ -1,4 +1,4 @@
-// What can be done with the audit trail and with the gateways of the database: both are read.
+// The operations that read the audit trail and the gateways of the database.
 // docs/api.md#audit-trail, docs/api.md#gateways.
 
 import {

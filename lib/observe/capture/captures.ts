@@ -1,5 +1,5 @@
-// The captures that run at the gateway of this process: who began them is in the audit trail, who
-// may not ask any more loses them, and all end when the gateway stops.
+// The captures that run at the gateway of this process: the audit trail says who began them, a
+// caller who may not ask any more loses them, and all end when the gateway stops.
 
 import { type Capture, type CaptureOrder, parseAddress } from '../../../dataplane/index.ts';
 import {

@@ -1,4 +1,4 @@
-// What can be asked about packets while they pass: those of a device, as a file of Wireshark.
+// The operation that captures the packets of a device while they pass, as a file of Wireshark.
 // docs/api.md#capturing-packets.
 
 import { described, queryOf, UUID_PARAM } from '../../kit/operations/operation.ts';

@@ -1,5 +1,5 @@
-// Asks why a device cannot connect, and who is unknown, with what the server of this process knows:
-// for API and console.
+// Asks why a device cannot connect, and which senders are unknown, of all that the server of this
+// process knows: for API and console.
 
 import type { Config } from '../../../config/index.ts';
 import type { Database } from '../../../models/index.ts';

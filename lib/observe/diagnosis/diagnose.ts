@@ -1,5 +1,6 @@
 // Says why a device cannot connect, or that all is well: exactly one finding, what to do next, and
-// what it rests on. Rows are asked first; then the gateway of this process says what it remembers.
+// the facts behind the finding. Rows are asked first; then the gateway of this process says what it
+// remembers.
 
 import type {
   Ask,

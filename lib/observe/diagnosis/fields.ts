@@ -1,4 +1,4 @@
-// What is answered of a device that cannot connect, and of unknown senders.
+// The answers about a device that cannot connect, and about unknown senders.
 // docs/api.md#why-a-device-cannot-connect.
 
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';

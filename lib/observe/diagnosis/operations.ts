@@ -1,6 +1,6 @@
-// What can be asked about connections: why a device cannot connect, or that it is connected, and
-// who sends handshakes that no device can have sent. Our own additions to the API. The gateway that
-// is asked answers for itself, from memory.
+// The operations on connections: why a device cannot connect, or that it is connected, and who
+// sends handshakes that no device can have sent. They are our own additions to the API. The gateway
+// that is asked answers for itself, from memory.
 
 import { ApiError } from '../../kit/http/errors.ts';
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';

@@ -1,5 +1,5 @@
-// What is said of a finding: to administrators with what it rests on and what to do next, and to
-// the owner of the device in plain words, without what strangers sent.
+// The sentences of a finding: for administrators with the facts behind it and what to do next, for
+// the owner of the device in plain words, without anything that strangers sent.
 
 import type { Endpoint } from '../../../dataplane/index.ts';
 import { reasonInWords } from '../../domain/policy/reason-words.ts';

@@ -1,5 +1,5 @@
-// What is asked to be tried: an operation by its method, its path and its body, found among those
-// that may be tried. docs/api.md#what-a-write-would-do.
+// Finds the operation that is to be tried, by its method, its path and its body, among those that
+// may be tried. docs/api.md#what-a-write-would-do.
 
 import { choice, joi, mark, resource, text } from '../../kit/validation/fields.ts';
 import { addFault, isFaultless, type Judged, judgeOf } from '../../kit/validation/judge.ts';

@@ -1,4 +1,4 @@
-// What is answered of a write that was tried. docs/api.md#what-a-write-would-do.
+// The answer about a write that was tried. docs/api.md#what-a-write-would-do.
 
 import { holds } from '../../../models/index.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';

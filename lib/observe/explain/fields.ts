@@ -1,4 +1,4 @@
-// What is answered of a packet. docs/api.md#what-becomes-of-a-packet.
+// The answer about a packet. docs/api.md#what-becomes-of-a-packet.
 
 import { holds } from '../../../models/index.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';

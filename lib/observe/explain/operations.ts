@@ -1,4 +1,4 @@
-// What can be asked about packets: what becomes of one, and why. It is our own addition to the API.
+// The operation that explains what becomes of a packet, and why. It is our own addition to the API.
 // The gateway that is asked answers for itself, and nothing changes.
 
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';

@@ -1,5 +1,5 @@
-// What can be asked about the past: what was carried and refused over time, and when a device was
-// connected. All gateways on the database add up. docs/api.md#history.
+// The operations on the past: what was carried and refused over time, and when a device was
+// connected. The answers add up all gateways on the database. docs/api.md#history.
 
 import { type Database, readConnections } from '../../../models/index.ts';
 import { type AnswerTable, schemaOfAnswer } from '../../kit/validation/answers.ts';

@@ -1,4 +1,4 @@
-// What is answered of flows and of refused packets. docs/api.md#live-flows.
+// The answers about flows and refused packets. docs/api.md#live-flows.
 
 import { endReasons } from '../../../dataplane/index.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';

@@ -1,5 +1,6 @@
-// The logo that administrators chose: an address elsewhere, which pages then may load images from,
-// or an image of ours, served here so that no page carries it. docs/api.md#the-configuration.
+// The logo that administrators chose: an address elsewhere, from which pages may then load images,
+// or an image that the database keeps, served here so that no page contains it.
+// docs/api.md#the-configuration.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';

@@ -1,7 +1,7 @@
-// What only somebody who signed in just now may do. A browser that somebody left open must not
-// serve to take the account over, nor to make another way in: whatever changes second factors,
-// passwords, e-mails, tokens, users' rights or identity providers asks for a sign-in of the last
-// five minutes, and leads there where it is longer ago.
+// Changes that need a sign-in of the last five minutes. A browser that somebody left open must not
+// be enough to take the account over, nor to make another way in. So a page that changes second
+// factors, passwords, e-mails, tokens, users' rights or identity providers leads to the sign-in
+// page if the last sign-in was earlier.
 
 import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
 import { isWithin } from '../../../models/index.ts';

@@ -1,5 +1,5 @@
-// Forms about a record say with which values they were shown, so that nobody overwrites unseen what
-// somebody else changed meanwhile.
+// Forms about a record say with which values they were shown, so that nobody overwrites a change of
+// somebody else without seeing it.
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';

@@ -1,5 +1,5 @@
 // Letting people in, for administrators: e-mails become users with one-time links, which are shown
-// once. The work is that of the command line. docs/api.md#enrolment.
+// once. The command line does the same. docs/api.md#enrolment.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { findLinkOf, isTakable, type UserRow } from '../../../models/index.ts';

@@ -1,5 +1,5 @@
-// Policy tests in the console: what the rules must let pass and what not, and what comes of each
-// test now. docs/api.md#policy-tests.
+// Policy tests in the console: which packets the rules must let pass and which not, and the present
+// result of each test. docs/api.md#policy-tests.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readDevices, readUsers } from '../../../models/index.ts';

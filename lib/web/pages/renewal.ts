@@ -1,6 +1,6 @@
-// Signing in again while signed in, which renews the VPN session and allows what asks for a recent
-// sign-in: by the way by which the person signed in, and back to where they were.
-// docs/api.md#sign-in.
+// A sign-in of a person who is signed in already: it renews the VPN session and allows changes that
+// need a recent sign-in. It takes the way by which the person signed in, and leads back to the page
+// from which they came. docs/api.md#sign-in.
 
 import type { ServerRoute } from '@hapi/hapi';
 import { localPath } from '../../auth/local-path.ts';

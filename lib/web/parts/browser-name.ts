@@ -1,5 +1,5 @@
-// What a person calls a browser, made of the header by which it calls itself. A guess that is only
-// shown: such headers say what their senders like.
+// The name that people use for a browser, guessed from the header that it sends. The name is only
+// shown, because senders can put anything into such a header.
 
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?\/(\d+)/, 'Edge'],

@@ -1,4 +1,5 @@
-// What limits a device has, and whose they are, for the pages of a device.
+// The limits of a device, and whether they are its own, its owner's or the default, for the pages
+// of a device.
 
 import type { DeviceRow, UserRow } from '../../../models/index.ts';
 import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';

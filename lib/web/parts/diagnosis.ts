@@ -1,6 +1,5 @@
-// Why a device cannot connect, as pages show it: to administrators with all that it rests on, to
-// the owner in plain words; and who is unknown. Where the gateway does not answer, pages do
-// without.
+// Why a device cannot connect, as pages show it: to administrators with all facts behind it, to the
+// owner in plain words; and unknown senders. If the gateway does not answer, pages leave it out.
 
 import { askDiagnosis, askUnknownSenders } from '../../observe/diagnosis/ask.ts';
 import type { Diagnosed } from '../../observe/diagnosis/diagnose.ts';
