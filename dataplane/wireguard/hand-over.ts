@@ -1,5 +1,5 @@
 // Gives packets and datagrams to the worker that is responsible for their peer. In a batch they are
-// marked one by one, and leave together. What this worker made itself, it gives at once.
+// marked one by one, and leave together. Packets that this worker made itself leave at once.
 
 import { SLOT_HEADROOM_BYTES } from '../constants.ts';
 import {

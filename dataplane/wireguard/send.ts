@@ -1,5 +1,5 @@
 // The way out. A packet for a peer is marked for sealing with the current keypair, or staged while
-// a handshake makes one. Initiations, responses and keepalives are sent here as well (paper,
+// a handshake makes one. This file also sends initiations, responses and keepalives (paper,
 // sections 5.4, 6.2 to 6.5).
 
 import {

@@ -1,6 +1,7 @@
-// Which worker of a gateway a message belongs to. A receiver index names the worker that gave it;
-// what names no receiver is an initiation, and those of all peers go to one worker. The kernel does
-// the same by the program in native/steering.cc, so that most datagrams come where they belong.
+// Which worker of a gateway a message belongs to. A receiver index names the worker that gave it; a
+// message without a receiver is an initiation, and the initiations of all peers go to one worker.
+// The kernel does the same by the program in native/steering.cc, so that most datagrams come where
+// they belong.
 
 import { MAX_WORKERS } from '../constants.ts';
 import {

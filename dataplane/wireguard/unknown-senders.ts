@@ -1,7 +1,7 @@
 // Who sent handshakes that no peer of this gateway can have sent: keys that nobody has, and senders
-// that take this gateway for another one (a wrong mac1). For people who look why a device does not
-// connect. Anybody can send such messages, from any source, so both lists have a fixed size, the
-// oldest entry goes, and one source has at most a share of the unknown keys.
+// that take this gateway for another one (a wrong mac1). They are kept for people who look why a
+// device does not connect. Anybody can send such messages, from any source, so both lists have a
+// fixed size, the oldest entry goes, and one source has at most a share of the unknown keys.
 
 import {
   KEY_BYTES,

@@ -1,6 +1,6 @@
-// What a worker says of its work without waking anybody: shared memory, in which it notes that it
-// begins to work and that it waits. Without new work a sample has nothing new, so that the main
-// thread need not wake a worker at rest for it. One that hangs is never at rest: it does not wait.
+// Shows the work of a worker without waking any thread: the worker notes in shared memory that it
+// begins to work and that it waits. Without new work a sample has nothing new, so the main thread
+// need not wake a worker at rest for one. A worker that hangs is never at rest: it does not wait.
 
 /** How often it began to work. */
 const WORK = 0;

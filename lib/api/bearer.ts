@@ -146,7 +146,7 @@ class UseNotes {
     this.#services = services;
   }
 
-  /** Never fails and is not waited for: a missing note is no reason to hold up a request. */
+  /** Never fails and is not waited for: a missing note is no reason to delay a request. */
   add(tokenId: string): void {
     const nowMs = Date.now();
     if (isWithin(this.#lastMs.get(tokenId) ?? 0, TOUCH_EVERY_MS, nowMs)) return;

@@ -25,7 +25,7 @@ export class ListTurns {
       await this.#giveWay();
       return read();
     });
-    // A page that cannot be read holds up no other list.
+    // A page that cannot be read delays no other list.
     this.#last = turn.catch(() => undefined);
     return turn;
   }
@@ -57,7 +57,7 @@ export class ListTurns {
   }
 }
 
-/** Makes lists give way to requests that write, from when their body is there to their answer. */
+/** Makes lists wait for requests that write, from the end of their body to their answer. */
 export function giveWayToWrites(server: Server, turns: ListTurns): void {
   const ends = new WeakMap<Request, () => void>();
   // After the body: a client that sends it slowly delays no list.

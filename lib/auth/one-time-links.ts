@@ -27,7 +27,7 @@ export const LINK_HOURS = { min: 1, max: 14 * 24, default: 72 } as const;
 const HOUR_MS = 3_600_000;
 /** Where links lead; the secret follows. */
 export const LINK_PATH = '/one_time_links';
-/** The parameter by which a link goes along to a provider. */
+/** The parameter that carries a link through a sign-in at a provider. */
 export const LINK_FIELD = 'one_time_link';
 
 /** What is noted of a mail until the mail server took it; docs/api.md#enrolment. */

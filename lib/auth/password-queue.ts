@@ -98,7 +98,7 @@ export class PasswordQueue {
     return first;
   }
 
-  /** Those who came first stand first: only an earlier turn moves one before them. */
+  /** In order of arrival: only an earlier turn moves somebody before the others. */
   #isBefore({ asker: one }: Waiting, { asker: other }: Waiting): boolean {
     const network =
       this.#turnOf(`network ${one.network}`) - this.#turnOf(`network ${other.network}`);

@@ -76,7 +76,7 @@ export class Strangers implements Gatekeeper {
     return this.#buckets !== null;
   }
 
-  /** Whether a request was let in already. */
+  /** Whether a request was admitted already. */
   hasJudged(request: IncomingMessage): boolean {
     return this.#standings.has(request);
   }
@@ -118,8 +118,8 @@ export class Strangers implements Gatekeeper {
   }
 
   /**
-   * A request that was let in turned out to show nothing good; throws where that is one too many.
-   * Its token or session is then no longer remembered as good. A client that was let in as a
+   * A request that was admitted turned out to show nothing good; throws where that is one too many.
+   * Its token or session is then no longer remembered as good. A client that was admitted as a
    * stranger has paid already.
    */
   disown(request: IncomingMessage, address = ''): void {

@@ -185,7 +185,7 @@ function tokenWork(
       const lock = { transaction, lock: true };
       const user = await User.findByPk(userId, lock);
       const maker = tokenId === null ? undefined : await ApiToken.findByPk(tokenId, lock);
-      // They were there when the request was let in.
+      // They were there when the request was admitted.
       if (user === null || maker === null) throw new ApiError('invalid_token');
       if (user.disabled_at !== null) refuseFaults({ base: [ofDisabled(user)] });
       refuseFaults(await liveTokenFaults(database, userId, transaction, now));

@@ -106,7 +106,7 @@ async function listIn(file: string, readStdin: () => Promise<string>): Promise<r
 /** The person who was typed alone. */
 function oneOf({ operand, options: { csv, createUser } }: Command): Person {
   const typed = (operand ?? '').trim();
-  // Users who are there have whatever e-mail the API took.
+  // Users who exist may have any e-mail that the API accepts.
   const email = createUser ? addressIn(typed) : typed;
   const fault = createUser
     ? newEmailFault(email)

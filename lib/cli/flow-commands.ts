@@ -131,7 +131,7 @@ async function list<Entry extends object>(
   return { text: `${text}${more}`, data: entries };
 }
 
-/** Shows what is there, then what comes, until it is ended. */
+/** Shows present entries, then new ones, until somebody ends the command. */
 async function follow<Entry extends object>(
   gateway: LocalGateway,
   listing: Listing<Entry>,

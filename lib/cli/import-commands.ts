@@ -106,7 +106,9 @@ async function ownerOf(database: Database, email: string, mayCreate: boolean): P
   throw new Error(`there is no user ${email}; with --create-user the import makes this user`);
 }
 
-/** A key of the server that is not there yet is left for the start: an import may write nothing. */
+/**
+ * A key of the server that does not exist yet is left for the start: an import may write nothing.
+ */
 async function servicesOf(config: Config, database: Database): Promise<DeviceImport> {
   const running = await runningGateway(database);
   if (running !== null) {

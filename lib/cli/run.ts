@@ -55,7 +55,7 @@ export interface Options {
   readonly dryRun: boolean;
   /** While gateways run. */
   readonly online: boolean;
-  /** Makes the user who is not there. */
+  /** Makes the user who does not exist. */
   readonly createUser: boolean;
   /** Makes what decides nothing until it is enabled. */
   readonly disabled: boolean;

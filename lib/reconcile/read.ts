@@ -84,7 +84,7 @@ export const OBEYED_SETTINGS = [
 /** What the configuration says to the data plane. */
 export type RowSettings = Readonly<Pick<Configuration, (typeof OBEYED_SETTINGS)[number]>>;
 
-/** What a configuration says that is not there yet. */
+/** What a configuration says that does not exist yet. */
 export const NO_SETTINGS: RowSettings = {
   vpn_session_duration: 0,
   default_client_mtu: null,

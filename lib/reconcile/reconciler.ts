@@ -379,7 +379,7 @@ export class Reconciler {
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
   }
 
-  /** Hears whether a later version migrated the database, which can be read all the same. */
+  /** Takes whether a later version migrated the database, which can still be read. */
   async #hearLater(step: string | null): Promise<void> {
     const { log } = this.#options;
     const wasNewer = this.isSchemaNewer;

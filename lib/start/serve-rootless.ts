@@ -272,7 +272,7 @@ const thisHost: RootlessHost = {
     }),
   pastaVersion: () => {
     const run = () => spawnSync('pasta', ['--version'], { encoding: 'utf8' });
-    // No text comes from a program that is not there.
+    // No text comes from a program that does not exist.
     pastaSaid ??= run().stdout ?? null;
     return pastaSaid;
   },

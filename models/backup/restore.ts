@@ -25,7 +25,7 @@ export interface RestoreOptions {
   readonly replace: boolean;
   /** A folder for a scratch database. */
   readonly scratch: string;
-  /** Called once the backup was found good, before what is there is replaced. */
+  /** Called when the backup was found good, before the content of the database is replaced. */
   readonly beforeReplacing?: () => Promise<void>;
   /** How long to look whether a gateway runs on the database. */
   readonly watchMs?: number;

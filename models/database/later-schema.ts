@@ -35,7 +35,7 @@ export function laterStep(kind: DatabaseKind, last: string | null): string {
   return `(SELECT MIN(${both}) FROM migrations WHERE ${isLater(last)})`;
 }
 
-/** A condition of SQL: no step is there that is not known. */
+/** A condition of SQL: there is no unknown step. */
 export function noneIsLater(last: string | null): string {
   return last === null ? '1 = 1' : `NOT EXISTS (SELECT 1 FROM migrations WHERE ${isLater(last)})`;
 }

@@ -22,7 +22,7 @@ export interface TableSchema {
   indexes?: readonly (readonly string[])[];
 }
 
-/** Makes a table with all its indexes, or what of it is not there. */
+/** Makes a table with all its indexes, or those parts of it that are missing. */
 export async function createTable(
   database: Database,
   table: string,
@@ -45,7 +45,7 @@ export async function createTable(
   for (const fields of schema.indexes ?? []) await addIndex(database, table, fields);
 }
 
-/** Adds an index to a table that exists, unless it is there. */
+/** Adds an index to a table, unless the index exists. */
 export async function addIndex(
   database: Database,
   table: string,
@@ -58,7 +58,7 @@ export async function addIndex(
     await unlessThere('ER_DUP_KEYNAME', queries.addIndex(table, [...fields], { name }));
 }
 
-/** Adds a column to a table that exists, unless it is there. */
+/** Adds a column to a table, unless the column exists. */
 export async function addColumn(
   database: Database,
   table: string,
@@ -128,7 +128,7 @@ export async function widenText(
   await queries.changeColumn(table, column, { type, allowNull: false });
 }
 
-/** Waits for a statement; that what it makes is there by now is as good. */
+/** Waits for a statement; it is also good if the things that it makes exist by now. */
 async function unlessThere(code: string, made: Promise<unknown>): Promise<void> {
   try {
     await made;

@@ -31,7 +31,7 @@ export interface GroupsNamed {
   readonly map?: Readonly<Record<string, string>> | undefined;
   /** Whether a name that is not in the map means what it means without a map. */
   readonly isOpen?: boolean;
-  /** Whether groups that are not there are made. */
+  /** Whether groups that do not exist are made. */
   readonly isCreating: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface Replaced {
   readonly change: GroupsChange;
 }
 
-/** A group that a provider names; its id is null where it is not there yet. */
+/** A group that a provider names; its id is null if the group does not exist yet. */
 interface Named {
   readonly name: string;
   readonly id: string | null;
@@ -174,7 +174,7 @@ function takeWithRoom(
   return { taken, isAllTaken: taken.length === wanted.length };
 }
 
-/** The ids of groups; those that are not there are made while there is room for them. */
+/** The ids of groups; those that do not exist are made while there is room for them. */
 async function makeMissing(
   { models }: Database,
   groups: readonly Named[],

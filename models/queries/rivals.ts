@@ -11,7 +11,7 @@ import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { parseSqlTime, sqlTime } from '../storage/time.ts';
 
-/** A device that may stand in the way of another. */
+/** A device that may conflict with another. */
 export type RivalDevice = Pick<
   Device,
   'id' | 'user_id' | 'name' | 'public_key' | 'ipv4_key' | 'ipv6_key'

@@ -27,7 +27,7 @@ const READ_AS: Readonly<Partial<Record<keyof ColumnValues, ColumnKind>>> = {
 
 /** Which rows to read: all of them, oldest first, where nothing here filters them. */
 export interface Selection {
-  /** These alone; ids that are not there are left out. The order is not kept. */
+  /** These alone; ids that do not exist are left out. The order is not kept. */
   ids?: readonly string[];
   /** Rows of this owner; null: rules that are everyone's. Not for users and groups. */
   userId?: string | null;

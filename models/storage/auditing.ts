@@ -179,7 +179,7 @@ async function rowsToDestroy(model: ModelStatic<Model>, options: DestroyOptions)
   return model.findAll({ where: options.where ?? {}, transaction: options.transaction ?? null });
 }
 
-/** The fields that differ; null stands for a record that is not there. */
+/** The fields that differ; null stands for a record that does not exist. */
 function changesBetween(
   table: AuditedTable,
   before: Model | null,

@@ -20,7 +20,7 @@ export type ForeignRow = Readonly<Record<string, unknown>>;
 
 /** Tables of a file. */
 export interface ForeignTables {
-  /** By their names; one that is not there is left out. */
+  /** By their names; one that does not exist is left out. */
   readonly tables: ReadonlyMap<string, readonly ForeignRow[]>;
   /** True: the file needs a write-ahead log to be whole, and there is none beside it. */
   readonly lacksLog: boolean;

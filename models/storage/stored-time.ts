@@ -53,7 +53,7 @@ export function toCome(longestMs: number, now: Time): WhereOperators<Date> {
   };
 }
 
-/** The contrary of `toCome`; neither is true of a time that is not there. */
+/** The contrary of `toCome`; neither is true of null. */
 export function notToCome(
   longestMs: number,
   now: Time,

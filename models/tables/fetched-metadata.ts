@@ -1,8 +1,8 @@
 // The fetched_metadata table: what was fetched last from the metadata address of each SAML
 // provider, when it is fetched again, and which certificates serve beside those of the document. A
-// row is of an entry as it was then: whoever changes the entry's address or its own metadata begins
-// anew. A version tells whether somebody else wrote meanwhile. Written without change rows: the
-// data plane does not care.
+// row is of an entry as it was then: after a change of the entry's address or of its own metadata,
+// a new row begins. A version tells whether somebody else wrote meanwhile. Written without change
+// rows: the data plane does not care.
 
 import {
   type CreationOptional,

@@ -1,6 +1,6 @@
 // The identities table: which account at an identity provider is which user. The key is a hash of
-// provider, issuer and subject together, so that it has a bounded length and a provider's entry
-// that is turned to another issuer does not let strangers in. docs/api.md#sign-in.
+// provider, issuer and subject together, so that it has a limited length, and an entry that is
+// changed to another issuer admits no strangers. docs/api.md#sign-in.
 
 import { createHash } from 'node:crypto';
 import {

@@ -1,7 +1,7 @@
 // The one_time_links table: addresses by which a person gets in once, to add a device or to choose
 // another password. Only a SHA-256 of the secret in the address is kept; the secret is 32 random
 // bytes, so nobody can find it from the hash. A user has one link of each purpose at most. Gateways
-// do not act upon links, so they leave no change rows; whoever makes or uses one adds it to the
+// do not act upon links, so they leave no change rows; code that makes or uses one adds it to the
 // audit trail. A user who is disabled, or gets another e-mail, password or role, loses the unused
 // ones in that same transaction. docs/api.md#enrolment.
 

@@ -1,7 +1,7 @@
 // The sessions table: browsers that signed in. Only a SHA-256 of the secret in the browser's cookie
-// is kept. Gateways do not act upon sessions, so they leave no change rows; whoever signs somebody
-// in or out adds it to the audit trail. A user who is disabled, or gets another password or role,
-// loses every session in that same transaction. docs/api.md#sign-in.
+// is kept. Gateways do not act upon sessions, so they leave no change rows; code that signs
+// somebody in or out adds it to the audit trail. A user who is disabled, or gets another password
+// or role, loses every session in that same transaction. docs/api.md#sign-in.
 
 import {
   type CreationOptional,

@@ -1,6 +1,6 @@
-// The sign_in_attempts table: how often somebody tried to sign in of late, by account and by
-// address, so that every gateway knows when it is enough. Keys are hashes: who tried is nobody's
-// business.
+// The sign_in_attempts table: how often somebody tried to sign in lately, by account and by
+// address, so that every gateway knows when the limit is reached. Keys are hashes, so that the
+// table does not say who tried.
 
 import { DataTypes, type InferAttributes, type InferCreationAttributes, Model } from 'sequelize';
 import type { TableContext } from './columns.ts';

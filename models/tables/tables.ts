@@ -1,5 +1,5 @@
-// All tables of one database: binds them, tells them of each other, and says which are tracked and
-// audited: the same ones.
+// All tables of one database: binds them, connects them with each other, and says which are
+// tracked; the same tables are audited.
 
 import type { Model, ModelStatic } from 'sequelize';
 import { configurationFields } from '../fields/configuration.ts';

@@ -1,6 +1,6 @@
-// The used_assertions table: SAML assertions that let somebody in, so that none does twice, at
-// whichever gateway. They are forgotten when they have expired, and only validly signed ones come
-// here, so strangers cannot fill it. Written without change rows.
+// The used_assertions table: SAML assertions that signed somebody in, so that none does so twice,
+// at any gateway. They are deleted when they have expired, and only validly signed ones are added,
+// so strangers cannot fill the table. Written without change rows.
 
 import { DataTypes, type InferAttributes, type InferCreationAttributes, Model } from 'sequelize';
 import type { TableContext } from './columns.ts';

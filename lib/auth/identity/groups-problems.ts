@@ -16,7 +16,7 @@ import { NAMES_BYTES_MAX, NAMES_MAX } from './groups.ts';
 import { methodOf } from './method.ts';
 import { entriesOf, type ProviderLists, standingProviders } from './standing-providers.ts';
 
-/** One such thing. */
+/** One finding about groups. */
 export interface GroupsFault {
   readonly text: string;
   readonly fix: string;
@@ -63,7 +63,7 @@ export async function groupsFaults(
   return [...left, ...(await absentTargets(database, lists))];
 }
 
-/** Groups to which entries lead, that are not there and that no sign-in makes. */
+/** Groups to which entries lead, that do not exist and that no sign-in makes. */
 async function absentTargets(database: Database, lists: ProviderLists): Promise<GroupsFault[]> {
   const entries = entriesOf(lists).filter(({ entry }) => entry.groups_create !== true);
   const targetsOf = (map: Readonly<Record<string, string>> = {}) => [

@@ -194,7 +194,7 @@ export function judgeRequired(
   throw new ProviderRefusal('claim_required', `${lack} ${required.name}`);
 }
 
-/** What an attribute says of groups; no groups where it is not there. */
+/** The groups that an attribute names; none if the attribute is missing. */
 function groupsOf(
   assertion: Element,
   attributes: readonly SamlAttribute[],

@@ -7,7 +7,7 @@ import { ProviderRefusal } from '../identity/refusal.ts';
 import { namedEntities, type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { parseMetadata } from './provider-metadata.ts';
 
-/** One such thing. */
+/** One finding about the metadata of an entry. */
 export interface MetadataProblem {
   readonly text: string;
   readonly fix: string;

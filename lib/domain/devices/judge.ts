@@ -154,7 +154,7 @@ export class DeviceJudge {
     return judgements;
   }
 
-  /** Reads all that can stand in the way of devices, once for many batches of them. */
+  /** Reads all rows that can conflict with devices, once for many batches of devices. */
   async standing(transaction: Transaction): Promise<Standing> {
     const { database } = this.#services;
     return {
@@ -164,7 +164,7 @@ export class DeviceJudge {
     };
   }
 
-  /** What could be in the way of these devices, and which of their owners exist. */
+  /** The rows that could conflict with these devices, and which of their owners exist. */
   async #surroundings(
     wishes: readonly Wish[],
     transaction: Transaction,

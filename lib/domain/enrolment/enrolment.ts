@@ -139,7 +139,7 @@ export class Enrolments {
     return { ...shown, mail_fault: mailFault, url };
   }
 
-  /** Makes the users of a list who are not there, with links and memberships: all, or nobody. */
+  /** Makes the users of a list who do not exist, with links and memberships: all, or nobody. */
   enrol(caller: Caller, asked: JoinWish, wish: EnrolWish): Promise<Enrolment> {
     const { people } = asked;
     return this.#context.writes.run(caller, {

@@ -83,7 +83,7 @@ interface Wanted {
   readonly groups: ReadonlySet<Group>;
 }
 
-/** What becomes of the groups of users who are there; throws where somebody gets too many. */
+/** What becomes of the groups of users who exist; throws where somebody gets too many. */
 async function changesOf(
   database: Database,
   wanted: ReadonlyMap<string, Wanted>,
@@ -103,7 +103,7 @@ async function changesOf(
     const after = [...new Set([...before, ...[...groups].map(({ id }) => id)])];
     if (after.length > GROUPS_OF_USER_MAX && after.length > before.length)
       bad.push(inTooMany(person, after.length));
-    // No policy test is about somebody who is not there yet.
+    // No policy test is about somebody who does not exist yet.
     return userId === undefined ? [] : [{ userId, before, after }];
   });
   if (bad.length > 0) refuseFaults({ emails: bad });

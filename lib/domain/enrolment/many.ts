@@ -51,7 +51,7 @@ export function hoursFault(hours: number): string | null {
 }
 
 /**
- * Makes the users who are not there, and a link for everybody who is enabled. All of them join the
+ * Makes the users who do not exist, and a link for everybody who is enabled. All of them join the
  * groups that were checked, also who is disabled.
  */
 export async function enrolMany(

@@ -39,7 +39,7 @@ export interface Person {
   readonly groups: readonly NamedGroup[];
 }
 
-/** What a list comes to: its people without repetitions, or what is wrong with it. */
+/** The result of reading a list: its people without repetitions, or its errors. */
 export interface PeopleList {
   readonly people: readonly Person[];
   readonly fault: string | null;

@@ -23,7 +23,7 @@ import {
   type TestResult,
 } from './trial.ts';
 
-/** A change of one rule; null: it is not there. */
+/** A change of one rule; null: it does not exist. */
 export interface RuleChange {
   readonly before: ObeyedRule | null;
   readonly after: ObeyedRule | null;

@@ -157,7 +157,7 @@ export class PolicyTrial {
     return new Map(named.map(({ id, description }) => [id, description]));
   }
 
-  /** Changes one rule; null: it is not there. */
+  /** Changes one rule; null: it does not exist. */
   change(before: ObeyedRule | null, after: ObeyedRule | null): void {
     if (before !== null) this.#amend([[before.id, before, null]]);
     if (after !== null) this.#amend([[after.id, after, after]]);

@@ -68,7 +68,7 @@ export async function storage(
   }
 }
 
-/** A file that is not there; `status` is what a gateway answers. */
+/** A file that does not exist; `status` is what a gateway answers. */
 function absent(file: string, status: string | null): Finding {
   const check = 'database';
   if (status === null) return ok(check, `${file} will be made at the first start`);

@@ -34,7 +34,7 @@ export interface ImportedUsers {
 
 type Known = Pick<User, 'id' | 'email' | 'role' | 'disabled_at'>;
 
-/** Makes the users who are not there yet. */
+/** Makes the users who do not exist yet. */
 export async function importUsers(
   database: Database,
   dumped: readonly DumpRecord[],

@@ -23,7 +23,7 @@ export interface ImportedDevice {
   readonly place: string;
 }
 
-/** What an import comes to, before anybody knows whether it stays. */
+/** The result of an import, before it is known whether it is committed. */
 export interface Imported {
   /** Errors with their places: `devices[3].name has already been taken`. */
   readonly faults: readonly string[];

@@ -94,7 +94,7 @@ export async function importWgQuick(
   });
 }
 
-/** What a file comes to. */
+/** The result of reading a file. */
 interface Owned {
   readonly faults: readonly string[];
   readonly notes: readonly string[];

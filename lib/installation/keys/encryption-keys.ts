@@ -38,8 +38,8 @@ export function encryptionKeys(config: Config): EncryptionKeys {
 }
 
 /**
- * The key in DATA_DIR that is not there, though the SQLite database was written with it; null: it
- * is there, or none was needed yet. A new key would open nothing, and hide what is wrong.
+ * The key that is missing in DATA_DIR, though the SQLite database was written with it; null: it is
+ * not missing, or none was needed yet. A new key would open nothing, and hide what is wrong.
  */
 export function missingKey(config: Config): MissingKey | null {
   if (config.databaseEncryptionKey !== null) return null;

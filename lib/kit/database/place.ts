@@ -18,7 +18,7 @@ export function databaseFile(
   return /^sqlite:(?!:memory:$)(.+)/.exec(config.databaseUrl)?.[1] ?? null;
 }
 
-/** A database that is not there, in words: where it should be, and what sets that. */
+/** A database that does not exist, in words: where it should be, and what sets that. */
 export interface Missing {
   readonly place: string;
   readonly setting: 'DATA_DIR' | 'DATABASE_URL';

@@ -24,7 +24,7 @@ declare module '@hapi/hapi' {
   }
 }
 
-/** Who asks, for handlers: before them nobody was let in yet. */
+/** Who asks, for handlers: before them nobody was admitted yet. */
 export function callerOf(request: Request): Caller {
   const user = request.auth.credentials?.user;
   request.app.caller ??= {

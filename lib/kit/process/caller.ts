@@ -4,7 +4,7 @@
 
 import type { Origin, Revision, Role } from '../../../models/index.ts';
 
-/** By what a request was let in. */
+/** By what a request was admitted. */
 export interface LetIn {
   readonly tokenId: string | null;
   readonly sessionId: string | null;

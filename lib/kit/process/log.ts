@@ -30,7 +30,7 @@ export function createLog(
     level: config.logLevel,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    // Whoever logs an error as it is tells no more either.
+    // An error that is logged directly says no more either.
     serializers: {
       err: (error: unknown) => (error instanceof Error ? describeError(error) : error),
     },

@@ -44,7 +44,7 @@ export function samlPages(web: Web): ServerRoute[] {
   const fromElsewhere = {
     plugins: { web: { formToken: false } },
     payload: { ...takesForm, maxBytes: FORM_BYTES_MAX },
-    // Nothing is read for an entry that is not there.
+    // Nothing is read for an entry that does not exist.
     ext: { onPreAuth: { method: signIn.gate((request) => pages.entryOf(request)) } },
   } as const;
   const step = (name: 'begin' | 'beginTest' | 'consume' | 'complete' | 'metadata' | 'logout') =>
