@@ -52,6 +52,8 @@ test('one command does all that IPv6 needs, for interfaces with a dot in their n
       const v6 = 'net.ipv6.conf';
       await command('ip', 'link', 'add', 'eth0.100', 'type', 'veth', 'peer', 'name', 'v1');
       await command('sysctl', '-w', v6 + '.eth0/100.accept_ra=1');
+      // A new network takes this from the host.
+      await command('sysctl', '-w', 'net.ipv4.ip_forward=0');
       const fix = system.forwardingFix('ipv6');
       process.seteuid(${NOBODY});
       const refused = system.enableForwarding({ ipv4: true, ipv6: true });
