@@ -37,12 +37,19 @@ async function inspectAsNobody(runningTun: string | null): Promise<Finding[]> {
     const asked = ${JSON.stringify({ ...inspected, runningTun })};
     asked.ipv4.network = Uint8Array.of(100, 64, 0, 0);
     asked.ipv4.address = Uint8Array.of(100, 64, 0, 1);
+    // Nobody may be unable to read a checkout in a folder of root, so all is loaded before.
+    await inspectHost(asked);
+    if (process.getuid() === 0) {
+      process.setgroups([]);
+      process.setgid(${NOBODY});
+      process.setuid(${NOBODY});
+    }
     process.stdout.write(JSON.stringify(await inspectHost(asked)));`;
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ['--input-type=module', '-e', program],
-    process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {},
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '-e',
+    program,
+  ]);
   return JSON.parse(stdout) as Finding[];
 }
 
