@@ -137,11 +137,17 @@ export class Accounts {
     });
   }
 
-  /** Removes the second factors of a user; returns how many authenticators they were. */
+  /**
+   * Removes the second factors of a user, and ends their sessions; returns how many authenticators
+   * they were.
+   */
   removeSecondFactors(caller: Caller, userId: string): Promise<number> {
     return this.#context.writes.run(caller, {
       judge: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
-      write: (transaction, user) => takeSecondFactors(this.#database, user.id, transaction),
+      write: async (transaction, { id }) => {
+        await forgetAttempts(this.#database, [{ kind: 'code', subject: id }], id, transaction);
+        return resetSecondFactors(this.#database, id, transaction);
+      },
     });
   }
 
@@ -157,16 +163,6 @@ export async function endWait(
   transaction: Transaction,
 ): Promise<void> {
   await forgetAttempts(database, countedOf(user), user.id, transaction);
-}
-
-/** Removes the second factors of the user with an id; returns how many authenticators it were. */
-export async function takeSecondFactors(
-  database: Database,
-  userId: string,
-  transaction: Transaction,
-): Promise<number> {
-  await forgetAttempts(database, [{ kind: 'code', subject: userId }], userId, transaction);
-  return resetSecondFactors(database, userId, transaction);
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   userFields,
   type UserRow,
 } from '../../../models/index.ts';
-import { endWait, switchedUser, switchOffFault, takeSecondFactors } from '../../auth/accounts.ts';
+import { endWait, switchedUser, switchOffFault } from '../../auth/accounts.ts';
 import { neededFault } from '../../auth/administrators.ts';
 import { EMAIL_PATTERN, isEmail } from '../../auth/email.ts';
 import { looksTaken } from '../../auth/named-user.ts';
@@ -208,22 +208,6 @@ export class Users implements Collection<UserValues> {
         return present.id;
       },
       write: (transaction, userId) => removeUser(this.#database, userId, transaction),
-    });
-  }
-
-  /** Lets a user sign in at once, although many wrong passwords or codes were typed. */
-  async unlock(caller: Caller, id: string): Promise<void> {
-    await this.#context.writes.run(caller, {
-      judge: (transaction) => findUser(this.#database, id, transaction),
-      write: (transaction, user) => endWait(this.#database, user, transaction),
-    });
-  }
-
-  /** Removes the second factors of a user, and ends their sessions. */
-  async resetSecondFactors(caller: Caller, id: string): Promise<void> {
-    await this.#context.writes.run(caller, {
-      judge: (transaction) => findUser(this.#database, id, transaction),
-      write: (transaction, user) => takeSecondFactors(this.#database, user.id, transaction),
     });
   }
 

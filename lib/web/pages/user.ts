@@ -268,7 +268,7 @@ async function resetFactors(
 ): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
   return act(web, request, h, {
-    write: ({ users }) => users.resetSecondFactors(callerOf(request), id),
+    write: ({ accounts }) => accounts.removeSecondFactors(callerOf(request), id),
     back: `/users/${id}`,
     done: () => `${email} has no second factor any more, and is signed out.`,
   });
@@ -277,7 +277,7 @@ async function resetFactors(
 async function unlockUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
   return act(web, request, h, {
-    write: ({ users }) => users.unlock(callerOf(request), id),
+    write: ({ accounts }) => accounts.unlock(callerOf(request), id),
     back: `/users/${id}`,
     done: () => `${email} may try to sign in at once.`,
   });
