@@ -68,6 +68,12 @@ const SERVED: Readonly<Record<string, readonly string[]>> = {
 };
 /** Databases of Sequelize that Postern has no use for. */
 const DIALECTS = /^\.\/dialects\/(db2|mariadb|mssql|oracle|postgres|snowflake)$/;
+/** Sequelize's validators of a country or a language; no column of Postern has one of them. */
+const NATIONAL =
+  /\/validator\/lib\/is(IBAN|IdentityCard|LicensePlate|MobilePhone|PassportNumber|PostalCode|TaxID|VAT)\.js$/;
+/** What hapi sends: other types need no entry in its table. */
+const SENT_TYPES =
+  /^(text|image)\/|^application\/(javascript|json|octet-stream|pdf|vnd\.tcpdump\.pcap|xml|yaml)$/;
 /** Stands for the way from a file of the bundle to its root, until its depth is known. */
 const UP = '@@postern-root@@';
 
@@ -201,7 +207,7 @@ const ownPlaces: Plugin = {
         .replace('const require = createRequire(import.meta.url);', '')
         .replaceAll('import.meta.url', `new URL('${own}', import.meta.url).href`)
         .replaceAll('import.meta.dirname', `(import.meta.dirname + '/${posix.dirname(own)}')`);
-      return { contents: inOneByte(contents), loader: 'ts' };
+      return { contents: inAscii(contents), loader: 'ts' };
     });
   },
 };
@@ -225,23 +231,34 @@ const lighterPackages: Plugin = {
       contents: '{"version":"none","zones":[],"links":[],"countries":[]}',
       loader: 'json',
     }));
+    building.onLoad({ filter: /\/mime-db\/db\.json$/ }, ({ path }) => ({
+      contents: sentTypes(readFileSync(path, 'utf8')),
+      loader: 'json',
+    }));
+    building.onLoad({ filter: NATIONAL }, () => ({ contents: '', loader: 'js' }));
     building.onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8');
-      const contents = inOneByte(text);
+      const contents = inAscii(text);
       return contents === text ? null : { contents, loader: 'js' };
     });
   },
 };
 
 /**
- * A script without characters of more than one byte, for which V8 would keep all of it with two
- * bytes a character; esbuild leaves them in regular expressions.
+ * A script of ASCII alone. Node reads every other script as UTF-16, and V8 keeps it so, with two
+ * bytes a character; esbuild leaves other characters in regular expressions.
  */
-function inOneByte(script: string): string {
+function inAscii(script: string): string {
   return script.replaceAll(
-    /[^\0-\xff]/g,
+    /[^\0-\x7f]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** The part of a table of types that a gateway needs. */
+function sentTypes(table: string): string {
+  const types = Object.entries(JSON.parse(table) as Record<string, unknown>);
+  return JSON.stringify(Object.fromEntries(types.filter(([type]) => SENT_TYPES.test(type))));
 }
 
 function copy(from: string, to: string): void {
