@@ -123,13 +123,14 @@ for (let round = 0; round < rounds; round += 1) {
 
 const names = [...results.keys()];
 const last = names.at(-1)!;
-console.log(`| | ${names.map((name) => `${name} | / ${last} `).join('| ')}|`);
-console.log(`|---|${'---:|---:|'.repeat(names.length)}`);
+const head = names.map((name) => `${name} | / ${last}`).join(' | ');
+process.stdout.write(`| | ${head} |\n`);
+process.stdout.write(`|---|${'---:|---:|'.repeat(names.length)}\n`);
 for (const what of Object.keys(results.get(last)![0]!)) {
   const of = (name: string): number[] => results.get(name)!.map((figures) => figures[what]!);
   const cells = names.map((name) => {
     const ratios = of(name).map((figure, i) => figure / of(last)[i]!);
     return `${median(of(name)).toFixed(2)} | ${median(ratios).toFixed(2)}`;
   });
-  console.log(`| ${what} | ${cells.join(' | ')} |`);
+  process.stdout.write(`| ${what} | ${cells.join(' | ')} |\n`);
 }
