@@ -3,6 +3,7 @@
 // it. All that a worker gets comes from the owner of the link: a link knows neither peers nor
 // rules.
 
+import process from 'node:process';
 import {
   MessageChannel,
   type MessagePort,
@@ -55,6 +56,14 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
+/** Links of this process whose worker takes commands. */
+const readyLinks = new Set<WorkerLink>();
+
+/** Node waits for its threads, and a thread in `poll` notices an end only when it wakes. */
+function stopAll(): void {
+  for (const link of readyLinks) link.send({ type: 'stop' });
+}
+
 /** Runs one worker after the other, never two at once. */
 export class WorkerLink {
   /** The number of its workers in their gateway, from 0 on. */
@@ -84,6 +93,14 @@ export class WorkerLink {
     return this.#isReady;
   }
 
+  #setReady(isReady: boolean): void {
+    this.#isReady = isReady;
+    if (readyLinks.size === 0 && isReady) process.on('exit', stopAll);
+    if (isReady) readyLinks.add(this);
+    else readyLinks.delete(this);
+    if (readyLinks.size === 0) process.off('exit', stopAll);
+  }
+
   /** Whether the worker obeys everything in force, and answers. */
   get isWell(): boolean {
     return this.#isReady && this.#isInitialized && this.#silentMs() < SILENT_MS;
@@ -106,7 +123,7 @@ export class WorkerLink {
     await new Promise<void>((resolve, reject) => {
       const hear = (report: Report): void => {
         if (report.type === 'ready') {
-          this.#isReady = true;
+          this.#setReady(true);
           void this.#initialize(report.listenPort);
           resolve();
         } else if (report.type === 'failed' && !this.#isReady) {
@@ -209,7 +226,7 @@ export class WorkerLink {
   #onExit(worker: Worker): void {
     if (worker !== this.#worker) return;
     const wasReady = this.#isReady;
-    this.#isReady = false;
+    this.#setReady(false);
     this.#isInitialized = false;
     if (this.#isClosing || !wasReady) return;
     this.#owner.lost(this);

@@ -1,8 +1,12 @@
 // A worker that fails: it is started again on the same port, with all that is in force, and what was
 // asked of it meanwhile is answered.
 
+import { spawn } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { createActivity } from '../../../dataplane/worker/activity.ts';
@@ -11,6 +15,7 @@ import { ALONE } from '../../../dataplane/contract.ts';
 import { derivePublicKey, type PeerConfig } from '../../../dataplane/index.ts';
 import { type LinkOwner, WorkerLink } from '../../../dataplane/gateway/worker-link.ts';
 import type { Report } from '../../../dataplane/worker/worker.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { counting, udp } from '../../support/dataplane/packets.ts';
 import { peer, randomBytes, seededRandom } from '../../support/dataplane/simulation.ts';
 import {
@@ -356,3 +361,19 @@ test.serial('a link that is closed rejects what waits, and starts no other worke
   t.false(link.isReady);
   t.is(owner.repairs, 0);
 });
+
+for (const how of ['exit', 'throw'])
+  nativeTest(`a process that ends without a stop does not wait for workers: ${how}`, async (t) => {
+    const tries: number[] = [];
+    // A worker that nobody wakes waits up to two seconds.
+    while (tries.length < 3 && tries.every((ms) => ms > 600)) tries.push(await msOfEnd(how));
+    t.true(tries.at(-1)! <= 600, `${tries.join(', ')} ms`);
+  });
+
+/** How long a process with idle workers takes to end. */
+async function msOfEnd(how: string): Promise<number> {
+  const file = join(import.meta.dirname, '../../support/dataplane/ending-process.ts');
+  const child = spawn(process.execPath, [file, how], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return Date.now() - Number(printed);
+}
