@@ -261,7 +261,7 @@ export {
 } from './storage/auditing.ts';
 export type { Database } from './database/database.ts';
 export { pauseBefore } from './storage/rerun.ts';
-export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
+export { EncryptionKeyError, isUnreadable, keyIdOf } from './storage/encryption.ts';
 export { COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { type FileLock, lockFile } from './storage/file-lock.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';

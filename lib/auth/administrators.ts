@@ -4,6 +4,7 @@
 import {
   type Database,
   isLastAdministrator,
+  isUnreadable,
   readConfiguration,
   type Transaction,
   type User,
@@ -16,7 +17,7 @@ import {
 } from '../kit/records/effective-configuration.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { methodOf } from './identity/method.ts';
-import { entriesOf } from './identity/standing-providers.ts';
+import { entriesOf, type ProviderLists } from './identity/standing-providers.ts';
 
 /** What decides who can sign in. */
 export type SignInSettings = Pick<
@@ -92,7 +93,7 @@ async function whoSignsIn(
     where: { user_id: administrators.map(({ id }) => id) },
     transaction,
   });
-  const entries = entriesOf(settings);
+  const entries = openEntries(settings);
   const names = new Set(entries.map(({ name }) => name));
   // Names that change each time are never linked: only the last sign-in tells of them.
   const shown = new Set<string | null>(entries.map(({ entry }) => entry.id));
@@ -110,6 +111,16 @@ async function whoSignsIn(
         shown.has(method),
     )
     .map(({ id }) => id);
+}
+
+/** The entries of both lists; none where a list cannot be decrypted: nobody signs in by it. */
+function openEntries(settings: ProviderLists): ReturnType<typeof entriesOf> {
+  try {
+    return entriesOf(settings);
+  } catch (error) {
+    if (isUnreadable(error)) return [];
+    throw error;
+  }
 }
 
 /** The command that lets an administrator in. */

@@ -5,11 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { TOTP } from 'otpauth';
 import {
-  CiphertextError,
   countsFrom,
   type Database,
-  EncryptionKeyError,
   isToCome,
+  isUnreadable,
   noteAction,
   type SecondFactor,
   type Transaction,
@@ -206,10 +205,6 @@ function secretOf(factor: SecondFactor): string | null {
     if (isUnreadable(error)) return null;
     throw error;
   }
-}
-
-function isUnreadable(error: unknown): boolean {
-  return error instanceof CiphertextError || error instanceof EncryptionKeyError;
 }
 
 function enrolmentOf(sessionId: string) {

@@ -44,6 +44,11 @@ export class CiphertextError extends Error {
   override name = 'CiphertextError';
 }
 
+/** Whether an error says that a stored value does not open with the keys that there are. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof CiphertextError || error instanceof EncryptionKeyError;
+}
+
 /** The encryption keys of one database: the first one seals, every one opens. */
 export class Keyring {
   /** Id of the key that seals. */

@@ -28,20 +28,30 @@ export function effectiveConfiguration(
   fixed: FixedSettings,
 ): EffectiveConfiguration {
   const { id, inserted_at, updated_at } = row;
-  return { ...effectiveFields(changeable, row, fixed), id, inserted_at, updated_at };
+  return Object.assign(effectiveFields(changeable, row, fixed), { id, inserted_at, updated_at });
 }
 
-/** Some fields of the configuration as they serve beside what the environment fixes. */
+/**
+ * Some fields of the configuration as they serve beside what the environment fixes. A field that
+ * does not open throws when it is read, so that nobody fails who needs the others.
+ */
 export function effectiveFields<Field extends ChangeableField>(
   fields: readonly Field[],
   stored: Pick<Configuration, Field>,
   fixed: FixedSettings,
 ): Pick<Configuration, Field> {
-  const values = fields.map((name) => [
-    name,
-    Object.hasOwn(fixed, name) ? fixed[name] : stored[name],
-  ]);
-  return Object.fromEntries(values) as Pick<Configuration, Field>;
+  const values: Partial<Record<Field, unknown>> = {};
+  for (const name of fields) {
+    try {
+      values[name] = Object.hasOwn(fixed, name) ? fixed[name] : stored[name];
+    } catch (error) {
+      const get = (): never => {
+        throw error;
+      };
+      Object.defineProperty(values, name, { get, enumerable: true });
+    }
+  }
+  return values as Pick<Configuration, Field>;
 }
 
 /** Complains of fields that were sent and are fixed, even at the same value. */

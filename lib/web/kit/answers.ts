@@ -2,7 +2,7 @@
 // page shows. Everything that each page needs beside its own values is put together here.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { CiphertextError, type Database, EncryptionKeyError } from '../../../models/index.ts';
+import { type Database, isUnreadable } from '../../../models/index.ts';
 import type { Recall } from '../../kit/records/recall.ts';
 import { formToken, newSecret } from '../../auth/browser-cookies.ts';
 import type { Sessions } from '../../auth/sessions.ts';
@@ -168,7 +168,7 @@ export class Pages {
       return JSON.parse(database.keyring.open(text, FLASH_PLACE)) as Flash;
     } catch (error) {
       // Somebody else's cookie, or one from before a key was changed.
-      if (error instanceof CiphertextError || error instanceof EncryptionKeyError) return null;
+      if (isUnreadable(error)) return null;
       throw error;
     }
   }

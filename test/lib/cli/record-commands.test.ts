@@ -47,6 +47,20 @@ for (const kind of databaseKinds()) {
     t.is(entry?.action, 'create');
   });
 
+  test(`${kind}: a user and a device are disabled where the list of providers does not open`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await readOrCreateConfiguration(database);
+    const sealed = "UPDATE configurations SET openid_connect_providers = '1:00000000:AAAA'";
+    await database.sequelize.query(sealed);
+    const user = await addUser(database, { email: 'ann@b.example' });
+    const { id } = await addDevice(database, user);
+    const { text } = await runLine(database, 'user disable --email ann@b.example');
+    t.is(text, 'ann@b.example is disabled.');
+    t.regex((await runLine(database, `device disable --id ${id}`)).text, /is switched off/);
+    t.not((await readUsers(database))[0]?.disabled_at, null);
+    t.not((await readDevices(database))[0]?.disabled_at, null);
+  });
+
   test(`${kind}: what the API refuses of a user is refused here, in words`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });

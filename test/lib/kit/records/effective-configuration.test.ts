@@ -4,6 +4,7 @@
 import test from 'ava';
 import { effectiveConfiguration } from '../../../../lib/kit/records/effective-configuration.ts';
 import { currentRevision, readOrCreateConfiguration } from '../../../../models/index.ts';
+import { addDevice, addUser } from '../../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 import { answers, newKey, openServer, refused, serverOn } from '../../../support/api/server.ts';
 
@@ -120,5 +121,27 @@ for (const kind of databaseKinds()) {
     for (const [name, value] of Object.entries(whole))
       t.deepEqual(value, row.get(name as 'id') as unknown, name);
     t.is(effectiveConfiguration(row, { vpn_session_duration: 9 }).vpn_session_duration, 9);
+  });
+
+  test(`${kind}: where the list of providers does not open, people are disabled all the same`, async (t) => {
+    const { send, database, adminId } = await openServer(t, kind);
+    const sealed = "UPDATE configurations SET openid_connect_providers = '1:00000000:AAAA'";
+    await database.sequelize.query(sealed);
+    const user = await addUser(database);
+    const admin = await addUser(database, { role: 'admin' });
+    const device = await addDevice(database, user);
+    const off = { enabled: false };
+    for (const [at, body] of [
+      [`devices/${device.id}`, { device: off }],
+      [`users/${user.id}`, { user: off }],
+      [`users/${admin.id}`, { user: off }],
+    ] as const) {
+      const answer = await send('PATCH', `/v0/${at}`, { body });
+      t.is(answer.status, 200, answer.text);
+      t.false(answer.body.data.enabled);
+    }
+    t.is((await send('GET', `/v0/users/${adminId}`)).status, 200);
+    t.is((await send('GET', '/v0/devices')).status, 200);
+    t.is((await send('GET', path)).status, 500, 'the list itself is not shown');
   });
 }
