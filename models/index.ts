@@ -134,6 +134,7 @@ export {
 export { Identity, identityKey, type ProviderAccount } from './tables/identity.ts';
 export { IdentityTokens, type ProviderTokens } from './tables/identity-tokens.ts';
 export {
+  awaitsTurns,
   claimDueTokens,
   keepTokens,
   type Settlement,

@@ -14,7 +14,7 @@ import { letInCommand, readAdministration } from '../auth/administrators.ts';
 import { forgetLinks } from '../auth/one-time-links.ts';
 import { forgetRequests } from '../auth/identity/request.ts';
 import { forgetGroups } from '../auth/identity/standing-providers.ts';
-import { startRefreshing } from '../auth/oidc/refresh.ts';
+import { type RefreshContext, startRefreshing } from '../auth/oidc/refresh.ts';
 import { logMetadataDoubts } from '../auth/saml/metadata-problems.ts';
 import { refreshDueMetadata } from '../auth/saml/refresh.ts';
 import { forgetSessions } from '../auth/sessions.ts';
@@ -127,7 +127,11 @@ export async function serveRequests(
   const credentials = await makeFirstAdministrator(config, database, gatewayId, passwordCost);
   try {
     await warnOfNoAdministrator(database, fixed, log);
-    const chores = startChores(config, { ...shared, fixed });
+    const chores = startChores(config, {
+      ...shared,
+      fixed,
+      revision: () => reconciler.appliedRevision,
+    });
     undo.push(() => chores.stop());
     if (listens) undo.push(await listen(server, { ...shared, httpLimits }, hasHost));
     undo.push(async () => {
@@ -170,7 +174,9 @@ async function warnOfNoAdministrator(
 /** Starts the work beside requests: forgets old rows, asks identity providers. */
 function startChores(
   config: Config,
-  context: { database: Database; log: Log; counters: Counters; fixed: FixedSettings },
+  context: Pick<RefreshContext, 'database' | 'log' | 'counters' | 'revision'> & {
+    readonly fixed: FixedSettings;
+  },
 ): { stop(): Promise<void> } {
   const { database, log, fixed } = context;
   const settings = async () =>

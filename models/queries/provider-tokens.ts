@@ -62,6 +62,13 @@ export async function claimDueTokens(database: Database, claim: Claim): Promise<
   return claimed;
 }
 
+/** Whether the turn of any account comes, now or later. */
+export async function awaitsTurns({ models }: Database): Promise<boolean> {
+  const where = { refresh_at: { [Op.ne]: null } };
+  const row = await models.IdentityTokens.findOne({ attributes: ['identity_id'], where });
+  return row !== null;
+}
+
 /** What an attempt came to; the claim ends with it. */
 export interface Settlement {
   /** Left out: the tokens stay. */

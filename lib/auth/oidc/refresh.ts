@@ -10,6 +10,7 @@ import type { TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid
 import {
   actAs,
   type Authority,
+  awaitsTurns,
   claimDueTokens,
   type Database,
   GATEWAY,
@@ -78,6 +79,8 @@ export interface RefreshContext {
     readonly openid_connect_providers: readonly OpenidConnectProvider[];
     readonly disable_vpn_on_oidc_error: boolean;
   }>;
+  /** The latest revision that this gateway knows; a change of the configuration makes a new one. */
+  readonly revision: () => number;
   readonly now?: () => Date;
 }
 
@@ -115,6 +118,8 @@ export class Refresher {
   readonly #clients: OidcClients;
   readonly #owner = randomUUID();
   readonly #stop = new AbortController();
+  /** As of which revision no account is to be asked about; null: some are. */
+  #restingAt: number | null = null;
   /** The entries of the last look, as one text. */
   #entries: string | null = null;
 
@@ -131,7 +136,10 @@ export class Refresher {
   /** Asks about the accounts whose turn has come. The promise never rejects. */
   async look(): Promise<void> {
     const { database, log, settings } = this.#context;
-    if (database.later !== null) return;
+    // It is read before the settings: a change after that is looked at.
+    const revision = this.#context.revision();
+    if (database.later !== null || this.#restingAt === revision) return;
+    this.#restingAt = null;
     try {
       const { openid_connect_providers: providers, disable_vpn_on_oidc_error: isDisabling } =
         await settings();
@@ -140,6 +148,7 @@ export class Refresher {
       const until = new Date(now.getTime() + CLAIM_MS);
       const claim = { owner: this.#owner, now, until, limit: TAKEN_MAX, longestMs: LONGEST_MS };
       const claimed = await claimDueTokens(database, claim);
+      if (providers.length === 0 && !(await awaitsTurns(database))) this.#restingAt = revision;
       const lane = async (): Promise<void> => {
         for (let row = claimed.shift(); row !== undefined; row = claimed.shift()) {
           // The other accounts are released when their reservation ends.
@@ -160,7 +169,7 @@ export class Refresher {
       .toSorted()
       .join('\n');
     if (entries === this.#entries) return;
-    await wakeTokens(this.#context.database, ABANDONED, now);
+    if (entries !== '') await wakeTokens(this.#context.database, ABANDONED, now);
     this.#entries = entries;
   }
 

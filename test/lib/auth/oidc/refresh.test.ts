@@ -65,6 +65,7 @@ async function open(t: ExecutionContext, kind: TestDatabaseKind, given?: Databas
   const settings = { openid_connect_providers: [provider], disable_vpn_on_oidc_error: true };
   const log: LogLine[] = [];
   let nowMs = Date.now();
+  let revision = 0;
   const context = {
     database,
     log: logInto(log),
@@ -72,6 +73,8 @@ async function open(t: ExecutionContext, kind: TestDatabaseKind, given?: Databas
     hearGroups: async () => undefined,
     clients: new OidcClients(limits),
     settings: async () => settings,
+    // Tests change the settings without a write.
+    revision: () => (revision += 1),
     now: () => new Date(nowMs),
   };
   await provisionUser(
@@ -513,6 +516,38 @@ test('the refresher looks for due accounts by itself until it is stopped', async
   t.is(idp.asked.length, before);
 });
 
+test('where no provider is, no statement is sent until something changes', async (t) => {
+  const { context, database, idp, pass, settings, tokens } = await open(t, 'sqlite');
+  let revision = 1;
+  const refresher = new Refresher({ ...context, revision: () => revision });
+  let sent = 0;
+  const { sequelize } = database;
+  const query = sequelize.query.bind(sequelize);
+  sequelize.query = ((...given: Parameters<typeof query>) => {
+    sent += 1;
+    return query(...given);
+  }) as typeof query;
+  const statementsOfLook = async (): Promise<number> => {
+    const before = sent;
+    await refresher.look();
+    return sent - before;
+  };
+  const providers = settings.openid_connect_providers;
+  settings.openid_connect_providers = [];
+  t.true((await statementsOfLook()) > 0);
+  t.true((await statementsOfLook()) > 0, 'an account may wait for its turn');
+  pass(TURN_MS);
+  await refresher.look();
+  t.is((await tokens()).error, 'provider_gone');
+  await refresher.look();
+  t.is(await statementsOfLook(), 0);
+  settings.openid_connect_providers = providers;
+  revision += 1;
+  await refresher.look();
+  t.is(idp.asked.length, 1, 'the account gets a turn');
+  t.true((await statementsOfLook()) > 0);
+});
+
 test('no secret is logged', async (t) => {
   const { context, idp, pass, log } = await open(t, 'sqlite');
   refuse(idp);
@@ -560,6 +595,7 @@ test('a real provider rotates tokens, and refuses once the account is revoked', 
       disable_vpn_on_oidc_error: true,
     }),
     now: () => new Date(nowMs),
+    revision: () => 1,
   });
   const { IdentityTokens: table, User: users } = database.models;
   const seen = new Set([proof.tokens.refreshToken]);
