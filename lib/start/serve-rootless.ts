@@ -37,6 +37,8 @@ export interface RootlessHost {
   readonly pastaVersion: () => string | null;
   /** A number below /proc/sys; null where there is none. */
   readonly sysctl: (name: string) => number | null;
+  /** Whether the host has a default route of this family. */
+  readonly hasDefaultRoute: (family: 4 | 6) => boolean;
   /** The name servers of /etc/resolv.conf, as the gateway will see it. */
   readonly nameServers: () => readonly string[];
 }
@@ -50,6 +52,11 @@ const HANGING_PASTA = 'git20230309';
 const BEHIND_SYSTEMD = '/run/systemd/resolve/resolv.conf';
 /** The addresses of the host's loopback that pasta reaches. */
 const LOOPBACK_ADDRESSES = new Set(['127.0.0.1', '::1']);
+/** Where the kernel lists the routes of each family. */
+const ROUTES = { 4: '/proc/net/route', 6: '/proc/net/ipv6_route' } as const;
+/** The flags of a route there: it is up; it rejects packets. */
+const IS_UP = 0x0001;
+const IS_REJECTED = 0x0200;
 /** The program that this process becomes. */
 const LAUNCHER = fileURLToPath(new URL('./rootless', import.meta.url));
 
@@ -97,6 +104,17 @@ export function nameServersIn(text: string | null, behind: string | null): strin
   return servers.filter((one) => one !== undefined);
 }
 
+/** Whether the text of /proc/net/route (4) or /proc/net/ipv6_route (6) has a default route. */
+export function isDefaultRouteIn(text: string | null, family: 4 | 6): boolean {
+  return (text ?? '').split('\n').some((line) => {
+    const words = line.trim().split(/\s+/);
+    const [destination, length, flags] =
+      family === 4 ? [words[1], words[7], words[3]] : [words[0], words[1], words[8]];
+    const isOpen = (Number.parseInt(flags ?? '', 16) & (IS_UP | IS_REJECTED)) === IS_UP;
+    return /^0+$/.test(`${destination}${length}`) && isOpen;
+  });
+}
+
 function listed(ports: readonly number[]): string {
   return ports.length === 0 ? 'none' : [...new Set(ports)].join(',');
 }
@@ -137,7 +155,13 @@ export async function rootlessFaults(
   if (host.isRoot) return ['this is root, which needs no help: run npm start'];
   const ports = [...addressFaults(config), ...portFaults(config, host)];
   const taken = ports.length > 0 ? [] : await takenPorts(config, host);
-  return [...programFaults(host), ...tunFaults(host), ...ports, ...taken];
+  return [
+    ...programFaults(host),
+    ...tunFaults(host),
+    ...ports,
+    ...taken,
+    ...routeFaults(config, host),
+  ];
 }
 
 function programFaults(host: RootlessHost): string[] {
@@ -188,6 +212,19 @@ function portFaults({ httpPort, wireguardPort }: Config, { sysctl }: RootlessHos
         `${name}=${port} is for root; set one from ${first} on, or as root run: sysctl -w net.ipv4.ip_unprivileged_port_start=${port}`,
       );
   return faults;
+}
+
+/** pasta knows an address family only by its default route, and opens no port of another. */
+function routeFaults({ httpHost }: Config, { hasDefaultRoute }: RootlessHost): string[] {
+  const families = ([4, 6] as const).filter(hasDefaultRoute);
+  if (families.length === 0)
+    return ['this host has no default route, which pasta needs; add one (ip route)'];
+  const family = isIP(addressOf(httpHost) ?? '');
+  const [routed] = families;
+  if (family === 0 || families.some((one) => one === family)) return [];
+  return [
+    `HTTP_HOST=${httpHost} needs a default route of IPv${family}, which this host does not have; set an IPv${routed} address of this host, or 0.0.0.0 for all`,
+  ];
 }
 
 /** pasta starts even if it gets a port of one address family alone, so each is tried before. */
@@ -283,6 +320,7 @@ const thisHost: RootlessHost = {
       return null;
     }
   },
+  hasDefaultRoute: (family) => isDefaultRouteIn(read(ROUTES[family]), family),
   nameServers: () => nameServersIn(read('/etc/resolv.conf'), read(BEHIND_SYSTEMD)),
 };
 

@@ -8,6 +8,7 @@ import process from 'node:process';
 import test from 'ava';
 import { type Config, parseConfig } from '../../../config/index.ts';
 import {
+  isDefaultRouteIn,
   nameServersIn,
   pastaOptions,
   rootlessFaults,
@@ -33,6 +34,7 @@ const GOOD: RootlessHost = {
   pastaVersion: () => 'pasta 0.0~git20261002.cba3570-1',
   sysctl: () => null,
   nameServers: () => ['192.0.2.53'],
+  hasDefaultRoute: () => true,
 };
 
 const options: [settings: Record<string, string>, words: string][] = [
@@ -101,6 +103,17 @@ const sysctls =
 
 const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, said: RegExp][] = [
   [{}, { isRoot: true }, /run npm start/],
+  [{}, { hasDefaultRoute: () => false }, /^this host has no default route/],
+  [
+    { HTTP_HOST: '::1' },
+    { hasDefaultRoute: (family) => family === 4 },
+    /^HTTP_HOST=::1 needs a default route of IPv6.*set an IPv4 address/,
+  ],
+  [
+    { HTTP_HOST: 'localhost' },
+    { hasDefaultRoute: (family) => family === 6 },
+    /^HTTP_HOST=localhost needs a default route of IPv4.*set an IPv6 address/,
+  ],
   [{}, { pastaVersion: () => null }, /pasta is not installed.*passt/],
   [{}, { makesNamespaces: () => null }, /unshare is not installed.*util-linux/],
   [
@@ -219,4 +232,23 @@ test('name servers are read as the gateway will see them', (t) => {
     '9.9.9.9',
   ]);
   t.deepEqual(nameServersIn(null, null), []);
+});
+
+const IPV4_HEAD =
+  'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT';
+const NETWORK4 = 'eth0\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0';
+const DEFAULT4 = 'eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0';
+const ZERO = '0'.repeat(32);
+const ipv6Route = (destination: string, length: string, flags: string, device: string): string =>
+  `${destination} ${length} ${ZERO} 00 ${ZERO} 00000400 00000001 00000000 ${flags} ${device}`;
+const NETWORK6 = ipv6Route(`fd${'0'.repeat(30)}`, '40', '00000001', 'eth0');
+const NONE6 = ipv6Route(ZERO, '00', '00200200', 'lo');
+const DEFAULT6 = ipv6Route(ZERO, '00', '00000003', 'eth0');
+
+test('a default route is found in what the kernel lists', (t) => {
+  t.true(isDefaultRouteIn([IPV4_HEAD, NETWORK4, DEFAULT4].join('\n'), 4));
+  t.false(isDefaultRouteIn([IPV4_HEAD, NETWORK4, ''].join('\n'), 4));
+  t.true(isDefaultRouteIn([NETWORK6, DEFAULT6, NONE6].join('\n'), 6));
+  t.false(isDefaultRouteIn([NETWORK6, NONE6, ''].join('\n'), 6), 'the last one rejects packets');
+  t.false(isDefaultRouteIn(null, 6), 'a host without IPv6');
 });
