@@ -249,6 +249,7 @@ export {
   forgetQuotaUsage,
   type Month,
   monthOf,
+  readQuotas,
   readQuotaUsage,
   recordQuotaUsage,
 } from './queries/quota-usage.ts';

@@ -22,8 +22,7 @@ export class Quotas {
 
   /**
    * True: a user who is over their quota stays so, in a new month too, because on a later schema a
-   * quota may be for another period, or may be lower. Once it is false again, quotas are computed
-   * again.
+   * quota may be for another period. Once it is false again, quotas are computed again.
    */
   opensNothing = false;
 
@@ -55,6 +54,18 @@ export class Quotas {
   /** Whether a user with this quota (null: the default) who carried so much would be over it. */
   wouldBeOver(own: number | null, used: number): boolean {
     return isUsedUp(own ?? this.#default, used);
+  }
+
+  /**
+   * Takes quotas that are lower than those that are known; `byDefault` is for users who are not in
+   * `own`. The next `hear` says who is over theirs.
+   */
+  lower(own: ReadonlyMap<string, number>, byDefault: number | null): void {
+    for (const userId of this.#own.keys()) {
+      const quota = own.get(userId) ?? byDefault;
+      if (quota !== null && quota < (this.#quotaOf(userId) ?? Number.POSITIVE_INFINITY))
+        this.#own.set(userId, quota);
+    }
   }
 
   // Each of these methods returns the users for whom the answer of `isOver` has changed.

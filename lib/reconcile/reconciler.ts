@@ -129,7 +129,7 @@ export class Reconciler {
     this.#options = options;
     const translation = new Translation(options.settings);
     this.#translation = translation;
-    this.#usage = new UsageReading(options.database, translation, options.log);
+    this.#usage = new UsageReading(options, translation);
     this.#neighbours = new Neighbours({
       database: options.database,
       gatewayId: options.settings.gatewayId,

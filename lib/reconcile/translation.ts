@@ -140,7 +140,7 @@ export class Translation {
   }
 
   /** Who has a quota, and who is over it. */
-  get quotas(): Pick<Quotas, 'has' | 'limited' | 'overCount' | 'unread'> {
+  get quotas(): Pick<Quotas, 'has' | 'limited' | 'lower' | 'overCount' | 'unread'> {
     return this.#quotas;
   }
 

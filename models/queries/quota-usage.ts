@@ -77,6 +77,24 @@ export async function readQuotaUsage(
   return new Map(rows.map(({ user_id, bytes }) => [user_id, Number(bytes)]));
 }
 
+/** Reads the quotas of users with one of their own, by user, and the quota of the others. */
+export async function readQuotas({
+  sequelize,
+}: Database): Promise<{ own: ReadonlyMap<string, number>; byDefault: number | null }> {
+  const rows = await sequelize.query<{ id: string; quota: number }>(
+    'SELECT id, quota FROM users WHERE quota IS NOT NULL',
+    plainSelect(),
+  );
+  const [settings] = await sequelize.query<{ quota: number | null }>(
+    'SELECT default_quota AS quota FROM configurations',
+    plainSelect(),
+  );
+  return {
+    own: new Map(rows.map(({ id, quota }) => [id, Number(quota)])),
+    byDefault: settings?.quota == null ? null : Number(settings.quota),
+  };
+}
+
 /** Deletes the rows of months before one. Returns how many there were. */
 export function forgetQuotaUsage(database: Database, before: Month): Promise<number> {
   return rerunOnConflict(database, () =>

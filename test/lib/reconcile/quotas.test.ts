@@ -91,3 +91,19 @@ test('while nothing may open, who is over a quota stays so in a new month too', 
   t.deepEqual(quotas.take('ann', { quota: 100 }), ['ann']);
   t.deepEqual(quotas.take('bob', { quota: 100 }), []);
 });
+
+test('a lower quota counts, of a user and of all; a higher one does not', (t) => {
+  const quotas = quotasOf();
+  quotas.opensNothing = true;
+  for (const [id, quota] of Object.entries({ ann: 100, bob: null, cid: 100 }))
+    quotas.take(id, { quota });
+  quotas.lower(new Map([['ann', 50]]), 70);
+  t.deepEqual(quotas.limited, ['ann', 'bob', 'cid']);
+  const used = { ann: 50, bob: 60, cid: 70 };
+  t.deepEqual(hear(quotas, used), ['ann', 'cid']);
+  quotas.lower(new Map([['ann', 500]]), 500);
+  quotas.lower(new Map(), null);
+  t.deepEqual(hear(quotas, used), []);
+  t.true(quotas.isOver('ann') && quotas.isOver('cid') && !quotas.isOver('bob'));
+  t.deepEqual(hear(quotas, { bob: 70 }), ['bob']);
+});

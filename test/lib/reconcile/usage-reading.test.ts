@@ -5,6 +5,7 @@ import type { Log } from '../../../lib/kit/process/log.ts';
 import { UsageReading } from '../../../lib/reconcile/usage-reading.ts';
 import { monthOf, recordQuotaUsage } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { settings } from '../../support/reconcile/rows.ts';
 import { addUser } from '../../support/database/records.ts';
 
 const NOW = Date.UTC(2026, 10, 29);
@@ -14,7 +15,8 @@ for (const kind of databaseKinds())
     const database = await openDatabase(t, kind);
     const [{ id: ann }, { id: bob }] = [await addUser(database), await addUser(database)];
     const heard: object[] = [];
-    const quotas = { has: () => true, limited: [ann, bob], overCount: 0, unread: [bob] };
+    const lower = (): void => undefined;
+    const quotas = { has: () => true, limited: [ann, bob], lower, overCount: 0, unread: [bob] };
     const translation = {
       quotas,
       hearUsage: (month: number, ids: readonly string[], used: ReadonlyMap<string, number>) =>
@@ -23,7 +25,7 @@ for (const kind of databaseKinds())
     const warned: string[] = [];
     const warn = (_fields: object, text: string): void => void warned.push(text);
     const log: Log = { debug() {}, info() {}, warn, error() {} };
-    const reading = new UsageReading(database, translation, log);
+    const reading = new UsageReading({ database, log, settings }, translation);
     const month = monthOf(NOW);
     await recordQuotaUsage(database, 'g1', [{ userId: ann, month, bytes: 7 }]);
 
