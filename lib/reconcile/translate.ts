@@ -19,6 +19,7 @@ import {
   type ObeyedUser,
 } from '../../models/index.ts';
 import { isKey, KEY_BYTES } from '../kit/validation/keys.ts';
+import { isInside } from '../kit/validation/networks.ts';
 import type { FixedSettings } from '../kit/records/effective-configuration.ts';
 import type { RowSettings } from './read.ts';
 
@@ -156,18 +157,6 @@ export function addressIn(text: string | null, network: NetworkConfig | null): U
   if (text === null || network === null) return null;
   const address = parseAddress(text);
   return address !== null && isInside(address, network) ? address : null;
-}
-
-/** Whether an address lies in a network; host bits of the network do not count. */
-export function isInside(
-  address: Uint8Array,
-  { network, prefixBits }: Pick<NetworkConfig, 'network' | 'prefixBits'>,
-): boolean {
-  if (address.length !== network.length) return false;
-  return address.every((byte, i) => {
-    const bits = Math.min(Math.max(prefixBits - 8 * i, 0), 8);
-    return (byte ^ (network[i] ?? 0)) >> (8 - bits) === 0;
-  });
 }
 
 /** The MTU of devices without one of their own; the tunnel may take less. */

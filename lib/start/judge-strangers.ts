@@ -14,7 +14,7 @@ import {
   addressScope,
   type FindAddress,
   isForwarded,
-  isWithin,
+  isInAny,
 } from '../kit/http/client-address.ts';
 import { withoutPrefix } from '../kit/http/conventions.ts';
 import { type GateOptions, REFUSED_HEADERS, REFUSED_STATUS } from '../kit/http/gate.ts';
@@ -73,7 +73,7 @@ export function gateOptions(
     keeper,
     counters,
     addressOf: findAddress,
-    isProxy: (peer) => isWithin(peer, proxies.ranges),
+    isProxy: (peer) => isInAny(peer, proxies.ranges),
     mayBeProxy: proxies.standsForMany,
     isForwarded,
     isTls,

@@ -14,7 +14,8 @@ import { type Faults } from '../../kit/validation/judge.ts';
 import type { FieldError } from '../../kit/validation/messages.ts';
 import { sentOnce } from '../../kit/validation/query.ts';
 import type { Query } from '../../kit/operations/operation.ts';
-import { hasTime, isInside, ruleTimes, translateRule } from '../../reconcile/translate.ts';
+import { isInside } from '../../kit/validation/networks.ts';
+import { hasTime, ruleTimes, translateRule } from '../../reconcile/translate.ts';
 import {
   type OwnedTest,
   ownersOf,

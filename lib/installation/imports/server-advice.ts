@@ -5,6 +5,7 @@ import { type Config, faultsOfSettings } from '../../../config/index.ts';
 import { derivePublicKey, formatAddress } from '../../../dataplane/index.ts';
 import { type Family, parseAddress, parseRange } from '../../../models/index.ts';
 import { isKey } from '../../kit/validation/keys.ts';
+import { holds } from '../../kit/validation/networks.ts';
 
 /** An address of the server, as its file has it. */
 export interface ServerAddress {
@@ -84,19 +85,6 @@ export function settingAdvice(
   if (value === String(present)) return [];
   const [fault] = faultsOfSettings(config, { [name]: value });
   return [fault === undefined ? `set ${name}=${value}` : `${name} stays ${present}: ${fault}`];
-}
-
-/** Whether a network of the tunnel holds an address. */
-export function holds(network: string | null, address: string): boolean {
-  const range = network === null ? null : parseRange(network);
-  const parsed = parseAddress(address);
-  return (
-    range !== null &&
-    parsed !== null &&
-    range.family === parsed.family &&
-    parsed.key >= range.start &&
-    parsed.key <= range.end
-  );
 }
 
 /** The network of a family, as the settings have it; null where it is off. */

@@ -8,13 +8,13 @@ import { timeOf } from './firezone-dump.ts';
 import { FAULTS_MAX, type Imported } from './run.ts';
 import {
   addressText,
-  holds,
   keyAdvice,
   networkAdvice,
   networkOf,
   type NetworkAdvice,
   settingAdvice,
 } from './server-advice.ts';
+import { holds } from '../../kit/validation/networks.ts';
 import type { WgEasy, WgEasyClient } from './wg-easy-file.ts';
 import { importOwned, Names, NO_PRESHARED_KEY, type Owner } from './wg-quick.ts';
 

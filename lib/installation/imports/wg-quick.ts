@@ -6,7 +6,6 @@ import { type Config, refusedRanges } from '../../../config/index.ts';
 import {
   type AddressRange,
   type Database,
-  parseAddress,
   parseRange,
   type Role,
   type Transaction,
@@ -26,13 +25,13 @@ import {
 } from './run.ts';
 import {
   addressText,
-  holds,
   keyAdvice,
   networkAdvice,
   type NetworkAdvice,
   networkOf,
   settingAdvice,
 } from './server-advice.ts';
+import { holds } from '../../kit/validation/networks.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
 
 /** In WireGuard, as if there were none. */
@@ -292,16 +291,11 @@ function withoutAddress(
   return `${place} has no address inside ${present}; ${remedy}`;
 }
 
-const REFUSED = [...refusedRanges.IPV4, ...refusedRanges.IPV6].map(([range]) => parseRange(range));
+const REFUSED = [...refusedRanges.IPV4, ...refusedRanges.IPV6].map(([range]) => range);
 
 /** Whether the data plane drops an address inside a tunnel. */
 function isRefused(address: string): boolean {
-  const parsed = parseAddress(address);
-  if (parsed === null) return false;
-  const { family, key } = parsed;
-  return REFUSED.some(
-    (range) => range?.family === family && key >= range.start && key <= range.end,
-  );
+  return REFUSED.some((range) => holds(range, address));
 }
 
 /** Names that no device before has: `phone`, `phone (2)`. */

@@ -5,13 +5,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
+import type { NetworkRange } from '../../../dataplane/index.ts';
+import { isInside } from '../validation/networks.ts';
 import type { UnnamedProxies } from './unnamed-proxies.ts';
 
 /** Proxies that one request may have come through. */
 const HOPS_MAX = 10;
-
-/** A network: its first address and the length of its prefix. */
-export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
@@ -23,7 +22,7 @@ declare module '@hapi/hapi' {
 /** Proxies that are believed; in trusted-proxies.ts. */
 interface BelievedProxies {
   /** Their addresses, as far as they are known. */
-  readonly ranges: readonly Range[];
+  readonly ranges: readonly NetworkRange[];
   /** Looks for the addresses of names where `peer` is none of those; null where it need not. */
   heed(peer: string): Promise<unknown> | null;
 }
@@ -99,20 +98,24 @@ export function isAddress(text: string): boolean {
 }
 
 /** Reads networks as the setting lists them, with commas between; they were checked before. */
-export function parseRanges(text: string | null): readonly Range[] {
+export function parseRanges(text: string | null): readonly NetworkRange[] {
   if (text === null || text === '') return [];
   return text
     .split(',')
     .map((one) => one.trim())
     .map((one) => {
-      if (one.includes('/')) return ipaddr.parseCIDR(one);
-      const address = ipaddr.parse(one);
-      return [address, address.kind() === 'ipv4' ? 32 : 128];
+      const [address, prefix] = one.split('/');
+      const network = Uint8Array.from(ipaddr.parse(address ?? '').toByteArray());
+      return { network, prefixBits: prefix === undefined ? 8 * network.length : Number(prefix) };
     });
 }
 
 /** The address that the last trusted proxy saw; `remote` where there is none. */
-export function addressOf(remote: string, forwarded: string, proxies: readonly Range[]): string {
+export function addressOf(
+  remote: string,
+  forwarded: string,
+  proxies: readonly NetworkRange[],
+): string {
   const hops = forwarded.split(',').slice(-HOPS_MAX);
   let address = canonical(remote) ?? remote;
   while (isTrusted(address, proxies)) {
@@ -143,20 +146,20 @@ function firstParts(address: string, count: number): string {
 }
 
 /** True for a proxy, and for this host, where proxies that nobody named may run. */
-export function standsForMany(remote: string, proxies: readonly Range[]): boolean {
+export function standsForMany(remote: string, proxies: readonly NetworkRange[]): boolean {
   const address = canonical(remote) ?? remote;
   return isTrusted(address, proxies) || /^(127\.|::1$)/.test(address);
 }
 
 /** True for an address, in any spelling, of these networks. */
-export function isWithin(remote: string, networks: readonly Range[]): boolean {
+export function isInAny(remote: string, networks: readonly NetworkRange[]): boolean {
   return isTrusted(canonical(remote) ?? remote, networks);
 }
 
-function isTrusted(address: string, proxies: readonly Range[]): boolean {
+function isTrusted(address: string, proxies: readonly NetworkRange[]): boolean {
   if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.parse(address);
-  return proxies.some(([base, bits]) => parsed.kind() === base.kind() && parsed.match(base, bits));
+  const bytes = Uint8Array.from(ipaddr.parse(address).toByteArray());
+  return proxies.some((range) => isInside(bytes, range));
 }
 
 /** One text for one address; an IPv4 address inside IPv6 is that IPv4 address. Null: none. */

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
 import type { Config } from '../../../config/index.ts';
 import type { Shared } from '../process/shared.ts';
 import { PageError } from './page-error.ts';
-import { isWithin, parseRanges } from './client-address.ts';
+import { isInAny, parseRanges } from './client-address.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 const SAID = {
@@ -68,9 +68,9 @@ export function deviceTest(
   const tunnel = parseRanges(networks.join(','));
   const own = parseRanges(`${config.wireguardIpv4Address},${config.wireguardIpv6Address}`);
   return (address) =>
-    (isWithin(address, tunnel) || isBehindDevice(bytesOf(address))) &&
-    !isWithin(address, own) &&
-    !isWithin(address, proxies.ranges);
+    (isInAny(address, tunnel) || isBehindDevice(bytesOf(address))) &&
+    !isInAny(address, own) &&
+    !isInAny(address, proxies.ranges);
 }
 
 /** The bytes of an address; none where it is none. */

@@ -3,9 +3,10 @@
 // after a minute. A name is as trustworthy as the resolver of this host.
 
 import { lookup } from 'node:dns/promises';
+import type { NetworkRange } from '../../../dataplane/index.ts';
 import type { Log } from '../process/log.ts';
 import { messageOf } from '../process/message.ts';
-import { isAddress, isWithin, parseRanges, type Range, standsForMany } from './client-address.ts';
+import { isAddress, isInAny, parseRanges, standsForMany } from './client-address.ts';
 
 /** How long the addresses of a name are used. */
 const KEEP_MS = 60_000;
@@ -23,13 +24,13 @@ const lookUpHere: LookUp = async (name) =>
 /** The proxies that one process trusts. */
 export class TrustedProxies {
   readonly #names: readonly string[];
-  readonly #fixed: readonly Range[];
+  readonly #fixed: readonly NetworkRange[];
   readonly #lookUp: LookUp;
   readonly #log: Log;
   /** The addresses that were found last, by name. */
-  readonly #found = new Map<string, readonly Range[]>();
+  readonly #found = new Map<string, readonly NetworkRange[]>();
   readonly #missing = new Set<string>();
-  #ranges: readonly Range[];
+  #ranges: readonly NetworkRange[];
   #lookedAtMs = -Infinity;
   #looking: Promise<void> | null = null;
 
@@ -43,7 +44,7 @@ export class TrustedProxies {
   }
 
   /** Their addresses, as far as they are known. */
-  get ranges(): readonly Range[] {
+  get ranges(): readonly NetworkRange[] {
     return this.#ranges;
   }
 
@@ -54,7 +55,7 @@ export class TrustedProxies {
   heed(peer: string, nowMs: number = performance.now()): Promise<unknown> | null {
     if (this.#names.length === 0) return null;
     const ageMs = nowMs - this.#lookedAtMs;
-    const isKnown = isWithin(peer, this.#ranges);
+    const isKnown = isInAny(peer, this.#ranges);
     if (ageMs > (isKnown ? KEEP_MS : PAUSE_MS)) this.#look(nowMs);
     return isKnown || this.#looking === null ? null : waitFor(this.#looking);
   }

@@ -24,7 +24,8 @@ import { reasonInWords } from '../../domain/policy/reason-words.ts';
 import type { Elsewhere } from '../whereabouts.ts';
 import type { Recall } from '../../kit/records/recall.ts';
 import { showTimeOrNull } from '../../kit/records/shown.ts';
-import { isInside, rulesAt } from '../../reconcile/translate.ts';
+import { isInside } from '../../kit/validation/networks.ts';
+import { rulesAt } from '../../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
 import { receiverElsewhere, senderElsewhere, type ExplainingGateway } from './elsewhere.ts';
 import {

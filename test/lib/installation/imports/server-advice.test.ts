@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import {
-  holds,
   networkAdvice,
   settingAdvice,
 } from '../../../../lib/installation/imports/server-advice.ts';
+import { holds } from '../../../../lib/kit/validation/networks.ts';
 import { parseConfig } from '../../../../config/index.ts';
 import { configOf } from '../../../support/api/server.ts';
 
