@@ -166,7 +166,7 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.getByRole('button', { name: 'Switch on' }).click();
   await page.getByText('1 device is switched on.').waitFor();
   await page.goto('/devices');
-  await page.getByLabel('Select lent laptop').check();
+  await page.getByLabel(/^Select .* lent laptop · /).check();
   await page.getByRole('button', { name: 'Delete…' }).click();
   await page.getByRole('heading', { name: 'Delete these devices?' }).waitFor();
   await inspect(t, page, 'console-devices-delete');

@@ -76,8 +76,13 @@ export function deviceTablePages(web: Web): ServerRoute[] {
       table: 'devices',
       path: DEVICES,
       nouns: ['device', 'devices'],
-      names: async (ids) =>
-        new Map((await readDevices(database, { ids })).map(({ id, name }) => [id, name])),
+      names: async (ids) => {
+        const devices = await readDevices(database, { ids });
+        const owners = await ownersOf(database, devices);
+        return new Map(
+          devices.map((device) => [device.id, fullName(device, owners.get(device.user_id))]),
+        );
+      },
       deed: deedOf,
       effect: effectView,
       facts: async () => ({ service: serviceRules(await sessionRules(web)) }),
@@ -119,10 +124,17 @@ export function addressesOf({ ipv4, ipv6 }: Pick<DeviceRow, 'ipv4' | 'ipv6'>): s
   return [ipv4, ipv6].filter((address) => address !== null);
 }
 
+/** A device among many, which may all have the same name. */
+function fullName(device: DeviceRow, owner: UserRow | undefined): string {
+  const [address] = addressesOf(device);
+  const name = owner === undefined ? device.name : `${owner.email} / ${device.name}`;
+  return address === undefined ? name : `${name} · ${address}`;
+}
+
 function deedOf(name: string, request: Request): Deed | string {
   if (name === 'remove')
     return {
-      done: 'deleted and pass no packet any more',
+      done: 'deleted: no packet passes any more',
       question: {
         title: 'Delete these devices?',
         text: 'They pass no packet from then on, and their files no longer work. This cannot be undone.',
@@ -149,7 +161,7 @@ function switchWords({ isOn, expiresAt }: Switches): Pick<Deed, 'done' | 'questi
     };
   if (isOn === false)
     return {
-      done: 'switched off and pass no packet any more',
+      done: 'switched off: no packet passes any more',
       question: {
         title: 'Switch these devices off?',
         text: 'They pass no packet from then on, until they are switched on again.',
@@ -203,7 +215,7 @@ async function showDevices(
       action: `${DEVICES}/many`,
       back: found.view.here,
       ids: shown.map(({ device }) => device.id),
-      names: shown.map(({ device }) => device.name),
+      names: shown.map(({ device, owner }) => fullName(device, owner)),
       every: everyOf(found, 'devices'),
       asksEnd: true,
       deeds: [

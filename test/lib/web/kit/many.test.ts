@@ -78,6 +78,41 @@ test('many devices are enabled, disabled and given an end, and the audit trail k
   t.true(entries >= 3);
 });
 
+test('one device is said in the singular, several in the plural', async (t) => {
+  const { admin, database, plainUser } = await openConsole(t, 'sqlite');
+  for (let i = 0; i < 2; i += 1) await addDevice(database, plainUser);
+  const ids = (await readDevices(database)).map(({ id }) => id);
+  await admin.get('/devices');
+  const said = async (some: string[], fields: Record<string, string>): Promise<string> => {
+    await postMany(admin, some, fields);
+    return (await admin.get('/devices')).text;
+  };
+  t.regex(
+    await said(ids.slice(1), { do: 'off' }),
+    /1 device is switched off: no packet passes any more\./,
+  );
+  t.regex(
+    await said(ids, { do: 'off' }),
+    /2 devices are switched off: no packet passes any more\./,
+  );
+  t.regex(
+    await said(ids, { do: 'remove', sure: 'true' }),
+    /2 devices are deleted: no packet passes any more\./,
+  );
+});
+
+test('devices of one name are listed with owner and address', async (t) => {
+  const { admin, adminUser, database, plainUser } = await openConsole(t, 'sqlite');
+  const mine = await addDevice(database, adminUser, { name: 'kiosk-7', ipv4: '100.64.0.7' });
+  const theirs = await addDevice(database, plainUser, { name: 'kiosk-7', ipv6: 'fd00::8' });
+  await admin.get('/devices');
+  const { text } = await postMany(admin, [mine.id, theirs.id], { do: 'remove' });
+  t.true(text.includes(`<li>boss@example.com / kiosk-7 · 100.64.0.7</li>`));
+  t.true(text.includes(`<li>user@example.com / kiosk-7 · fd00::8</li>`));
+  const box = `aria-label="Select boss@example.com / kiosk-7 · 100.64.0.7"`;
+  t.true((await admin.get('/devices')).text.includes(box));
+});
+
 /** Asks for all that a search finds; returns the id of the job to confirm. */
 async function ask(admin: Visitor, fields: Record<string, string>): Promise<[string, Shown]> {
   const asked = await admin.post('/devices/many', { all: 'true', ...fields });
