@@ -20,6 +20,7 @@ import { formView, type Typed, typedIn } from '../kit/form.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { changesList, entriesOf, findEntry, refuseFixedList } from '../parts/provider-entries.ts';
 import {
+  changeSections,
   entryFaults,
   entryOf,
   type ProviderEntry,
@@ -144,7 +145,7 @@ async function showForm(
     lastTest: await lastTestOf(web, form, present),
     metadata: await metadataView(web, present),
     paste: addressesToPaste(form.kind, present, web.services.config),
-    form: formView(form.sections, typed, {
+    form: formView(present === null ? form.sections : changeSections(form), typed, {
       action: here,
       submit: present === null ? 'Add the provider' : 'Save',
       cancel: PROVIDERS,

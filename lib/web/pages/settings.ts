@@ -3,6 +3,7 @@
 // shown locked. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { Config } from '../../../config/index.ts';
 import type { Unless } from '../../domain/configuration/configuration.ts';
 import { configurationFields } from '../../../models/index.ts';
 import type { FormError, FormFaults } from '../kit/plain-words.ts';
@@ -72,10 +73,18 @@ const UNITS = [
 const DURATION = 'vpn_session_duration';
 const DURATION_MAX_S = configurationFields[DURATION].api.max;
 
-const securityForm: readonly Section[] = [
+const SESSIONS_HELP =
+  'How long a user’s devices pass packets after the user signs in. 0: VPN sessions never end.';
+const NEVER_SIGNED_IN = {
+  bound:
+    'Devices of users who never signed in pass no packet until their owners sign in (VPN_SESSION_REQUIRE_SIGN_IN is true).',
+  free: 'Users who never signed in are not bound by it: their devices pass packets at any time. The environment variable VPN_SESSION_REQUIRE_SIGN_IN=true binds them too.',
+} as const;
+
+const securityForm = ({ vpnSessionRequireSignIn: isBound }: Config): readonly Section[] => [
   {
     legend: 'VPN sessions',
-    help: 'How long a user’s devices pass packets after the user signs in. 0: VPN sessions never end.',
+    help: `${SESSIONS_HELP} ${NEVER_SIGNED_IN[isBound ? 'bound' : 'free']}`,
     fields: [
       { name: DURATION, label: 'They end after', kind: 'number' },
       {
@@ -172,7 +181,7 @@ interface Page {
   readonly toInput: (input: Record<string, unknown>) => Record<string, unknown>;
 }
 
-const pages: readonly Page[] = [
+const pagesOf = (config: Config): readonly Page[] => [
   {
     path: '/settings/client_defaults',
     title: 'Client defaults',
@@ -185,9 +194,9 @@ const pages: readonly Page[] = [
     path: '/settings/security',
     title: 'Security',
     lead: 'Who may sign in, for how long, and what users may do by themselves.',
-    sections: securityForm,
+    sections: securityForm(config),
     toTyped: (settings) => ({
-      ...typedFrom(settings, securityForm),
+      ...typedFrom(settings, securityForm(config)),
       ...typedDuration(Number(settings[DURATION])),
     }),
     toInput: secondsOf,
@@ -216,7 +225,7 @@ export function settingPages(web: Web): ServerRoute[] {
     adminPage('GET', '/settings', (_request, h) =>
       web.pages.redirect(h, '/settings/client_defaults'),
     ),
-    ...pages.flatMap((page) => [
+    ...pagesOf(web.services.config).flatMap((page) => [
       adminPage('GET', page.path, async (request, h) =>
         show(web, page, request, h, { present: page.toTyped(await readSettings(web)) }),
       ),

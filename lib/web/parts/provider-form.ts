@@ -183,7 +183,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             label: 'Client secret',
             kind: 'secret',
             autocomplete: 'new-password',
-            help: 'Kept encrypted and not shown here. Empty: it stays as it is.',
+            help: 'Kept encrypted and not shown here.',
           },
           authMethod,
           {
@@ -268,6 +268,18 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
 
 /** Fields that are a name and a value, typed as one text. */
 const PAIRS = ['required_claim', 'required_attribute'] as const;
+
+/** The questions about an entry that exists: a secret is kept where nothing is typed. */
+export function changeSections({ sections }: ProviderForm): readonly Section[] {
+  return sections.map((section) => ({
+    ...section,
+    fields: section.fields.map((field) =>
+      field.kind === 'secret'
+        ? { ...field, help: `${field.help ?? ''} Empty: it stays as it is.`.trim() }
+        : field,
+    ),
+  }));
+}
 
 /** The texts in the fields of a form about an entry. */
 export function typedEntry({ sections }: ProviderForm, entry: object): Typed {

@@ -55,6 +55,10 @@ for (const kind of firstKind()) {
     t.true(await isTrusted(database, mark));
     const page = await admin.get(`${PROVIDERS}/oidc/okta`);
     t.false(page.text.includes(SECRET));
+    const isKept = 'Empty: it stays as it is.';
+    t.true(page.text.includes(isKept));
+    const fresh = await admin.get(`${PROVIDERS}/oidc/new`);
+    t.false(fresh.text.includes(isKept), 'a new entry has no secret that could stay');
     t.true(page.text.includes('/auth/oidc/okta/callback/</code>'), 'ready to be copied');
     t.true((await admin.get(`${PROVIDERS}/saml/new`)).text.includes('/sp/consume/{id}</code>'));
     t.regex(page.text, /name="id"[^>]* disabled/);

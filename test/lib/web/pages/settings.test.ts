@@ -226,3 +226,12 @@ for (const kind of firstKind()) {
     t.true(refused.text.includes('value="9.9.9.9"'), 'what is locked shows what serves');
   });
 }
+
+test('the page says whether VPN sessions bind users who never signed in', async (t) => {
+  const free = await openConsole(t, 'sqlite');
+  t.regex((await free.admin.get(SECURITY)).text, /never signed in are not bound by it/);
+  const bound = await openConsole(t, 'sqlite', { VPN_SESSION_REQUIRE_SIGN_IN: 'true' });
+  const { text } = await bound.admin.get(SECURITY);
+  t.regex(text, /never signed in pass no packet until their owners sign in/);
+  t.false(text.includes('not bound'));
+});
