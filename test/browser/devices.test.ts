@@ -72,7 +72,7 @@ async function isNowhere(
 }
 
 test('a device is added: its file is downloaded, copied and scanned, and its key is sent nowhere', async (t) => {
-  const stage = await openBrowser(t);
+  const stage = await openBrowser(t, { DEFAULT_CLIENT_ENDPOINT: 'vpn.example.com:51820' });
   const page = await stage.person({ permissions: ['clipboard-read', 'clipboard-write'] });
   const sent = record(page);
   await signIn(page);
@@ -97,6 +97,17 @@ test('a device is added: its file is downloaded, copied and scanned, and its key
   await page.getByText('Save this now.').waitFor();
   t.regex(page.url(), /\/user_devices\/[0-9a-f-]{36}\/file$/);
   await inspect(t, page, 'device-file');
+  for (const viewport of [
+    { width: 1440, height: 900 },
+    { width: 1024, height: 768 },
+  ]) {
+    await page.setViewportSize(viewport);
+    const code = await page.getByRole('img', { name: /^QR code of/ }).boundingBox();
+    const end = (code?.y ?? Infinity) + (code?.height ?? 0);
+    t.true(end <= viewport.height, `the code ends at ${end} of ${viewport.height} px`);
+  }
+  const warning = page.locator('.note.warning').filter({ hasText: 'Save this now.' });
+  t.true(await warning.isVisible(), 'a key that is lost with the page is no success');
 
   const [device] = await devicesOf(stage);
   const file = await page.locator('#client-file').innerText();
