@@ -20,7 +20,10 @@ const ROOT = join(import.meta.dirname, '..');
 const ADDRESS = 'http://127.0.0.1:13000';
 
 test('the examples of docs/guides/scripting.md work as they are printed', async (t) => {
-  const { server, token } = await openServer(t, 'sqlite over a socket');
+  const { server, token, send } = await openServer(t, 'sqlite over a socket');
+  // A gateway that is in use has rules already.
+  const rule = { action: 'drop', destination: '10.1.0.0/16' };
+  t.is((await send('POST', '/v0/rules', { body: { rule } })).status, 201);
   const commands = examplesOf(join(ROOT, 'docs/guides/scripting.md')).join('\n');
   t.true(commands.includes('TOKEN=pst_...') && commands.includes(ADDRESS));
   const publicKey = newKey();
@@ -36,10 +39,10 @@ test('the examples of docs/guides/scripting.md work as they are printed', async 
     .trim()
     .split(/(?<=\})\s*(?=\{)/)
     .map((text) => (JSON.parse(text) as { data: unknown }).data);
-  const [configuration, device, rule, list] = answers as Record<string, unknown>[];
+  const [configuration, device, added, list] = answers as Record<string, unknown>[];
   t.is(configuration?.['default_client_mtu'], 1280);
   t.is(device?.['public_key'], publicKey);
-  t.is(rule?.['destination'], '10.0.0.0/8');
+  t.is(added?.['destination'], '10.0.0.5');
   t.is((list as unknown as unknown[]).length, 1);
   t.is(answers.length, 4);
 });

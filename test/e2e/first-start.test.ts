@@ -60,7 +60,7 @@ test.serial('a gateway needs no configuration', async (t) => {
     t.is(answers.length, 4);
     t.is(answers[0]?.data['default_client_mtu'], 1280);
     t.is(answers[1]?.data['public_key'], publicKey);
-    t.is(answers[2]?.data['destination'], '10.0.0.0/8');
+    t.is(answers[2]?.data['destination'], '10.0.0.5');
 
     await stop(first.child);
     const second = start();

@@ -38,6 +38,12 @@ export interface Section {
 /** The texts in the fields, by name; a box is `true` if it is ticked, else `false`. */
 export type Typed = Readonly<Record<string, string>>;
 
+/** A record that an error is about. */
+export interface FaultLink {
+  readonly href: string;
+  readonly text: string;
+}
+
 /** How a form is shown. */
 export interface FormOptions {
   readonly action: string;
@@ -46,6 +52,8 @@ export interface FormOptions {
   /** The page to which Cancel leads. */
   readonly cancel?: string;
   readonly faults?: FormFaults;
+  /** The records that the errors of a field are about, by the name of the field. */
+  readonly links?: Readonly<Record<string, readonly FaultLink[]>>;
   /** Why a field cannot be changed; null where it can. */
   readonly locked?: (name: string) => string | null;
   /** What the form says of the values of its record (seen.ts); left out for a new record. */
@@ -90,11 +98,9 @@ function valueOf(text: string, kind: Asked['kind']): unknown {
 }
 
 /** What partials/form.eta shows. */
-export function formView(
-  sections: readonly Section[],
-  typed: Typed,
-  { action, submit, cancel, seen, faults = {}, locked = () => null, suggestions = {} }: FormOptions,
-): object {
+export function formView(sections: readonly Section[], typed: Typed, options: FormOptions): object {
+  const { action, submit, cancel, seen, faults = {}, links = {}, suggestions = {} } = options;
+  const { locked = () => null } = options;
   const names = new Set(fieldsOf(sections).map(({ name }) => name));
   const elsewhere = Object.keys(faults).filter((name) => !names.has(name));
   return {
@@ -122,6 +128,7 @@ export function formView(
           locked(asked.name),
         ),
         suggestions: suggestions[asked.name] ?? [],
+        links: links[asked.name] ?? [],
       })),
     })),
   };

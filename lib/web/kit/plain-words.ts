@@ -36,7 +36,7 @@ const words: Readonly<Partial<Record<FieldErrorCode, string>>> = {
   badFormat: 'Please write ports as 443, or as 8000 - 8100',
   portOutOfRange: 'This port is not possible: the highest is 65535',
   portsReversed: 'The first port is higher than the last one',
-  overlap: 'Another rule already means some of these packets; see below',
+  overlap: 'Another rule already means some of these packets',
   badJson: 'This is not valid JSON',
   badTime: 'This is not a date with a time',
   endsBeforeStart: 'The end must be after the start',

@@ -11,7 +11,7 @@ import {
   type RuleRow,
 } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import type { Judged } from '../../kit/validation/judge.ts';
+import { hasCode, type Judged } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import {
   judgeRule,
@@ -302,6 +302,7 @@ async function showForm(
       cancel: RULES,
       ...(present === null ? {} : { seen: seenOf(present) }),
       faults: ruleFaults(faults, typed),
+      links: hasCode(faults['destination'], 'overlap') ? { destination: rivals.map(linked) } : {},
       suggestions: {
         user_id: await suggestedOwners(web.services.database),
         group_id: await suggestedGroups(web.services.database),

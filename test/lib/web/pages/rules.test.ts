@@ -74,8 +74,12 @@ for (const kind of firstKind()) {
     t.regex(checked.text, new RegExp(`Other rules for the same packets[^]*/rules/${other.id}`));
     const refused = await admin.post('/rules/new', typed);
     t.is(refused.status, 422);
-    t.true(refused.text.includes('Another rule already means some of these packets'));
-    t.true(refused.text.includes(`/rules/${rival.id}`));
+    const fault = /<p class="fault" id="field-destination-fault">(.*)<\/p>/.exec(refused.text)?.[1];
+    t.is(
+      fault,
+      'Another rule already means some of these packets: ' +
+        `<a href="/rules/${rival.id}">Accept 10.0.0.0/8</a>`,
+    );
     t.true(refused.text.includes('value="10.1.2.3"'));
     t.is(await database.models.Rule.count(), 2);
     const free = await admin.post('/rules/new', { ...typed, destination: 'fd00::1', do: 'check' });
