@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ServerRoute } from '@hapi/hapi';
+import type { Request, ServerRoute } from '@hapi/hapi';
+import { acceptedEncoding, CompressedFiles } from './compressed.ts';
 
 const STATIC = join(import.meta.dirname, '../static');
 
@@ -48,17 +49,27 @@ export function isCurrentAsset({ version, files }: Assets, path: string): boolea
 
 /** Serves the files; `inert` must be registered. */
 export function assetRoutes({ version, files }: Assets): ServerRoute[] {
+  const compressed = new CompressedFiles();
   return [
     {
       method: 'GET',
       path: '/assets/{version}/{name*}',
       options: { auth: false },
-      handler: (request, h) => {
-        const { params } = request;
+      handler: async (request, h) => {
+        const { params, headers } = request;
         const name = String(params['name']);
         const path = Object.hasOwn(files, name) ? files[name] : undefined;
         if (path === undefined) return h.response({ error: 'not_found' }).code(404);
-        const response = h.file(path, { confine: false, etagMethod: 'hash' });
+        const encoding = acceptedEncoding(headers['accept-encoding'] as string | undefined);
+        const response =
+          encoding === null
+            ? h.file(path, { confine: false, etagMethod: 'hash' })
+            : h
+                .response(await compressed.read(path, encoding))
+                .type(typeOf(request, name))
+                .compressed(encoding)
+                .etag(`${version}-${name}-${encoding}`, { weak: false, vary: false });
+        response.vary('accept-encoding');
         // A page of another version may ask while gateways are updated one by one.
         const isCurrent = params['version'] === version;
         return response.header(
@@ -77,6 +88,12 @@ export function assetRoutes({ version, files }: Assets): ServerRoute[] {
           .header('cache-control', 'public, max-age=86400'),
     },
   ];
+}
+
+/** The type by the end of the name, as for files that go out as they are. */
+function typeOf({ server }: Request, name: string): string {
+  const { type } = server.mime.path(name) as { type?: string };
+  return type ?? 'application/octet-stream';
 }
 
 /** Also files that a package does not name among its exports. */

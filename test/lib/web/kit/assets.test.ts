@@ -1,6 +1,8 @@
 // The files that pages load: all of them are there, kept for ever under their hash, and nothing else
 // of the disk is.
 
+import { readFileSync } from 'node:fs';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import test from 'ava';
 import { findAssets } from '../../../../lib/web/kit/assets.ts';
 import { openServer } from '../../../support/api/server.ts';
@@ -44,4 +46,63 @@ test('what is no such file is not there, wherever it leads', async (t) => {
       path === 'postern.css/',
       path,
     );
+});
+
+test('files go out compressed to whom they may, each encoding with a tag of its own', async (t) => {
+  const { server } = await openServer(t, 'sqlite');
+  const { files, version } = findAssets();
+  const ask = (name: string, headers: Record<string, string>) =>
+    server.inject({ url: `/assets/${version}/${name}`, headers });
+  for (const [name, path] of Object.entries(files)) {
+    const plain = await ask(name, {});
+    t.is(plain.headers['content-encoding'], undefined, name);
+    const accepts = { 'accept-encoding': 'gzip, deflate, br' };
+    const [br, gzip] = [await ask(name, accepts), await ask(name, { 'accept-encoding': 'gzip' })];
+    t.is(br.headers['content-encoding'], 'br', name);
+    t.is(gzip.headers['content-encoding'], 'gzip', name);
+    const file = readFileSync(path);
+    t.deepEqual(brotliDecompressSync(br.rawPayload), file, name);
+    t.deepEqual(gunzipSync(gzip.rawPayload), file, name);
+    t.is(new Set([plain, br, gzip].map(({ headers }) => headers.etag)).size, 3, name);
+    for (const { headers } of [plain, br, gzip]) {
+      t.is(headers.vary, 'accept-encoding', name);
+      t.is(headers['cache-control'], 'public, max-age=31536000, immutable', name);
+      t.is(headers['content-type'], plain.headers['content-type'], name);
+    }
+    const again = await ask(name, { ...accepts, 'if-none-match': String(br.headers.etag) });
+    t.is(again.statusCode, 304, name);
+    t.is(again.headers.vary, 'accept-encoding', name);
+  }
+});
+
+test('the files of the dashboard are less than half as long as they were', async (t) => {
+  const { server } = await openServer(t, 'sqlite');
+  const { files, version } = findAssets();
+  const names = [
+    'postern.css',
+    'postern.js',
+    'typed-again.js',
+    'dashboard.js',
+    'device-live.js',
+    'history.js',
+    'lib/uplot.js',
+    'lib/uplot.css',
+  ];
+  for (const encoding of ['br', 'gzip']) {
+    let [sent, plain] = [0, 0];
+    for (const name of names) {
+      const headers = { 'accept-encoding': encoding };
+      const { rawPayload } = await server.inject({ url: `/assets/${version}/${name}`, headers });
+      sent += rawPayload.length;
+      plain += readFileSync(files[name] ?? '').length;
+    }
+    t.log(`${encoding}: ${sent} of ${plain} bytes`);
+    t.true(sent < plain / 2, `${encoding}: ${sent} of ${plain} bytes`);
+  }
+});
+
+test('pages, which hold secrets, are never compressed', async (t) => {
+  const { server } = await openServer(t, 'sqlite');
+  const { headers } = await server.inject({ url: '/', headers: { 'accept-encoding': 'br, gzip' } });
+  t.is(headers['content-encoding'], undefined);
 });

@@ -1,0 +1,56 @@
+// The files of pages as browsers load them over a slow line: each is compressed once, at the best
+// quality, when it is first asked for, and kept in memory. Only files that are the same for
+// everybody are compressed: of an answer with secrets, compression would tell about them.
+
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+/** The encodings, the smallest result first; browsers take Brotli over HTTPS alone. */
+const ENCODINGS = ['br', 'gzip'] as const;
+
+/** An encoding of HTTP. */
+export type Encoding = (typeof ENCODINGS)[number];
+
+const encoders: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>> = {
+  br: (bytes) =>
+    promisify(brotliCompress)(bytes, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+        [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+      },
+    }),
+  gzip: (bytes) => promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }),
+};
+
+/** The best encoding that a request accepts; null: none. RFC 9110, 12.5.3. */
+export function acceptedEncoding(header: string | undefined): Encoding | null {
+  const accepted = new Map(
+    (header ?? '').split(',').map((part): [string, number] => {
+      const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+      const quality = parameters.find((text) => text.startsWith('q='));
+      return [name, quality === undefined ? 1 : Number(quality.slice(2))];
+    }),
+  );
+  const isAccepted = (name: Encoding): boolean =>
+    (accepted.get(name) ?? accepted.get('*') ?? 0) > 0;
+  return ENCODINGS.find(isAccepted) ?? null;
+}
+
+/** Files in every encoding that was asked for. */
+export class CompressedFiles {
+  readonly #known = new Map<string, Promise<Buffer>>();
+
+  /** The bytes of a file in an encoding. */
+  read(path: string, encoding: Encoding): Promise<Buffer> {
+    const key = `${encoding} ${path}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const bytes = readFile(path).then(encoders[encoding]);
+    this.#known.set(key, bytes);
+    // A failure must not be remembered.
+    bytes.catch(() => this.#known.delete(key));
+    return bytes;
+  }
+}
