@@ -223,6 +223,7 @@ export {
 export {
   type Connection,
   type ConnectionEnd,
+  connectionEnds,
   endConnections,
   endLostConnections,
   readConnections,

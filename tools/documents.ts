@@ -116,6 +116,7 @@ const REASONS = [
   /^ {2}[a-z_]+: \[\s*'(?:nobody|person|provider|gateway)'/gm,
   /\[\d{3}, '[a-z_]+'\]/g,
   /type MetadataFault = [^;]*;/g,
+  /type Removal =[^;]*;/g,
   /kind: 'fault', error: '[a-z_]+'/g,
 ];
 

@@ -7,13 +7,25 @@
 import type { PeerSample } from '../../dataplane/index.ts';
 import type { Log } from '../kit/process/log.ts';
 import type { History } from '../reconcile/history.ts';
-import type { KnownDevice } from '../reconcile/known.ts';
+import type { KnownDevice, Removal } from '../reconcile/known.ts';
 
 /** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
 export const ONLINE_MS = 180_000;
 
 /** Why a device is connected no more. */
-type Ending = 'silent' | 'elsewhere' | 'removed';
+type Ending = 'silent' | 'elsewhere' | Removal;
+
+const NO_ENDS: Readonly<Record<Ending, number>> = {
+  silent: 0,
+  elsewhere: 0,
+  switched_off: 0,
+  expired: 0,
+  owner_disabled: 0,
+  session_ended: 0,
+  key_replaced: 0,
+  deleted: 0,
+  removed: 0,
+};
 
 /** How often devices came and went since this process began. */
 export interface PresenceCounts {
@@ -47,6 +59,8 @@ interface Departure {
 export interface PresenceOptions {
   /** The device that is served under a public key; null where none is. */
   readonly deviceOf: (publicKey: string) => KnownDevice | null;
+  /** Why the device that has or had a public key is not served. */
+  readonly whyGone: (publicKey: string) => Removal;
   readonly log: Log;
   /** Hears of each connection; left out: nobody does. */
   readonly history?: Pick<History, 'connected' | 'disconnected'>;
@@ -63,7 +77,7 @@ export class Presence {
   /** By public key, the one that was reported last at the end: its sample may be old. */
   readonly #departures = new Map<string, Departure>();
   #connects = 0;
-  readonly #disconnects = { silent: 0, elsewhere: 0, removed: 0 };
+  readonly #disconnects = { ...NO_ENDS };
 
   constructor(options: PresenceOptions) {
     this.#options = options;
@@ -119,7 +133,7 @@ export class Presence {
     for (const publicKey of publicKeys) {
       // Its last sample may still be on its way, and another device may get its key meanwhile.
       this.#depart(publicKey, Date.now(), nowMs);
-      this.#end(publicKey, 'removed', nowMs);
+      this.#end(publicKey, this.#options.whyGone(publicKey), nowMs);
     }
   }
 

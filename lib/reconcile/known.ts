@@ -41,3 +41,22 @@ export interface Device {
   endMs: number;
   isOn: boolean;
 }
+
+/** Why a device is no longer served; `removed`: for another reason, or it is not known any more. */
+export type Removal =
+  | 'switched_off'
+  | 'expired'
+  | 'owner_disabled'
+  | 'session_ended'
+  | 'key_replaced'
+  | 'deleted'
+  | 'removed';
+
+/** Why a device that exists is not served; of several reasons the first, as pages show them. */
+export function whyStopped({ endMs, isOn }: Device, owner: Owner | undefined): Removal {
+  if (endMs === Number.NEGATIVE_INFINITY) return 'switched_off';
+  if (!isOn) return 'expired';
+  if (owner?.row == null) return 'removed';
+  if (owner.row.disabled_at !== null) return 'owner_disabled';
+  return owner.isServed ? 'removed' : 'session_ended';
+}

@@ -21,7 +21,7 @@ import { Neighbours } from './neighbours.ts';
 import { OwnClock } from './own-clock.ts';
 import { type HearLater, readAll, readSince, type RowChanges, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
-import type { KnownDevice, Problem } from './known.ts';
+import type { KnownDevice, Problem, Removal } from './known.ts';
 import { Translation } from './translation.ts';
 import { UsageReading } from './usage-reading.ts';
 
@@ -239,6 +239,11 @@ export class Reconciler {
   /** The device that is served under a public key; null where none is. */
   servedDeviceOf(publicKey: string): KnownDevice | null {
     return this.#translation.servedDeviceOf(publicKey);
+  }
+
+  /** Why the device that has a public key, or had it lately, is not served. */
+  whyGone(publicKey: string): Removal {
+    return this.#translation.whyGone(publicKey);
   }
 
   /** Whether a user has a quota. */

@@ -7,8 +7,16 @@ import { type Amendment, MAX_PEERS, type PeerConfig } from '../../dataplane/inde
 import { monthOf, type ObeyedDevice, type ObeyedUser } from '../../models/index.ts';
 import { effectiveFields } from '../kit/records/effective-configuration.ts';
 import { endedDevice, endedUser, idsOf, shorter } from './ends.ts';
+import { FormerKeys } from './former-keys.ts';
 import { GroupNumbers, holdAll, releaseAll } from './group-numbers.ts';
-import type { Device, KnownDevice, Owner, Problem } from './known.ts';
+import {
+  type Device,
+  type KnownDevice,
+  type Owner,
+  type Problem,
+  type Removal,
+  whyStopped,
+} from './known.ts';
 import { Places } from './places.ts';
 import { Quotas } from './quotas.ts';
 import { TranslatedRules } from './translated-rules.ts';
@@ -33,9 +41,6 @@ import {
   vpnSessionTime,
 } from './translate.ts';
 
-/** The most replaced keys that are kept; their last bytes may still be counted for the device. */
-const FORMER_KEYS_MAX = 1_000;
-
 const NO_CHANGE: Amendment = { peers: new Map(), rules: new Map() };
 
 /** The meaning of the rows. */
@@ -49,9 +54,7 @@ export class Translation {
   /** The devices that have an end. */
   readonly #endingDevices = new Set<Device>();
   readonly #deviceIds = new Map<string, string>();
-  readonly #formerKeys = new Map<string, string>();
-  /** By public key: devices that were deleted, and whose they were. */
-  readonly #deleted = new Map<string, { readonly id: string; readonly ownerId: string }>();
+  readonly #former = new FormerKeys();
   readonly #rules: TranslatedRules;
   readonly #quotas = new Quotas();
   readonly #refusedDevices = new Map<string, string>();
@@ -256,18 +259,18 @@ export class Translation {
 
   /** The id of the device that has a public key or had it lately; null if there is none. */
   deviceIdOf(publicKey: string): string | null {
-    return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
+    return this.#deviceIds.get(publicKey) ?? this.#former.formerDeviceOf(publicKey);
   }
 
   /** What `deviceIdOf` says, also of a device that was deleted lately, whose flows are shown. */
   lastDeviceIdOf(publicKey: string): string | null {
-    return this.deviceIdOf(publicKey) ?? this.#deleted.get(publicKey)?.id ?? null;
+    return this.deviceIdOf(publicKey) ?? this.#former.deletedDeviceOf(publicKey)?.id ?? null;
   }
 
   /** The owner of the device that `lastDeviceIdOf` names; null if there is none. */
   lastOwnerIdOf(publicKey: string): string | null {
     const device = this.#devices.get(this.deviceIdOf(publicKey) ?? '');
-    return (device ?? this.#deleted.get(publicKey))?.ownerId ?? null;
+    return (device ?? this.#former.deletedDeviceOf(publicKey))?.ownerId ?? null;
   }
 
   /** The public key of a device; null if the device is not known. */
@@ -279,9 +282,8 @@ export class Translation {
   lastPublicKeyOf(deviceId: string): string | null {
     const known = this.publicKeyOf(deviceId);
     if (known !== null) return known;
-    for (const [publicKey, { id }] of this.#deleted)
-      if (id === deviceId && this.lastDeviceIdOf(publicKey) === id) return publicKey;
-    return null;
+    const keys = this.#former.keysOfDeleted(deviceId);
+    return keys.find((publicKey) => this.lastDeviceIdOf(publicKey) === deviceId) ?? null;
   }
 
   /** The device that is served under a public key; null if none is. */
@@ -290,6 +292,14 @@ export class Translation {
     if (device === undefined || !this.#isServed(device)) return null;
     if (this.#places.waiting.has(publicKey)) return null;
     return { id: device.id, userId: device.ownerId, name: device.name };
+  }
+
+  /** Why the device that has a public key, or had it lately, is not served. */
+  whyGone(publicKey: string): Removal {
+    const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
+    if (device !== undefined) return whyStopped(device, this.#owners.get(device.ownerId));
+    if (this.#former.formerDeviceOf(publicKey) !== null) return 'key_replaced';
+    return this.#former.deletedDeviceOf(publicKey) === null ? 'removed' : 'deleted';
   }
 
   /** The rules that are in force, and what each does. */
@@ -412,9 +422,9 @@ export class Translation {
     this.#refusedDevices.delete(id);
     // Another device may have its key by now.
     if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);
-    if (next === null) keep(this.#deleted, publicKey, { id, ownerId });
+    if (next === null) this.#former.noteDeleted(publicKey, { id, ownerId });
     // The last bytes under a key may be sampled after it was replaced.
-    else if (next.public_key !== publicKey) keep(this.#formerKeys, publicKey, id);
+    else if (next.public_key !== publicKey) this.#former.noteReplaced(publicKey, id);
     const owner = this.#owner(ownerId);
     owner.devices.delete(device);
     this.#forgetUnused(ownerId, owner);
@@ -486,12 +496,4 @@ export class Translation {
       ...(this.#quotas.isOver(device.ownerId) ? { isOverQuota: true } : {}),
     };
   }
-}
-
-/** Keeps whose a key was, as long as not too many came after it. */
-function keep<Kept>(keys: Map<string, Kept>, publicKey: string, kept: Kept): void {
-  keys.set(publicKey, kept);
-  if (keys.size <= FORMER_KEYS_MAX) return;
-  const [oldest = ''] = keys.keys();
-  keys.delete(oldest);
 }

@@ -1,7 +1,7 @@
 // The parts that follow the database while the gateway runs: the reconciler, and the parts that get
 // its news.
 
-import { Presence } from '../observe/presence.ts';
+import { Presence, type PresenceOptions } from '../observe/presence.ts';
 import type { Watched } from '../observe/gateway-state.ts';
 import type { History } from '../reconcile/history.ts';
 import { Reconciler, type ReconcilerOptions } from '../reconcile/reconciler.ts';
@@ -25,7 +25,8 @@ export function followersOf(options: Followed, history: Pick<Followers, 'history
     wallMs: () => Date.now(),
   });
   const deviceOf: Watched['deviceOf'] = (key) => reconciler.servedDeviceOf(key);
-  const presence = new Presence({ deviceOf, log: options.log, ...history });
+  const whyGone: PresenceOptions['whyGone'] = (key) => reconciler.whyGone(key);
+  const presence = new Presence({ deviceOf, whyGone, log: options.log, ...history });
   return { reconciler, presence, ...history };
 }
 

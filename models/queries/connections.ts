@@ -7,8 +7,23 @@ import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { readPresent } from './history.ts';
 
+/** Why connections end; older rows say `removed` where newer ones say more. */
+export const connectionEnds = [
+  'silent',
+  'elsewhere',
+  'removed',
+  'gateway_stopped',
+  'gateway_lost',
+  'switched_off',
+  'expired',
+  'owner_disabled',
+  'session_ended',
+  'key_replaced',
+  'deleted',
+] as const;
+
 /** Why a connection ended. */
-export type ConnectionEnd = 'silent' | 'elsewhere' | 'removed' | 'gateway_stopped' | 'gateway_lost';
+export type ConnectionEnd = (typeof connectionEnds)[number];
 
 /** One connection of a device to one gateway. */
 export interface Connection {

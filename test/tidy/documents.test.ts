@@ -49,7 +49,7 @@ test('each reason has one row, with its sentence and with what to do about it', 
 });
 
 /** Words that two families of counts have, with different meanings. */
-const DOUBLE = ['too_busy', 'too_many_from_address'];
+const DOUBLE = ['too_busy', 'too_many_from_address', 'expired'];
 
 test('each reason that the sources count is in the page, and the page invents none', (t) => {
   const inSources = reasonsInSources();

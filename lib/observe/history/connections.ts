@@ -1,6 +1,6 @@
 // The log of connections as it is answered. docs/api.md#connections.
 
-import type { Connection } from '../../../models/index.ts';
+import { type Connection, connectionEnds } from '../../../models/index.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';
 import { integer, resource } from '../../kit/validation/fields.ts';
 import { csvLine } from '../../kit/records/csv.ts';
@@ -36,7 +36,7 @@ export const connectionFields = answerTable({
   reason: {
     kind: 'choice',
     description: 'Why it ended; null: it lasts.',
-    words: ['silent', 'elsewhere', 'removed', 'gateway_stopped', 'gateway_lost'],
+    words: connectionEnds,
     nullable: true,
   },
   gateway_id: { kind: 'id', description: 'The gateway.' },

@@ -1,6 +1,6 @@
 // When a device was connected, for its page: the latest connections as rows of a table.
 
-import { readConnections } from '../../../models/index.ts';
+import { type ConnectionEnd, readConnections } from '../../../models/index.ts';
 import type { Web } from '../kit/web.ts';
 import { placeInWords } from './packet-words.ts';
 
@@ -8,13 +8,19 @@ import { placeInWords } from './packet-words.ts';
 const SHOWN = 20;
 
 /** Why a connection ended, in words. */
-const REASONS = {
+const REASONS: Readonly<Record<ConnectionEnd, string>> = {
   silent: 'It was silent.',
   elsewhere: 'It went to another gateway.',
-  removed: 'It was switched off, or removed.',
+  switched_off: 'It was switched off.',
+  expired: 'Its end was reached.',
+  owner_disabled: 'Its owner was disabled.',
+  session_ended: 'The VPN session of its owner ended.',
+  key_replaced: 'It got another key.',
+  deleted: 'It was deleted.',
+  removed: 'It was no longer served.',
   gateway_stopped: 'The gateway stopped.',
   gateway_lost: 'The gateway was killed, or lost its host.',
-} as const;
+};
 
 /** A cell of partials/table.eta. */
 type Cell = string | { readonly text: string; readonly time?: string };

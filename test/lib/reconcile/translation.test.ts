@@ -51,6 +51,29 @@ test('a device is known by its key while it is served', (t) => {
   t.is(translation.lastOwnerIdOf(KEY), 'u1', 'served or not');
 });
 
+test('why a device is not served any more has a name', (t) => {
+  const past = new Date(NOW - DAY);
+  const rows = { users: [userRow({ last_signed_in_at: past })], devices: [deviceRow()] };
+  const why = (change: Parameters<typeof changesOf>[0]): string => {
+    const translation = knowing(rows);
+    translation.take(changesOf(change), NOW);
+    t.is(translation.pending()?.peers.get(KEY), null);
+    return translation.whyGone(KEY);
+  };
+  const device = (values: Partial<DeviceRow>) => ({ devices: one(deviceRow(values)) });
+  t.is(why(device({ disabled_at: past })), 'switched_off');
+  t.is(why(device({ disabled_at: past, expires_at: past })), 'switched_off');
+  t.is(why(device({ expires_at: past })), 'expired');
+  t.is(why(device({ public_key: OTHER_KEY })), 'key_replaced');
+  t.is(why({ devices: new Map([['d1', null]]) }), 'deleted');
+  t.is(why({ users: one(userRow({ disabled_at: past })) }), 'owner_disabled');
+  t.is(why({ users: new Map([['u1', null]]) }), 'removed');
+  t.is(why(device({ ipv4: null, ipv6: null })), 'removed', 'a row that cannot be obeyed');
+  const lowered = { settings: rowSettings({ vpn_session_duration: 3_600 }) };
+  t.is(why(lowered), 'session_ended', 'the duration was lowered');
+  t.is(why({ ...lowered, ...device({ expires_at: past }) }), 'expired');
+});
+
 test('a device that was deleted is named for a while', (t) => {
   const translation = knowing({ users: [userRow()], devices: [deviceRow()] });
   translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);

@@ -63,7 +63,17 @@ export function fakeWatched(
     presence: () => ({
       connected: 1,
       connects: 2,
-      disconnects: { silent: 1, elsewhere: 0, removed: 0 },
+      disconnects: {
+        silent: 1,
+        elsewhere: 0,
+        switched_off: 0,
+        expired: 0,
+        owner_disabled: 0,
+        session_ended: 2,
+        key_replaced: 0,
+        deleted: 0,
+        removed: 0,
+      },
     }),
     isSamplerFailing: () => false,
     history: () => ({ written: 9, lost: 1, waiting: 2 }),

@@ -123,6 +123,7 @@ test('devices that come and go are counted', (t) => {
   t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'silent' }), 1);
   t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'removed' }), 0);
   t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'elsewhere' }), 0);
+  t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'session_ended' }), 2);
 });
 
 test('what runs and whether it serves', (t) => {

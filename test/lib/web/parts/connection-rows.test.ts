@@ -3,14 +3,14 @@
 import test from 'ava';
 import { connectionRows } from '../../../../lib/web/parts/connection-rows.ts';
 import type { Web } from '../../../../lib/web/kit/web.ts';
-import { newId, recordConnections } from '../../../../models/index.ts';
+import { type ConnectionEnd, newId, recordConnections } from '../../../../models/index.ts';
 import { addDevice, addUser } from '../../../models/fixtures.ts';
 import { openDatabase } from '../../../support/database/databases.ts';
 
 test('each end has its words, and twenty are shown', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const { id } = await addDevice(database, await addUser(database));
-  const one = (at: number, reason: 'gateway_lost' | null) => ({
+  const one = (at: number, reason: ConnectionEnd | null) => ({
     id: newId(),
     deviceId: id,
     gatewayId: 'g',
@@ -36,6 +36,19 @@ test('each end has its words, and twenty are shown', async (t) => {
       'The gateway was killed, or lost its host.',
     ],
   ]);
+  const words: Partial<Record<ConnectionEnd, string>> = {
+    switched_off: 'It was switched off.',
+    expired: 'Its end was reached.',
+    owner_disabled: 'Its owner was disabled.',
+    session_ended: 'The VPN session of its owner ended.',
+    key_replaced: 'It got another key.',
+    deleted: 'It was deleted.',
+    removed: 'It was no longer served.',
+  };
+  for (const [i, [reason, said]] of Object.entries(words).entries()) {
+    await recordConnections(database, [one(10_000 + i, reason as ConnectionEnd)]);
+    t.is((await connectionRows(web, id))[0]?.[3], said);
+  }
   await recordConnections(
     database,
     Array.from({ length: 30 }, (_, i) => one(20_000 + i, null)),
