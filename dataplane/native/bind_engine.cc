@@ -1,8 +1,10 @@
 // Offers engines to JavaScript. Everything that an engine needs belongs to the engine and nothing
 // to the process, so several workers can load the addon. index.ts describes each function.
 
-#include "call.h"
+#include <fcntl.h>
+
 #include "engine.h"
+#include "options.h"
 
 namespace postern {
 
@@ -18,16 +20,15 @@ constexpr size_t SHARED_BUFFERS = 3 * MAX_WORKERS + 1;
 struct Holder {
   napi_env env;
   Engine* engine = nullptr;
-  napi_ref buffers[BUFFERS + SHARED_BUFFERS] = {};
-  size_t buffer_count = 0;
+  HeldMemory memory = {};
 };
+static_assert(BUFFERS + SHARED_BUFFERS <= HELD_MAX, "all memory of an engine is kept alive");
 
 void release(Holder* holder) {
   if (holder->engine == nullptr) return;
   delete holder->engine;
   holder->engine = nullptr;
-  for (size_t i = 0; i < holder->buffer_count; i++)
-    napi_delete_reference(holder->env, holder->buffers[i]);
+  holder->memory.release(holder->env);
 }
 
 // Runs when the environment ends: keys are wiped even when nobody closed the engine.
@@ -165,84 +166,6 @@ napi_value on_close(napi_env env, napi_callback_info info) {
 
 // ---- making an engine ----
 
-struct Options {
-  Call& call;
-  napi_value object;
-  Holder* holder;
-
-  napi_value get(const char* name) {
-    napi_value value = nullptr;
-    napi_get_named_property(call.env, object, name, &value);
-    return value;
-  }
-
-  // A whole number in a range, both ends included.
-  int32_t integer(const char* name, int32_t least, int32_t greatest) {
-    double value = 0;
-    if (napi_get_value_double(call.env, get(name), &value) != napi_ok ||
-        !is_whole(value, least, greatest)) {
-      call.refuse("the options of an engine lack a number, or it is out of range");
-      return least;
-    }
-    return static_cast<int32_t>(value);
-  }
-
-  // A limit of messages, at most `most`, which is also the default.
-  uint64_t messages(const char* name, uint64_t most) {
-    napi_value given = get(name);
-    napi_valuetype type = napi_null;
-    if (napi_typeof(call.env, given, &type) == napi_ok && type == napi_undefined) return most;
-    double value = 0;
-    if (napi_get_value_double(call.env, given, &value) != napi_ok ||
-        !is_whole(value, 1, static_cast<double>(most))) {
-      call.refuse("a limit of messages is no whole number, or higher than it may be");
-      return most;
-    }
-    return static_cast<uint64_t>(value);
-  }
-
-  bool boolean(const char* name) {
-    bool value = false;
-    if (napi_get_value_bool(call.env, get(name), &value) != napi_ok)
-      call.refuse("the options of an engine lack a boolean");
-    return value;
-  }
-
-  // Whether memory has a fixed length, and belongs to this thread alone or, where `shared`, to all.
-  // Asking may run JavaScript.
-  bool is_fixed(napi_value array, bool shared) {
-    napi_value buffer = nullptr;
-    napi_value resizable = nullptr;
-    bool is_own = false;
-    bool is_resizable = true;
-    return napi_get_typedarray_info(call.env, array, nullptr, nullptr, nullptr, &buffer, nullptr) ==
-               napi_ok &&
-           // The buffer of a typed array that is no ArrayBuffer is a SharedArrayBuffer.
-           napi_is_arraybuffer(call.env, buffer, &is_own) == napi_ok && is_own != shared &&
-           napi_get_named_property(call.env, buffer, shared ? "growable" : "resizable",
-                                   &resizable) == napi_ok &&
-           napi_get_value_bool(call.env, resizable, &is_resizable) == napi_ok && !is_resizable;
-  }
-
-  // The memory of a typed array. It is kept alive until the engine is closed. index.ts marks it as
-  // not transferable, so it does not move.
-  void* memory(napi_value array, napi_typedarray_type wanted, size_t minimum) {
-    napi_typedarray_type type = napi_int8_array;
-    size_t length = 0;
-    void* data = nullptr;
-    napi_value buffer = nullptr;
-    if (napi_get_typedarray_info(call.env, array, &type, &length, &data, &buffer, nullptr) !=
-            napi_ok ||
-        type != wanted || length < minimum ||
-        reinterpret_cast<uintptr_t>(data) % alignof(double) != 0) {
-      call.refuse("the options of an engine lack a typed array, or it is too short or not aligned");
-      return nullptr;
-    }
-    napi_create_reference(call.env, buffer, 1, &holder->buffers[holder->buffer_count++]);
-    return data;
-  }
-};
-
 // What an engine shares with one other worker.
 struct Other {
   int worker;
@@ -301,7 +224,7 @@ bool read_others(Options& options, Engine& engine) {
   const napi_value list = options.get("others");
   const napi_value sleeping = options.get("sleeping");
   for (int i = 0; i < count && !call.failed; i++) {
-    Options one{call, nullptr, options.holder};
+    Options one{call, nullptr, options.held};
     napi_get_element(call.env, list, static_cast<uint32_t>(i), &one.object);
     others[i] = read_other(one, engine);
   }
@@ -317,12 +240,13 @@ bool read_others(Options& options, Engine& engine) {
 }
 
 bool read_options(Call& call, Holder* holder) {
-  Options options{call, call.values[0], holder};
+  Options options{call, call.values[0], holder->memory};
   Engine& engine = *holder->engine;
   engine.udp4 = options.integer("udp4", -1, INT32_MAX);
   engine.udp6 = options.integer("udp6", -1, INT32_MAX);
   engine.tun = options.integer("tun", -1, INT32_MAX);
   engine.wake = options.integer("wake", -1, INT32_MAX);
+  const int sockets = options.has("sockets") ? options.integer("sockets", -1, INT32_MAX) : -1;
   engine.mtu = static_cast<size_t>(options.integer("mtu", 1, 65535));
   engine.rekey_after_messages = options.messages("rekeyAfterMessages", REKEY_AFTER_MESSAGES);
   engine.reject_after_messages = options.messages("rejectAfterMessages", REJECT_AFTER_MESSAGES);
@@ -356,6 +280,8 @@ bool read_options(Call& call, Holder* holder) {
   engine.endpoints = static_cast<EndpointRecord*>(
       options.memory(arrays[4], napi_uint8_array, engine.endpoint_count * ENDPOINT_BYTES));
   engine.faults = static_cast<double*>(options.memory(arrays[5], napi_float64_array, FAULTS));
+  if (sockets >= 0) engine.sockets = fcntl(sockets, F_DUPFD_CLOEXEC, 0);
+  if (sockets >= 0 && engine.sockets < 0) call.refuse("the descriptor of the sockets is not open");
   return !call.failed && read_others(options, engine);
 }
 

@@ -167,6 +167,7 @@ inline void define(napi_env env, napi_value object, const char* name, napi_callb
 void define_system(napi_env env, napi_value exports);
 void define_primitives(napi_env env, napi_value exports);
 void define_engine(napi_env env, napi_value exports);
+void define_sockets(napi_env env, napi_value exports);
 
 }  // namespace postern
 

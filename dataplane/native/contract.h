@@ -1,5 +1,6 @@
-// The numbers that the addon shares with dataplane/contract.ts, dataplane/constants.ts and
-// dataplane/wire/address.ts; a test compares them. Everything here is plain data.
+// The numbers that the addon shares with dataplane/contract.ts, dataplane/socket-contract.ts,
+// dataplane/constants.ts and dataplane/wire/address.ts; a test compares them. Everything here is
+// plain data.
 
 #ifndef POSTERN_CONTRACT_H
 #define POSTERN_CONTRACT_H
@@ -51,6 +52,7 @@ constexpr int EVENT_TUN = 2;
 constexpr int EVENT_WAKE = 4;
 constexpr int EVENT_TUN_GONE = 8;
 constexpr int EVENT_HANDED = 16;
+constexpr int EVENT_SOCKETS = 32;
 
 // constants.ts
 constexpr uint64_t REKEY_AFTER_MESSAGES = 1ull << 52;
@@ -71,6 +73,35 @@ constexpr size_t RING_HEADER_BYTES = 128;
 constexpr int HANDED_PER_TURN = 256;
 constexpr size_t TRANSPORT_HEADER_BYTES = 16;
 constexpr size_t TRANSPORT_OVERHEAD_BYTES = 32;
+
+// socket-contract.ts
+constexpr int HOST_SOCKETS_MAX = 65536;
+constexpr int SOCKET_ARENAS_MAX = 16;
+constexpr int SOCKET_PIECES_MAX = 64;
+constexpr int PIECE_WORDS = 5;
+constexpr int PIECE_ARENA = 0;
+constexpr int PIECE_OFFSET = 1;
+constexpr int PIECE_LENGTH = 2;
+constexpr int PIECE_SEGMENT = 3;
+constexpr int PIECE_ERROR = 4;
+constexpr int SOCKET_EVENT_WORDS = 3;
+constexpr int SOCKET_EVENT_HANDLE = 0;
+constexpr int SOCKET_EVENT_FLAGS = 1;
+constexpr int SOCKET_EVENT_ERROR = 2;
+constexpr int32_t SOCKET_READABLE = 1;
+constexpr int32_t SOCKET_WRITABLE = 2;
+constexpr int32_t SOCKET_CONNECTED = 4;
+constexpr int32_t SOCKET_ENDED = 8;
+constexpr int32_t SOCKET_FAILED = 16;
+constexpr int SOCKET_ERROR_WORDS = 5;
+constexpr int SOCKET_ERROR = 0;
+constexpr int SOCKET_ERROR_ORIGIN = 1;
+constexpr int SOCKET_ERROR_TYPE = 2;
+constexpr int SOCKET_ERROR_CODE = 3;
+constexpr int SOCKET_ERROR_MTU = 4;
+constexpr int32_t ORIGIN_LOCAL = 1;
+constexpr int32_t ORIGIN_ICMP = 2;
+constexpr int32_t ORIGIN_ICMP6 = 3;
 
 // address.ts: an endpoint record.
 struct EndpointRecord {

@@ -84,6 +84,9 @@ struct Engine {
   bool udp6_readable = true;
   int tun = -1;
   int wake = -1;
+  // A duplicate of the epoll descriptor of the host's sockets (sockets.h), so that it names nothing
+  // else when those are closed first.
+  int sockets = -1;
   bool tun_gone = false;
   bool tun_gone_reported = false;
   bool tun_takes_udp = false;

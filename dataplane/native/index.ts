@@ -17,6 +17,7 @@ import {
   type Team,
 } from '../contract.ts';
 import type { Primitives } from '../noise/primitives.ts';
+import type { HostSockets } from '../socket-contract.ts';
 import type { EndpointTable } from '../wire/address.ts';
 
 /** Bits that `poll` returns. */
@@ -25,6 +26,7 @@ export const EVENT_TUN = 2;
 export const EVENT_WAKE = 4;
 export const EVENT_TUN_GONE = 8;
 export const EVENT_HANDED = 16;
+export const EVENT_SOCKETS = 32;
 
 const SLOTS_PER_GENERATION = 2 ** 20;
 
@@ -109,7 +111,46 @@ export interface Addon extends Primitives {
   /** Gives what malloc holds and nobody uses back to the kernel; it takes milliseconds. */
   releaseMemory(): void;
   createEngine(options: NativeEngineOptions & NativeMemory & NativeTeam): NativeFunctions;
+  /**
+   * Makes the sockets of a worker that face the host; `interfaceName` is empty where routes choose
+   * the interface. `NativeHostSockets` (dataplane/io/host-sockets.ts) marks the memory.
+   */
+  createSockets(options: NativeSocketsOptions): NativeSockets;
+  /**
+   * The type of the kernel's route to an address (RTN_ of rtnetlink), or -errno; fills `source`, 16
+   * bytes, with the address from which packets would be sent, or with zeros.
+   */
+  findRoute(address: Uint8Array, interfaceName: string, source: Uint8Array): number;
 }
+
+interface NativeSocketsOptions {
+  readonly capacity: number;
+  readonly interfaceName: string;
+  readonly arenas: readonly Uint8Array[];
+  readonly pieces: Int32Array;
+  readonly events: Int32Array;
+  readonly error: Int32Array;
+}
+
+/** The functions of a worker's sockets in the addon. */
+export type NativeSockets = Pick<
+  HostSockets,
+  | 'descriptor'
+  | 'connectTcp'
+  | 'connectUdp'
+  | 'openEcho'
+  | 'takeEvents'
+  | 'read'
+  | 'write'
+  | 'end'
+  | 'receive'
+  | 'send'
+  | 'takeError'
+  | 'pathMtu'
+  | 'closeSocket'
+  | 'resetSocket'
+  | 'close'
+> & { count(): number };
 
 /** Where a TCP connection is bound for. */
 export interface Destination {
@@ -123,6 +164,8 @@ export interface NativeEngineOptions extends MessageLimits {
   readonly udp6: number;
   readonly tun: number;
   readonly wake: number;
+  /** `descriptor` of the host's sockets, whose events end a `poll`; left out: none. */
+  readonly sockets?: number;
   readonly tunTakesUdp: boolean;
   /** MTU of the tunnel: padding never goes past it. */
   readonly mtu: number;

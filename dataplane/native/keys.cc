@@ -1,6 +1,7 @@
 // The keys. No key leaves this file but to the cipher (aead.cc).
 
 #include <openssl/crypto.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <new>
@@ -73,6 +74,7 @@ Engine::Engine() : queue(static_cast<uint8_t*>(malloc(QUEUE_BYTES))) {
 Engine::~Engine() {
   wipe();
   free(queue);
+  if (sockets >= 0) close(sockets);
 }
 
 void Engine::remove_key(int32_t slot, int32_t generation) {

@@ -7,5 +7,6 @@ NAPI_MODULE_INIT() {
   postern::define_system(env, exports);
   postern::define_primitives(env, exports);
   postern::define_engine(env, exports);
+  postern::define_sockets(env, exports);
   return exports;
 }

@@ -1,5 +1,6 @@
 // What makes a TUN usable: MTU, addresses, up, routes to networks behind peers, over rtnetlink; and
-// whether it is up. Also what the kernel tells of changes by itself.
+// whether it is up. Also what the kernel tells of changes by itself, and where it would send
+// something.
 
 #include <arpa/inet.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -61,27 +62,62 @@ int join(int fd, const unsigned (&groups)[count]) {
   return 0;
 }
 
-// Sends a request and returns what the kernel answers: 0 or -errno.
-int transact(nlmsghdr* request) {
+constexpr size_t ANSWER_BYTES = 4096;
+
+// Sends a request and takes the first message of the kernel's answer; returns 0 or -errno.
+int ask(const nlmsghdr* request, uint8_t (&answer)[ANSWER_BYTES]) {
   const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
   if (fd < 0) return -errno;
   int result = 0;
-  alignas(nlmsghdr) uint8_t answer[1024];
   if (send(fd, request, request->nlmsg_len, 0) < 0) {
     result = -errno;
   } else {
     const ssize_t got = recv(fd, answer, sizeof answer, 0);
     const auto* header = reinterpret_cast<const nlmsghdr*>(answer);
-    if (got < 0) {
-      result = -errno;
-    } else if (!NLMSG_OK(header, static_cast<size_t>(got)) || header->nlmsg_type != NLMSG_ERROR) {
-      result = -EPROTO;
-    } else {
+    if (got < 0) result = -errno;
+    else if (!NLMSG_OK(header, static_cast<size_t>(got))) result = -EPROTO;
+    else if (header->nlmsg_type == NLMSG_ERROR)
       result = static_cast<const nlmsgerr*>(NLMSG_DATA(header))->error;
-    }
   }
   close(fd);
   return result;
+}
+
+// Sends a request and returns what the kernel answers: 0 or -errno.
+int transact(const nlmsghdr* request) {
+  alignas(nlmsghdr) uint8_t answer[ANSWER_BYTES];
+  const int result = ask(request, answer);
+  const bool is_answered = reinterpret_cast<nlmsghdr*>(answer)->nlmsg_type == NLMSG_ERROR;
+  return result == 0 && !is_answered ? -EPROTO : result;
+}
+
+// The kernel's word on one destination; `oif` is 0, or the only interface to look at.
+int look_up(const uint8_t* address, size_t length, uint32_t oif, Route& route) {
+  Request<rtmsg> request(RTM_GETROUTE, 0);
+  request.header.nlmsg_flags = NLM_F_REQUEST;
+  request.body.rtm_family = length == 16 ? AF_INET6 : AF_INET;
+  request.body.rtm_dst_len = static_cast<uint8_t>(length * 8);
+  request.add(RTA_DST, address, length);
+  if (oif != 0) request.add(RTA_OIF, &oif, sizeof oif);
+  alignas(nlmsghdr) uint8_t answer[ANSWER_BYTES];
+  const int result = ask(&request.header, answer);
+  if (result < 0) return result;
+  const auto* header = reinterpret_cast<const nlmsghdr*>(answer);
+  if (header->nlmsg_type != RTM_NEWROUTE || header->nlmsg_len < NLMSG_LENGTH(sizeof(rtmsg)))
+    return -EPROTO;
+  const auto* body = static_cast<const rtmsg*>(NLMSG_DATA(header));
+  route = {};
+  route.type = body->rtm_type;
+  auto left = static_cast<int>(header->nlmsg_len - NLMSG_LENGTH(sizeof(rtmsg)));
+  for (const rtattr* a = RTM_RTA(body); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+    if (a->rta_type == RTA_PREFSRC && RTA_PAYLOAD(a) == length) {
+      memcpy(route.source, RTA_DATA(a), length);
+      route.has_source = true;
+    }
+    if (a->rta_type == RTA_OIF && RTA_PAYLOAD(a) == sizeof route.interface_index)
+      memcpy(&route.interface_index, RTA_DATA(a), sizeof route.interface_index);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -137,6 +173,15 @@ int change_route(const char* name, const uint8_t* network, size_t length, uint8_
   request.add(RTA_DST, network, length);
   request.add(RTA_OIF, &index, sizeof index);
   return transact(&request.header);
+}
+
+int find_route(const uint8_t* address, size_t length, const char* interface_name, Route& route) {
+  // An own address that another interface has counts, too, so the first question names none.
+  const int found = look_up(address, length, 0, route);
+  const bool is_own = found == 0 && route.type != RTN_UNICAST;
+  if (interface_name[0] == 0 || is_own) return found;
+  const unsigned index = if_nametoindex(interface_name);
+  return index == 0 ? -errno : look_up(address, length, index, route);
 }
 
 int open_events(bool is_netfilter) {

@@ -1,4 +1,5 @@
-// Waits for a datagram, a packet, a wake by the main thread, or a deadline.
+// Waits for a datagram, a packet, an event of the host's sockets, a wake by the main thread, or a
+// deadline.
 
 #include <poll.h>
 #include <time.h>
@@ -18,8 +19,8 @@ constexpr double WAIT_MS_MAX = 3600 * 1000;
 }  // namespace
 
 int poll_events(Engine& engine, double timeout_ms) {
-  pollfd fds[4];
-  int bits[4];
+  pollfd fds[5];
+  int bits[5];
   nfds_t count = 0;
   const auto add = [&](int fd, int bit) {
     if (fd < 0) return;
@@ -30,6 +31,7 @@ int poll_events(Engine& engine, double timeout_ms) {
   add(engine.udp6, EVENT_UDP);
   if (!engine.tun_gone) add(engine.tun, EVENT_TUN);
   add(engine.wake, EVENT_WAKE);
+  add(engine.sockets, EVENT_SOCKETS);
   timespec timeout;
   timespec* limit = nullptr;
   if (!(timeout_ms < 0)) {

@@ -1,5 +1,6 @@
 // What the main thread needs from the operating system before an engine runs: a TUN interface with
-// its addresses, UDP sockets, an eventfd. Functions return a value >= 0, or -errno.
+// its addresses, UDP sockets, an eventfd; and the kernel's routes. Functions return a value >= 0,
+// or -errno.
 
 #ifndef POSTERN_SYSTEM_H
 #define POSTERN_SYSTEM_H
@@ -29,6 +30,16 @@ int add_address(const char* name, const uint8_t* address, size_t length, uint8_t
 // Adds a route to a network, or removes it; the host bits of `network` must be zero.
 int change_route(const char* name, const uint8_t* network, size_t length, uint8_t prefix_bits,
                  bool is_added);
+// What the kernel would do with packets to a destination.
+struct Route {
+  uint8_t type;  // RTN_UNICAST, RTN_LOCAL and so on
+  bool has_source;
+  uint8_t source[16];
+  uint32_t interface_index;
+};
+// netlink.cc: asks for the route to a destination, by one interface where that has a name. An error
+// is an answer, too: the kernel has no route, or one that refuses.
+int find_route(const uint8_t* address, size_t length, const char* interface_name, Route& route);
 // netlink.cc: a socket that hears what changes in this network: its links, addresses and routes, or
 // with `is_netfilter` its nft tables.
 int open_events(bool is_netfilter);

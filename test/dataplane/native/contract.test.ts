@@ -5,6 +5,7 @@ import test from 'ava';
 import * as constants from '../../../dataplane/constants.ts';
 import * as contract from '../../../dataplane/contract.ts';
 import * as native from '../../../dataplane/native/index.ts';
+import * as socketContract from '../../../dataplane/socket-contract.ts';
 import { endpoint, ENDPOINT_BYTES } from '../../../dataplane/wire/address.ts';
 
 const header = readFileSync(
@@ -46,7 +47,12 @@ function splitOutside(text: string, operator: string): [string, string] | null {
   return null;
 }
 
-const shared: Readonly<Record<string, unknown>> = { ...constants, ...contract, ...native };
+const shared: Readonly<Record<string, unknown>> = {
+  ...constants,
+  ...contract,
+  ...native,
+  ...socketContract,
+};
 
 /** Names that differ in C++, or that only C++ needs. */
 const renamed: Readonly<Record<string, string>> = { FAULTS: 'FAULT_COUNT' };
