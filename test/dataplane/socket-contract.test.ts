@@ -1,5 +1,6 @@
 // The contract of the sockets that face the host, with real servers on loopback. Both
-// implementations run the same tests.
+// implementations run the same tests. What routers and the kernel answer beyond loopback is in
+// test/e2e/host-sockets.test.ts.
 
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';

@@ -57,6 +57,7 @@ export const withOneWorker: Readonly<Record<string, string>> = {
   'test/e2e/explain.test.ts': 'dataplane/path/explain-worlds.test.ts has 1, 2 and 5',
   'test/e2e/first-start.test.ts': 'has as many workers as a start without settings',
   'test/e2e/flow-log.test.ts': 'has one worker, and then two',
+  'test/e2e/host-sockets.test.ts': 'starts no gateway',
   'test/e2e/interoperation.test.ts': 'is about the client',
   'test/e2e/lemonldap.test.ts': 'carries no packets',
   'test/e2e/left-over.test.ts': 'starts no gateway',
