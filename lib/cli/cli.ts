@@ -32,7 +32,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     const [message = ''] = messageOf(error).split('. ');
     return { complaint: `${message.replace(/\.$/, '')}; ${SEE_HELP}` };
   }
-  if (values.version === true) return { isVersion: true };
+  if (values.version === true || words.join(' ') === 'version') return { isVersion: true };
   if (values.help === true || words[0] === 'help')
     return { help: helpText(commands, words[0] === 'help' ? words.slice(1) : words) };
   const found = findCommand(words.length === 0 ? ['serve'] : words);

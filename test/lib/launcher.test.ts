@@ -1,7 +1,15 @@
 // The launcher, with a `node` that only prints what it was given.
 
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -109,10 +117,39 @@ test('a link, as npm makes one, leads to the same program', (t) => {
   t.true(given(t, [], { path }).words.includes(join(LIB, 'start/postern.js')));
 });
 
+/** A release: the launcher with a Node of its own, and the loader that this Node needs. */
+function release(t: ExecutionContext, loader: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-released-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ['lib', 'runtime']) mkdirSync(join(folder, name));
+  copyFileSync(LAUNCHER, join(folder, 'lib/postern'));
+  writeFileSync(join(folder, 'runtime/loader'), `${loader} linux x64\n`);
+  writeFileSync(join(folder, 'runtime/node'), PRINTER.replace('echo', 'echo "own=yes"; echo'));
+  chmodSync(join(folder, 'runtime/node'), 0o755);
+  return join(folder, 'lib/postern');
+}
+
+test('a release runs its own Node, whatever is on the path', (t) => {
+  const { environment, isSameProcess } = given(t, [], { path: release(t, '/bin/sh') });
+  t.is(environment['own'], 'yes');
+  t.true(isSameProcess);
+});
+
+test('a release without the loader of its Node says so in one sentence', (t) => {
+  const { status, stderr } = spawnSync(release(t, '/no/such/loader'), ['serve'], {
+    encoding: 'utf8',
+  });
+  t.is(status, 1);
+  t.regex(
+    stderr,
+    /^postern: this release is for linux x64 with glibc .* no \/no\/such\/loader.*\n$/,
+  );
+});
+
 test('Node takes every flag, and its answer is the answer', (t) => {
   const printed = execFileSync(LAUNCHER, ['--version'], {
     env: { ...process.env, PATH: PATH_TO_NODE },
     encoding: 'utf8',
   });
-  t.regex(printed, /^postern \d+\.\d+\.\S+ \(schema \d{4}-\S+, build [0-9a-f]{12}\)\n$/);
+  t.regex(printed, /^postern \d+\.\d+\.\S+ \(schema \d{4}-\S+, build [0-9a-f]{12}\)\nNode .*\n$/);
 });

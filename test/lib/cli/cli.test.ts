@@ -223,6 +223,8 @@ test('help on one command tells its options and no other command', (t) => {
   }
 });
 
-test('--version says which version this is', (t) => {
+test('--version, or the word alone, says which version this is', (t) => {
   t.deepEqual(parseCommandLine(['--version']), { isVersion: true });
+  t.deepEqual(parseCommandLine(['version']), { isVersion: true });
+  t.true('complaint' in parseCommandLine(['version', 'of', 'it']));
 });
