@@ -121,6 +121,33 @@ test('rules are added; a rule that overlaps another one is refused with a link t
   await page.getByText('The rule is deleted.').waitFor();
 });
 
+test('a long e-mail breaks no address, figure or time beside it', async (t) => {
+  const stage = await openBrowser(t);
+  const email = `${'very.long-name'.repeat(4)}@${'a-long-domain.'.repeat(3)}example.com`;
+  for (const owner of [email, 'ann@example.com']) {
+    const user_id = await make(stage, 'user', { email: owner });
+    const device = { user_id, name: 'kiosk-7', public_key: key() };
+    const stop = await carryTraffic(stage, await make(stage, 'device', device));
+    stop();
+  }
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  await page.goto('/devices');
+  const broken = `[...document.querySelectorAll('tbody :is(.line, time, .badge, .number small, .short > a)')]
+    .filter((one) => one.getClientRects()[0].height > 30)
+    .map((one) => one.textContent)`;
+  for (const width of [1_920, 1_440, 1_024]) {
+    await page.setViewportSize({ width, height: 900 });
+    t.deepEqual(await page.evaluate<string[]>(broken), [], `${width} px`);
+    const [table = 0, place = 0] = await page.evaluate<number[]>(
+      "['.list', 'form:has(> .list)'].map((one) => document.querySelector(one).scrollWidth)",
+    );
+    t.true(table <= place && place <= width, `${width} px: the table is ${table} px wide`);
+  }
+  await inspect(t, page, 'console-devices-long');
+});
+
 test('devices are added, disabled, and given an end', async (t) => {
   const stage = await openBrowser(t);
   await make(stage, 'user', { email: 'ann@example.com' });

@@ -2,6 +2,9 @@
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 
+/** Number and unit stay on one line. */
+const NO_BREAK = '\u00a0';
+
 /** A number of bytes: `1.4 MB`; a thousand makes the next unit. */
 export function bytesInWords(bytes: number): string {
   let value = bytes;
@@ -11,7 +14,7 @@ export function bytesInWords(bytes: number): string {
     value /= 1_000;
     unit += 1;
   }
-  return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
+  return `${unit === 0 ? value : value.toFixed(1)}${NO_BREAK}${UNITS[unit]}`;
 }
 
 /** A time of day: `2026-11-26 17:00 UTC`, with seconds where there are any. */

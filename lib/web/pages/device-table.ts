@@ -200,7 +200,7 @@ async function showDevices(
     list: shown.map(({ device, owner, status }) => [
       { text: device.name, href: `${DEVICES}/${device.id}`, description: device.description },
       { text: owner?.email ?? '', href: `/users/${device.user_id}` },
-      addressesOf(device).join(', '),
+      { lines: addressesOf(device) },
       {
         text: status.state,
         badge: status.badge,

@@ -28,6 +28,7 @@ import type { Web } from '../kit/web.ts';
 import { effectView, type RoomWrite } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { quotaFacts, quotaView } from '../parts/quota.ts';
+import { addressesOf } from './device-table.ts';
 import { linkView } from './enrolment.ts';
 import { linksOf } from './relink.ts';
 import { minutesUntil } from '../kit/words.ts';
@@ -158,10 +159,9 @@ function lockedFor(isSelf: boolean): (name: string) => string | null {
 }
 
 function deviceCells(device: DeviceRow): unknown[] {
-  const addresses = [device.ipv4, device.ipv6].filter((address) => address !== null);
   return [
     { text: device.name, href: `/devices/${device.id}`, description: device.description },
-    addresses.join(', '),
+    { lines: addressesOf(device) },
     device.latest_handshake === null ? 'never' : { time: device.latest_handshake.toISOString() },
   ];
 }

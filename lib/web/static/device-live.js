@@ -145,6 +145,6 @@ function rateOf(bytes) {
     ['MB/s', 1e6],
     ['kB/s', 1e3],
   ])
-    if (bytes >= size) return `${Number((bytes / size).toFixed(1))} ${unit}`;
-  return `${Math.round(bytes)} B/s`;
+    if (bytes >= size) return `${Number((bytes / size).toFixed(1))}\u00a0${unit}`;
+  return `${Math.round(bytes)}\u00a0B/s`;
 }

@@ -99,6 +99,6 @@ function bytesText(bytes) {
     ['MB', 1e6],
     ['kB', 1e3],
   ])
-    if (bytes >= size) return `${Number((bytes / size).toFixed(1))} ${unit}`;
-  return `${Math.round(bytes)} B`;
+    if (bytes >= size) return `${Number((bytes / size).toFixed(1))}\u00a0${unit}`;
+  return `${Math.round(bytes)}\u00a0B`;
 }

@@ -4,16 +4,16 @@ import test from 'ava';
 import { bytesInWords, minutesUntil, utcInWords } from '../../../../lib/web/kit/words.ts';
 
 for (const [bytes, words] of [
-  [0, '0 B'],
-  [999, '999 B'],
-  [1_000, '1.0 kB'],
-  [1_449, '1.4 kB'],
-  [999_949, '999.9 kB'],
-  [999_950, '1.0 MB'],
-  [12_345_678, '12.3 MB'],
-  [5e12, '5.0 TB'],
-  [Number.MAX_SAFE_INTEGER, '9.0 PB'],
-  [9e20, '900000.0 PB'],
+  [0, '0\u00a0B'],
+  [999, '999\u00a0B'],
+  [1_000, '1.0\u00a0kB'],
+  [1_449, '1.4\u00a0kB'],
+  [999_949, '999.9\u00a0kB'],
+  [999_950, '1.0\u00a0MB'],
+  [12_345_678, '12.3\u00a0MB'],
+  [5e12, '5.0\u00a0TB'],
+  [Number.MAX_SAFE_INTEGER, '9.0\u00a0PB'],
+  [9e20, '900000.0\u00a0PB'],
 ] as const)
   test(`${bytes} bytes are ${words}`, (t) => {
     t.is(bytesInWords(bytes), words);

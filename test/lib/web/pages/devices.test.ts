@@ -160,7 +160,13 @@ for (const kind of firstKind()) {
     const report = { deviceId: device.id, ...seen, rxBytes: 1_000, txBytes: 2_500_000 };
     await recordStatus(database, 'g', [report]);
     const { text } = await admin.get('/devices?q=192.0.2');
-    for (const part of ['laptop', 'Online', 'from 192.0.2.9:4711', '↓ 2.5 MB', '↑ 1.0 kB'])
+    for (const part of [
+      'laptop',
+      'Online',
+      'from 192.0.2.9:4711',
+      '↓ 2.5\u00a0MB',
+      '↑ 1.0\u00a0kB',
+    ])
       t.true(text.includes(part), part);
   });
 }

@@ -97,7 +97,7 @@ for (const kind of firstKind()) {
     const { text } = await admin.get('/flows');
     t.regex(text, new RegExp(`/devices/${laptop}">laptop</a>\\s*<small>100.64.0.2:50000`));
     t.regex(text, new RegExp(`/rules/${rule}">Accept 10.0.0.0/8`));
-    for (const shown of ['10.0.0.5:443', 'TCP', '1.8 kB', '12 packets', 'the default action'])
+    for (const shown of ['10.0.0.5:443', 'TCP', '1.8\u00a0kB', '12 packets', 'the default action'])
       t.true(text.includes(shown), shown);
     const [, next = ''] = /rel="next" href="([^"]+)"/.exec(text) ?? [];
     const second = await admin.get(next.replaceAll('&amp;', '&'));

@@ -186,7 +186,7 @@ for (const kind of firstKind()) {
     hits.set(id, { id, packets: 1_234, bytes: 1_500_000, lastHitMs: Date.UTC(2026, 10, 21) });
     for (const path of ['/rules', `/rules/${id}`]) {
       const { text } = await admin.get(path);
-      for (const part of ['1,234', '1.5 MB', '2026-11-21T00:00:00.000Z'])
+      for (const part of ['1,234', '1.5\u00a0MB', '2026-11-21T00:00:00.000Z'])
         t.true(text.includes(part), `${path}: ${part}`);
     }
     t.regex((await admin.get(`/rules/${id}`)).text, />It decided 1,234 packets/);

@@ -16,10 +16,10 @@ for (const kind of firstKind()) {
     const { admin, database } = await openConsole(t, kind);
     for (let i = 0; i < 51; i += 1) await addPerson(database, `p${i}@pages.example`);
     const first = await admin.get('/users?q=PAGES');
-    t.is(first.text.match(/@<wbr>pages\.example<\/span><\/a>/g)?.length, 50);
+    t.is(first.text.match(/@pages\.example<\/a>/g)?.length, 50);
     t.true(first.text.includes('href="/users?q=PAGES&amp;page=2"'));
     const second = await admin.get('/users?q=PAGES&page=2');
-    t.is(second.text.match(/@<wbr>pages\.example<\/span><\/a>/g)?.length, 1);
+    t.is(second.text.match(/@pages\.example<\/a>/g)?.length, 1);
     t.true(second.text.includes('href="/users?q=PAGES"'));
     const none = await admin.get('/users?q=nobody%25');
     t.true(none.text.includes('No user is found'));
@@ -85,8 +85,8 @@ for (const kind of firstKind()) {
       page.text,
       /1 user is disabled. 1 user could not be: boss@example\.com \(You cannot disable yourself\)\./,
     );
-    t.regex(page.text, /other@<wbr>example\.com/);
-    t.notRegex(page.text, /user@<wbr>example\.com/);
+    t.regex(page.text, />other@example\.com<\/a>/);
+    t.notRegex(page.text, />user@example\.com<\/a>/);
     const enable = { do: 'enable', id: other.id };
     await admin.post('/users/many', enable);
     t.regex((await admin.get('/users')).text, /Nothing was chosen/, 'that asks for less');

@@ -28,7 +28,10 @@ test('a device is online while its keys can be used', (t) => {
 
 test('down and up are seen from the device', (t) => {
   const { downloaded, uploaded, rxBytes, txBytes, handshake } = deviceStatusView(SEEN, null, NOW);
-  t.deepEqual([downloaded, uploaded, rxBytes, txBytes], ['2.5 MB', '1.5 kB', 1_500, 2_500_000]);
+  t.deepEqual(
+    [downloaded, uploaded, rxBytes, txBytes],
+    ['2.5\u00a0MB', '1.5\u00a0kB', 1_500, 2_500_000],
+  );
   t.is(handshake, '2026-11-21T07:57:00.001000Z');
 });
 
@@ -51,7 +54,10 @@ test('a new device was never seen', (t) => {
     tx_bytes: null,
   };
   const { state, downloaded, uploaded, handshake } = deviceStatusView(nothing, null, NOW);
-  t.deepEqual([state, downloaded, uploaded, handshake], ['Never seen', '0 B', '0 B', null]);
+  t.deepEqual(
+    [state, downloaded, uploaded, handshake],
+    ['Never seen', '0\u00a0B', '0\u00a0B', null],
+  );
 });
 
 test('a device is shown as on, off or ended, with the times that pages show', (t) => {

@@ -35,14 +35,18 @@ for (const kind of firstKind()) {
         },
       ]);
     await add(1_000, 1_000);
-    t.like(await fleet.read(startMs), { online: '1', down: '0 B/s', up: '0 B/s' });
+    t.like(await fleet.read(startMs), { online: '1', down: '0\u00a0B/s', up: '0\u00a0B/s' });
     await add(2_000, 4_000);
-    t.like(await fleet.read(startMs + 2_000), { down: '2.0 kB/s', up: '1.0 kB/s' });
+    t.like(await fleet.read(startMs + 2_000), { down: '2.0\u00a0kB/s', up: '1.0\u00a0kB/s' });
     // The totals of a deleted device no longer count.
     await database.models.DeviceStatus.destroy({ where: {} });
-    t.like(await fleet.read(startMs + 3_000), { down: '0 B/s', up: '0 B/s', online: '0' });
+    t.like(await fleet.read(startMs + 3_000), {
+      down: '0\u00a0B/s',
+      up: '0\u00a0B/s',
+      online: '0',
+    });
     await add(9_000_000, 9_000_000);
-    t.like(await fleet.read(startMs + 60_000), { down: '0 B/s' }, 'nobody looked for a while');
+    t.like(await fleet.read(startMs + 60_000), { down: '0\u00a0B/s' }, 'nobody looked for a while');
   });
 }
 

@@ -29,17 +29,20 @@ for (const kind of firstKind()) {
     for (const [path, cells] of [
       [
         `/devices/${device.id}`,
-        cell('Downloaded', 2_000_000, '2.0 MB') + cell('Uploaded', 1_500, '1.5 kB'),
+        cell('Downloaded', 2_000_000, '2.0\u00a0MB') + cell('Uploaded', 1_500, '1.5\u00a0kB'),
       ],
       [
         `/users/${plainUser.id}`,
-        cell('Downloaded', 2_000_000, '2.0 MB') + cell('Uploaded', 1_500, '1.5 kB'),
+        cell('Downloaded', 2_000_000, '2.0\u00a0MB') + cell('Uploaded', 1_500, '1.5\u00a0kB'),
       ],
-      [`/rules/${rule.id}`, cell('Bytes', 2_000_000, '2.0 MB') + cell('Packets', 1_500, '1500')],
+      [
+        `/rules/${rule.id}`,
+        cell('Bytes', 2_000_000, '2.0\u00a0MB') + cell('Packets', 1_500, '1500'),
+      ],
       [
         '/dashboard',
-        cell('To devices', 2_000_000, '2.0 MB') +
-          cell('From devices', 1_500, '1.5 kB') +
+        cell('To devices', 2_000_000, '2.0\u00a0MB') +
+          cell('From devices', 1_500, '1.5\u00a0kB') +
           cell('Packets refused', 77, '77'),
       ],
     ] as const) {
@@ -107,7 +110,7 @@ for (const kind of firstKind()) {
     t.true(from > 0 && from < page.text.indexOf('2026-11-25T00:00:00.000Z'));
     for (const part of ['2026-11-25T01:00:00.000Z', '[2001:db8::1]:7', 'It was silent.'])
       t.true(page.text.includes(part), part);
-    t.regex(page.text, /data-label="Until"><span>\s*now\s*<\/span>/);
+    t.regex(page.text, /data-label="Until"><span class="cell short">\s*now\s*<\/span>/);
     judgeText(t, page, 'a device with connections');
   });
 }

@@ -56,7 +56,7 @@ for (const kind of firstKind()) {
     const counts = { remotePort: 7, rxBytes: 5_000, txBytes: 3 };
     await recordStatus(server.database, newId(), [{ ...report, ...counts }]);
     await page.until(() => page.statuses.length === 3);
-    t.like(page.statuses[2], { state: 'Online', remote: '192.0.2.9:7', uploaded: '5.0 kB' });
+    t.like(page.statuses[2], { state: 'Online', remote: '192.0.2.9:7', uploaded: '5.0\u00a0kB' });
     const gaps = Number(page.statuses[2]?.['at']) - Number(page.statuses[1]?.['at']);
     t.true(gaps >= 990, `${gaps} ms`);
   });

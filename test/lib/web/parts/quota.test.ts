@@ -19,12 +19,12 @@ for (const kind of firstKind()) {
     await recordQuotaUsage(database, GATEWAY, [{ userId: id, month: 202_612, bytes: 2_000_000 }]);
     const view = (quota: number | null) => quotaView(web as never, { id, quota }, now);
     const until = '2027-01-01T00:00:00.000Z';
-    const used = '2.0 MB';
+    const used = '2.0\u00a0MB';
     t.deepEqual(await view(null), { used, quota: null, isDefault: true, isExceeded: false, until });
     t.like(await view(2_000_000), { quota: used, isDefault: false, isExceeded: true });
     default_quota = 2_000_001;
-    t.like(await view(null), { used, quota: '2.0 MB', isDefault: true, isExceeded: false });
-    t.like(await view(1_000_000), { quota: '1.0 MB', isDefault: false, isExceeded: true });
+    t.like(await view(null), { used, quota: '2.0\u00a0MB', isDefault: true, isExceeded: false });
+    t.like(await view(1_000_000), { quota: '1.0\u00a0MB', isDefault: false, isExceeded: true });
   });
 
   test(`${kind}: an administrator sets it, and both see what was used of it`, async (t) => {
@@ -33,23 +33,29 @@ for (const kind of firstKind()) {
     const here = `/users/${id}`;
     const month = monthOf(Date.now());
     await recordQuotaUsage(database, GATEWAY, [{ userId: id, month, bytes: 1_500_000 }]);
-    t.regex((await admin.get(here)).text, /<dt>Traffic this month<\/dt><dd>1\.5 MB<\/dd>/);
+    t.regex((await admin.get(here)).text, /<dt>Traffic this month<\/dt><dd>1\.5\u00a0MB<\/dd>/);
     t.notRegex((await user.get('/user_devices')).text, /this month/);
     const typed = { email, role: 'unprivileged' };
     const refused = await admin.post(here, { ...typed, quota: '3GB' });
     t.is(refused.status, 422);
     t.true(refused.text.includes('“3GB” is not a whole number'));
     t.is((await admin.post(here, { ...typed, quota: '3000000000' })).location, here);
-    t.regex((await admin.get(here)).text, /<dd>1\.5 MB of 3\.0 GB<\/dd>/);
-    t.regex((await user.get('/user_devices')).text, /You used 1\.5 MB of 3\.0 GB this month\./);
+    t.regex((await admin.get(here)).text, /<dd>1\.5\u00a0MB of 3\.0\u00a0GB<\/dd>/);
+    t.regex(
+      (await user.get('/user_devices')).text,
+      /You used 1\.5\u00a0MB of 3\.0\u00a0GB this month\./,
+    );
     t.is((await admin.post(here, { ...typed, quota: '' })).location, here);
     await admin.get('/settings/limits');
     const saved = await admin.post('/settings/limits', { default_quota: '1000000' });
     t.is(saved.status, 303, saved.text);
     const page = await admin.get(here);
-    t.regex(page.text, /1\.5 MB of 1\.0 MB <span class="help">by default<\/span>/);
+    t.regex(page.text, /1\.5\u00a0MB of 1\.0\u00a0MB <span class="help">by default<\/span>/);
     t.regex(page.text, /nothing passes/);
     const portal = await user.get('/user_devices');
-    t.regex(portal.text, /You used 1\.5 MB of 1\.0 MB this month\. Your devices reach nothing but/);
+    t.regex(
+      portal.text,
+      /You used 1\.5\u00a0MB of 1\.0\u00a0MB this month\. Your devices reach nothing but/,
+    );
   });
 }
