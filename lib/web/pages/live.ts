@@ -7,7 +7,7 @@ import type { ReasonName } from '../../../dataplane/index.ts';
 import { type Database, readRules, readUsers } from '../../../models/index.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
 import { readCidr } from '../../kit/validation/network.ts';
-import type { ShownFlow } from '../../observe/live/fields.ts';
+import type { ShownFlow, ShownRefusal } from '../../observe/live/fields.ts';
 import {
   listEndedFlows,
   readEndedCursor,
@@ -27,6 +27,7 @@ import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { ownerIdOf } from '../parts/owners.ts';
 import { endedFlowRow, flowRow, type Names, namesOf, refusalRow } from '../parts/live-rows.ts';
+import { isUnasked } from '../parts/packet-words.ts';
 import { plainWords } from '../kit/plain-words.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ruleInWords } from '../parts/rule-words.ts';
@@ -36,6 +37,8 @@ const ENDED = '/flows/ended';
 const REFUSALS = '/refusals';
 /** Refusals of one page; there are no further pages. */
 const REFUSALS_SHOWN = 200;
+/** Those of which they are chosen: what devices send by themselves is folded into one line. */
+const REFUSALS_READ = 1_000;
 
 /** The routes of the pages. */
 export function livePages(web: Web): ServerRoute[] {
@@ -135,8 +138,13 @@ async function showRefusals(
   const reason = refusalReasons.find((name) => name === typed.reason) ?? null;
   if (typed.reason !== '' && reason === null) faults.reason = ['There is no such reason'];
   const isGood = Object.keys(faults).length === 0;
-  const list = isGood ? await listRefusals(gateway, { ...whose, reason }, REFUSALS_SHOWN) : [];
-  const names = await namesOf(web.services.database, list);
+  const all = isGood ? await listRefusals(gateway, { ...whose, reason }, REFUSALS_READ) : [];
+  // Whoever asks for a reason asks for all of it.
+  const isFolded = (one: ShownRefusal): boolean => reason === null && isUnasked(one);
+  const unasked = all.filter((one) => isFolded(one));
+  const folded = unasked.slice(0, REFUSALS_SHOWN);
+  const list = all.filter((one) => !isFolded(one)).slice(0, REFUSALS_SHOWN);
+  const names = await namesOf(web.services.database, [...list, ...folded]);
   const page = await web.pages.show(request, h, 'refusals', {
     title: 'Refused lately',
     tabs: tabsOf(REFUSALS, asked),
@@ -145,6 +153,10 @@ async function showRefusals(
     reasons: reasonChoices(reason),
     isFiltered: isFiltered(asked),
     list: list.map((one) => refusalRow(one, names)),
+    unasked: {
+      packets: unasked.reduce((sum, { count }) => sum + count, 0),
+      list: folded.map((one) => refusalRow(one, names)),
+    },
     most: list.length === REFUSALS_SHOWN ? REFUSALS_SHOWN : null,
   });
   return isGood ? page : page.code(422);

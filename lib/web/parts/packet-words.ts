@@ -1,5 +1,6 @@
 // Packets in words, for the pages that show packets.
 
+import { BlockList, isIPv4 } from 'node:net';
 import { endpointText } from '../../kit/validation/texts.ts';
 import type { ShownRefusal } from '../../observe/live/fields.ts';
 
@@ -44,4 +45,26 @@ export function explainHref(refusal: ShownRefusal): string | null {
     ...(port === null ? {} : { port: String(port) }),
   });
   return `/explain?${query.toString()}`;
+}
+
+/** Multicast, link-local and broadcast: devices send there by themselves, to find neighbours. */
+const NEIGHBOURS = new BlockList();
+for (const [network, bits] of [
+  ['224.0.0.0', 4],
+  ['169.254.0.0', 16],
+  ['255.255.255.255', 32],
+  ['ff00::', 8],
+  ['fe80::', 10],
+] as const)
+  NEIGHBOURS.addSubnet(network, bits, familyOf(network));
+
+/** Whether a device sent such packets by itself, and no person caused them. */
+export function isUnasked({ destination, reason }: ShownRefusal): boolean {
+  // Some program asked for the data of the host's cloud, which are at a link-local address.
+  if (destination === null || reason === 'inner_destination_metadata') return false;
+  return NEIGHBOURS.check(destination, familyOf(destination));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv4(address) ? 'ipv4' : 'ipv6';
 }

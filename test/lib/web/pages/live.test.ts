@@ -167,6 +167,30 @@ for (const kind of firstKind()) {
     t.true(text.includes('not readable'));
   });
 
+  test(`${kind}: what devices sent by themselves is one line at the end, unless it is asked for`, async (t) => {
+    const reason = 'inner_destination_reserved';
+    let laptop = '';
+    const live = fakeLive(GATEWAY, {
+      refusals: async () => [
+        refusalOf('key', { reason, destination: 'ff02::16', count: 1_200 }),
+        refusalOf('key', { reason, destination: '224.0.0.251', count: 34 }),
+        refusalOf('key', { destination: '10.0.0.6' }),
+      ],
+      deviceIdOf: () => laptop,
+    });
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { live });
+    laptop = (await addDevice(database, plainUser.id, { name: 'laptop' })).id;
+    const { text } = await admin.get('/refusals');
+    const [listed = '', folded = ''] = text.split('<details class="past">');
+    t.true(listed.includes('10.0.0.6'));
+    t.false(listed.includes('ff02::16') || listed.includes('224.0.0.251'));
+    t.true(folded.includes('1,234 packets that devices sent by themselves'));
+    t.true(folded.includes('ff02::16') && folded.includes('224.0.0.251'));
+    const { text: asked } = await admin.get(`/refusals?reason=${reason}`);
+    t.true(asked.includes('ff02::16'));
+    t.false(asked.includes('<details class="past">'));
+  });
+
   test(`${kind}: what means nothing is said at its field, and text is never markup`, async (t) => {
     let laptop = '';
     const live = fakeLive(GATEWAY, {

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   addressCell,
   explainHref,
+  isUnasked,
   placeInWords,
   protocolInWords,
   serviceInWords,
@@ -61,4 +62,15 @@ test('a packet can be explained whose ends, protocol and port are known', (t) =>
     { device_id: null },
   ])
     t.is(href(fields), null);
+});
+
+test('what devices send by themselves is known by its destination', (t) => {
+  const isOne = (destination: string | null, reason = 'inner_destination_reserved'): boolean =>
+    isUnasked({ destination, reason } as ShownRefusal);
+  for (const address of ['224.0.0.251', '255.255.255.255', '169.254.1.2', 'ff02::2', 'fe80::1'])
+    t.true(isOne(address), address);
+  for (const address of ['10.0.0.255', '127.0.0.1', 'fd00::1', '223.255.255.255', null])
+    t.false(isOne(address), String(address));
+  t.true(isOne('239.255.255.250', 'default_drop'), 'whatever refused it');
+  t.false(isOne('169.254.169.254', 'inner_destination_metadata'), 'some program asked for it');
 });
