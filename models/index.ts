@@ -77,6 +77,7 @@ export { type ObeyedUser, userFields, type UserRow } from './fields/user.ts';
 export { Configuration } from './tables/configuration.ts';
 export { assertRights, tryWriting } from './database/rights.ts';
 export { connectDatabase } from './database/connect.ts';
+export { databaseIdentity } from './database/identity.ts';
 export { SchemaNewerError } from './database/later-schema.ts';
 export type { FieldChange } from './storage/audited-values.ts';
 export type { DatabaseTls } from './storage/mysql.ts';

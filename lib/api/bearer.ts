@@ -3,7 +3,8 @@
 // (else forbidden), and the token has the scope (else insufficient_scope). Before the last two
 // checks it looks whether the token is used too often. All of that comes before the body is read,
 // and strangers were checked before it (auth/strangers.ts). A command on the gateway's host asks at
-// a socket of its own and needs no token. It can only read. docs/api.md#authentication.
+// a socket of its own and needs no token: here it can only read, and commands.ts lets it write.
+// docs/api.md#the-socket-for-commands.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { isWithin, touchToken } from '../../models/index.ts';
@@ -131,7 +132,7 @@ function requireAdministrator(owner: TokenOwner): void {
   if (owner.role !== 'admin') throw new ApiError('forbidden');
 }
 
-/** A command writes by the database itself, so that the audit trail knows it as a command. */
+/** Commands write at an address of their own, where they first ask which program the gateway is. */
 function requireReading(request: Request): void {
   if (scopesFor(request.route).length === 0)
     throw new ApiError('forbidden', { reason: 'local_write' });

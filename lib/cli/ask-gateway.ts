@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import type { Faults } from '../kit/validation/judge.ts';
 import { isAddress, isSameAddress, isUuid } from '../kit/validation/texts.ts';
-import { localSocketPath } from '../kit/http/local-socket.ts';
+import { localSocketPath } from '../kit/process/local-socket-path.ts';
 import { request } from '../kit/http/node-http.ts';
 import { noDevice, noGroup, noRule, noUser } from '../kit/process/absent.ts';
 import { commandLine } from '../kit/process/command-line.ts';

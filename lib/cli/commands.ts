@@ -12,7 +12,7 @@ import { refusalOf } from './fault-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
-import { performHere } from './perform.ts';
+import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -70,7 +70,7 @@ async function createTokenFor(given: Given, { options }: Command): Promise<Outco
   };
   const user = await findUser(given.database, email);
   const sent = { params: { id: user.id }, body: { api_token: fields } };
-  const { answer } = await performHere(given, 'createTokenOfUser', sent, (faults) =>
+  const { answer } = await performOperation(given, 'createTokenOfUser', sent, (faults) =>
     faults['name'] === undefined ? refusalOf(faults) : new Error(BAD_NAME),
   );
   const { id, token, expires_at: end } = answer;

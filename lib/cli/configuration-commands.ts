@@ -8,7 +8,7 @@ import { rawValue } from '../domain/configuration/fixed-settings.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 import { refusalOf } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
-import { performHere } from './perform.ts';
+import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -46,7 +46,7 @@ async function setConfiguration(given: Given, { operand }: Command): Promise<Out
   if (variable === undefined) throw new UsageError(notOne(operand ?? ''));
   const configuration = { [field]: valueOf(variable, text) };
   const example = `; for example ${field}=${variable.example}`;
-  const { answer } = await performHere(
+  const { answer } = await performOperation(
     given,
     'updateConfiguration',
     { body: { configuration } },

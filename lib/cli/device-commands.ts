@@ -31,7 +31,7 @@ import { effectiveConfiguration } from '../kit/records/effective-configuration.t
 import { routesIn } from './device-rows.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { performHere } from './perform.ts';
+import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -61,7 +61,7 @@ async function createDevice(
   const public_key = textOfKey(derivePublicKey(privateBytes));
   const gateway = await gatewayOfFiles(config, database);
   const device = { user_id: owner.id, name, public_key, ...routesIn(routes) };
-  const { answer } = await performHere(given, 'createDevice', { body: { device } });
+  const { answer } = await performOperation(given, 'createDevice', { body: { device } });
   const { row, client } = await findDevice(gateway, database, String(answer['id']));
   await noteClientFile(database, row.id, clientFileHash(client));
   const file = clientFile(client, privateKey);

@@ -4,7 +4,7 @@
 import { type MetadataState, metadataState } from '../auth/saml/metadata-state.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import type { CommandName } from './grammar.ts';
-import { performHere } from './perform.ts';
+import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -47,7 +47,7 @@ async function about(
     throw new Error(`${id} has no metadata address: its metadata are those of its entry`);
   if (asked !== null) {
     const sent = { params: { id: entry.id }, body: { saml_metadata: asked } };
-    await performHere(given, 'updateSamlMetadata', sent);
+    await performOperation(given, 'updateSamlMetadata', sent);
   }
   const after = asked === null ? before : await metadataState(given.database, entry);
   if (after === null) throw new Error(`${id} is gone`);

@@ -5,6 +5,7 @@ import process from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
+import type { PerformsOperations } from './gateway-here.ts';
 import type { CommandName } from './grammar.ts';
 import type { Rotation } from './key-commands.ts';
 import type { CommandRooms } from './rooms.ts';
@@ -87,10 +88,16 @@ const others: Partial<Record<CommandName, Commands<Run>>> = {
   'database compact': database,
 };
 
+/** What a command works with that works on an open database. */
+interface Opened extends Rotation {
+  /** Left out: none performs its operations. */
+  readonly gateway?: PerformsOperations | null;
+}
+
 /** Obeys a command on an open database. */
 export async function outcomeOf(
   command: Command,
-  rotation: Rotation,
+  { gateway = null, ...rotation }: Opened,
   readStdin = standardInput,
 ): Promise<Outcome> {
   const { words } = command;
@@ -104,7 +111,7 @@ export async function outcomeOf(
   const run = (await others[words]?.())?.[words] ?? (await performing(words));
   let made: Promise<CommandRooms> | undefined;
   const rooms = () => (made ??= roomsFor(config, database));
-  return run({ config, database, readStdin, rooms }, command);
+  return run({ config, database, readStdin, rooms, gateway }, command);
 }
 
 /** The command of a row. */

@@ -1,15 +1,16 @@
-// Performs operations for commands, in this process, and makes sentences of errors.
+// Performs operations for commands, at the gateway that runs here or in this process, and makes
+// sentences of errors.
 
 import { COMMAND_LINE } from '../../models/index.ts';
 import { ApiError } from '../kit/http/errors.ts';
 import type { Faults } from '../kit/validation/judge.ts';
+import type { CommandAnswer, CommandRequest } from '../kit/operations/for-commands.ts';
 import type { OperationName } from '../kit/operations/places.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { commandLine } from '../kit/process/command-line.ts';
-import { refuseFaults } from '../kit/records/writes.ts';
 import { refusalOf } from './fault-words.ts';
 import { findsIn } from './finds.ts';
-import type { Done, RefusalWords, Row, Sending } from './row.ts';
+import type { Done, Params, RefusalWords, Row, Sending } from './row.ts';
 import type { Given, Run } from './run.ts';
 
 /** The caller of a command: somebody who may open the database of the gateway. */
@@ -21,26 +22,52 @@ export function commandLineCaller(): Caller {
 export type Performed = Pick<Done, 'answer' | 'failing' | 'params'>;
 
 /** Performs an operation on behalf of the command line; throws what refuses it as a sentence. */
-export async function performHere(
-  { rooms }: Pick<Given, 'rooms'>,
-  name: OperationName,
+export async function performOperation(
+  given: Pick<Given, 'gateway' | 'rooms'>,
+  operation: OperationName,
   { params = {}, body, force = false, ...sent }: Sending,
   words: RefusalWords | ((faults: Faults) => Error) = {},
 ): Promise<Performed> {
-  const operation = (await (await rooms()).room(name))(name);
-  const caller = commandLineCaller();
-  const query = new URLSearchParams(force ? { force: 'true' } : {});
+  const validatesFirst = typeof params === 'function';
+  const found = typeof params === 'function' ? await foundOrNot(params) : { params };
+  const request = {
+    operation,
+    params: 'absent' in found ? null : found.params,
+    validatesFirst,
+    force,
+    ...(body === undefined ? {} : { body }),
+  };
   try {
-    if (typeof params === 'function') refuseFaults(operation.faultsOf(body));
-    const named = typeof params === 'function' ? await params() : params;
-    const answer = await operation.perform(caller, { params: named, query, body });
-    const failing = caller.failing ?? 0;
-    return { answer: (answer ?? {}) as Done['answer'], failing, params: named };
+    const { answer, failing } = await performThereOrHere(given, request);
+    // What the body lacks is said before this.
+    if ('absent' in found) throw found.absent;
+    return { answer: (answer ?? {}) as Done['answer'], failing, params: found.params };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (typeof words !== 'function') throw inWords(error, sent, words);
     throw error.faults === null ? inWords(error, sent, {}) : words(error.faults);
   }
+}
+
+async function foundOrNot(
+  find: () => Promise<Params>,
+): Promise<{ params: Params } | { absent: unknown }> {
+  try {
+    return { params: await find() };
+  } catch (absent) {
+    return { absent };
+  }
+}
+
+/** Asks the gateway that runs here; a command performs the operation itself where none runs. */
+async function performThereOrHere(
+  { gateway, rooms }: Pick<Given, 'gateway' | 'rooms'>,
+  request: CommandRequest,
+): Promise<CommandAnswer> {
+  const answer = (await gateway?.perform(request)) ?? null;
+  if (answer !== null) return answer;
+  const room = await (await rooms()).room(request.operation);
+  return room(commandLineCaller(), request);
 }
 
 /** A refusal, with the way out where policy tests hold the write up. */
@@ -67,7 +94,7 @@ export function performs(row: Row): Run {
   return async (given, command) => {
     const sent = await row.sends(command, findsIn(given.database));
     const { force } = command.options;
-    const done = await performHere(given, row.operation, { force, ...sent }, row);
+    const done = await performOperation(given, row.operation, { force, ...sent }, row);
     return row.says({ ...done, sent, command, given });
   };
 }

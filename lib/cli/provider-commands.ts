@@ -12,7 +12,7 @@ import { UsageError } from '../kit/process/usage-error.ts';
 import { refusalOf } from './fault-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { performHere } from './perform.ts';
+import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 
 /** The commands. */
@@ -40,7 +40,7 @@ async function setTrust(trusted: boolean, given: Given, { options }: Command): P
   if (authority === null)
     throw new Error(`the metadata of ${id} cannot be read, so nobody is there to be trusted`);
   const body = { trusted_provider: { trusted } };
-  await performHere(given, 'updateTrustedProvider', { params, body });
+  await performOperation(given, 'updateTrustedProvider', { params, body });
   return {
     text: `${id} is ${trusted ? 'trusted' : 'not trusted'} with e-mail addresses.`,
     data: { id, trusted },
@@ -56,7 +56,7 @@ async function relink(
   const { id, params } = await findProvider(given, wanted);
   const user_id = email === undefined ? null : (await findUser(given.database, email)).id;
   const body = { relink: { user_id, everyone } };
-  const { answer } = await performHere(given, 'updateRelink', { params, body }, (faults) => {
+  const { answer } = await performOperation(given, 'updateRelink', { params, body }, (faults) => {
     const [why] = (faults['user_id'] ?? []) as FieldError[];
     return why === undefined ? refusalOf(faults) : new Error(`${email} ${sentenceOf(why)}`);
   });

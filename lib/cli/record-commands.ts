@@ -7,7 +7,7 @@ import type { Hints } from './fault-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
-import { performHere } from './perform.ts';
+import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
@@ -28,7 +28,12 @@ async function createUser(given: Given, { options }: Command): Promise<Outcome> 
   const { email = '', role, passwordStdin, noPassword } = options;
   const password = noPassword ? null : await passwordOf(passwordStdin, given.readStdin);
   const user = { email, ...(role === undefined ? {} : { role }), ...typedTwice(password) };
-  const { answer } = await performHere(given, 'createUser', { body: { user } }, { hints: HINTS });
+  const { answer } = await performOperation(
+    given,
+    'createUser',
+    { body: { user } },
+    { hints: HINTS },
+  );
   if (password === null || passwordStdin)
     return { text: `${String(answer['email'])} is made, ${String(answer['role'])}.`, data: answer };
   return {
@@ -81,7 +86,7 @@ async function setPassword(
   const password = await passwordOf(passwordStdin, given.readStdin);
   const user = typedTwice(password);
   const params = async () => ({ id: (await findUser(given.database, email)).id });
-  await performHere(given, 'updateUser', { params, body: { user } });
+  await performOperation(given, 'updateUser', { params, body: { user } });
   return passwordStdin
     ? { text: `${email} has a new password.`, data: { email } }
     : { text: password, data: { email, password }, note: labelOfPassword(email) };

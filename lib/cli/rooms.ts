@@ -7,9 +7,12 @@ import type { Database } from '../../models/index.ts';
 import { fixedIfAny } from '../domain/configuration/fixed-if-any.ts';
 import { knownServerPrivateKey } from '../installation/setup/first-start.ts';
 import { runningGateway } from '../installation/setup/running-gateway.ts';
-import type { Faults } from '../kit/validation/judge.ts';
+import {
+  type CommandAnswer,
+  type CommandRequest,
+  performForCommand,
+} from '../kit/operations/for-commands.ts';
 import type { Operation } from '../kit/operations/operation.ts';
-import { judgedBody, perform, type Sent } from '../kit/operations/perform.ts';
 import { type OperationName, places } from '../kit/operations/places.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { Counters } from '../kit/process/counters.ts';
@@ -28,27 +31,22 @@ interface CommandContext extends RecordContext {
   readonly serverPublicKey: () => Promise<string>;
 }
 
-/** An operation in its room. */
-interface Performable {
-  /** What is wrong with a body, as far as that is known without the database. */
-  readonly faultsOf: (body: unknown) => Faults;
-  readonly perform: (caller: Caller, sent: Sent) => ReturnType<typeof perform>;
-}
-
-/** The operations of a room by their names. */
-type Room = (name: OperationName) => Performable;
+/** Performs the operations of a room. */
+type Room = (caller: Caller, request: CommandRequest) => Promise<CommandAnswer>;
 
 /** Rooms by the first part of the paths of their operations. */
-const loaders: Readonly<
-  Record<string, (context: CommandContext, name: OperationName) => Promise<Room>>
-> = {
-  async devices(context, name) {
+const loaders: Readonly<Record<string, (context: CommandContext) => Promise<Room>>> = {
+  async devices(context) {
     const { Devices } = await import('../domain/devices/devices.ts');
     const { deviceOperations } = await import('../domain/devices/operations.ts');
-    // A new device may not have the key of the gateway; other commands need not derive it.
-    const serverPublicKey = name === 'createDevice' ? await context.serverPublicKey() : '';
-    const services = { ...context.services, serverPublicKey };
-    return roomOf(deviceOperations, { devices: new Devices({ ...context, services }) });
+    const services = { ...context.services, serverPublicKey: '' };
+    const room = roomOf(deviceOperations, { devices: new Devices({ ...context, services }) });
+    return async (caller, request) => {
+      // A new device may not have the key of the gateway; other commands need not derive it.
+      if (request.operation === 'createDevice')
+        services.serverPublicKey = await context.serverPublicKey();
+      return room(caller, request);
+    };
   },
   async users(context) {
     const { Users } = await import('../domain/users/users.ts');
@@ -94,13 +92,10 @@ async function configuration(context: CommandContext): Promise<Room> {
 }
 
 function roomOf<Rooms>(operations: readonly Operation<Rooms>[], rooms: Rooms): Room {
-  return (name) => {
+  return async (caller, { operation: name, ...request }) => {
     const found = operations.find(({ id }) => id === name);
     if (found?.kind !== 'write') throw new Error(`no room writes by ${name}`);
-    return {
-      faultsOf: (body) => (found.body === undefined ? {} : judgedBody(found.body, body).faults),
-      perform: (caller, sent) => perform(found, rooms, caller, sent),
-    };
+    return performForCommand(found, rooms, caller, request);
   };
 }
 
@@ -127,7 +122,7 @@ export class CommandRooms {
     const [, , first = ''] = places[name].path.split('/');
     const load = loaders[first];
     if (load === undefined) throw new Error(`no room is at ${places[name].path}`);
-    const room = this.#rooms.get(first) ?? this.context().then((context) => load(context, name));
+    const room = this.#rooms.get(first) ?? this.context().then(load);
     this.#rooms.set(first, room);
     return room;
   }

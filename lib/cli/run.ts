@@ -2,6 +2,7 @@
 
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
+import type { PerformsOperations } from './gateway-here.ts';
 import type { CommandName } from './grammar.ts';
 import type { CommandRooms } from './rooms.ts';
 
@@ -140,6 +141,8 @@ export interface Given {
   readonly readStdin: () => Promise<string>;
   /** The rooms of the domain, which are made once for a command, when it first asks for them. */
   readonly rooms: () => Promise<CommandRooms>;
+  /** The gateway that performs the operations; null: the rooms of the command do. */
+  readonly gateway: PerformsOperations | null;
 }
 
 /** What a command does that works on the database. */

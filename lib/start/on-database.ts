@@ -1,5 +1,6 @@
 // Runs commands that work on the database: opens log and database, then serves or runs the command.
 
+import { existsSync } from 'node:fs';
 import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '../../config/index.ts';
@@ -13,8 +14,10 @@ import {
   pendingMigrations,
 } from '../../models/index.ts';
 import { backUpBefore } from '../installation/backups/automatic.ts';
+import type { PerformsOperations } from '../cli/gateway-here.ts';
 import type { CommandName } from '../cli/grammar.ts';
 import type { Command } from '../cli/run.ts';
+import { whereWritten } from '../cli/where-written.ts';
 import { databaseTls } from '../kit/database/tls.ts';
 import { sayFault } from '../kit/database/fault.ts';
 import { defaultDatabaseFile, missingDatabase } from '../kit/database/place.ts';
@@ -23,6 +26,7 @@ import { gatewayIdentity, prepareDataDir } from '../installation/setup/first-sta
 import { lockDataDir } from '../installation/setup/only-gateway.ts';
 import { finishRotation, unknownKeys } from '../installation/keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from '../installation/keys/encryption-keys.ts';
+import { localSocketPath } from '../kit/process/local-socket-path.ts';
 import { createLog, type Log } from '../kit/process/log.ts';
 import { complain, complainOf, EXIT_FAILED, print, remark } from './print.ts';
 
@@ -86,16 +90,29 @@ async function obeyInDataDir(
   if (keys.isUnfinished) log.warn({}, `a key rotation was not finished; ${finishRotation(config)}`);
   const database = await openDatabase(config, keys, log, isServing);
   try {
+    const gateway = serving === null ? await gatewayFor(command, config, database) : null;
     // A backup may be made of an earlier schema; a restore migrates itself, with any key.
     const upgrading = { config, database, log, isServing };
     if (command.words === 'restore') await upgrade({ ...upgrading, checksKey: false });
     else if (command.words === 'backup') await pendingMigrations(database);
     else await upgrade({ ...upgrading, checksKey: true });
-    if (serving === null) return await run(command, config, database, log);
+    if (serving === null) return await run(command, { config, database, log, gateway });
     return await serving.serveUntilStopped({ config, database, log, warnings, workers });
   } finally {
     await database.close();
   }
+}
+
+/** The gateway that performs the operations of a command; it is asked before a migration. */
+async function gatewayFor(
+  { words }: Command,
+  config: Config,
+  database: Database,
+): Promise<PerformsOperations | null> {
+  const writes = whereWritten(words);
+  if (writes === null || !existsSync(localSocketPath(config))) return null;
+  const { gatewayHere } = await import('../cli/gateway-here.ts');
+  return gatewayHere({ writes, config, database });
 }
 
 /** Why a command cannot work where no database is; null: it is there, or it is to be made. */
@@ -155,17 +172,20 @@ async function upgrade({ config, database, log, isServing, checksKey }: Upgradin
 const NOT_OBEYED_YET =
   'This is saved. A gateway that ran a few seconds ago has not confirmed yet that it obeys it: it does so within seconds, or when it starts or reaches the database again.';
 
-async function run(
-  command: Command,
-  config: Config,
-  database: Database,
-  log: Log,
-): Promise<number> {
+/** What a command works with. */
+interface Ready {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Log;
+  readonly gateway: PerformsOperations | null;
+}
+
+async function run(command: Command, { config, database, log, gateway }: Ready): Promise<number> {
   const { outcomeOf } = await import('../cli/outcome.ts');
   const { untilObeyed } = await import('../cli/obeyed.ts');
   const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
   const { outcome, isObeyed } = await untilObeyed(database, () =>
-    outcomeOf(command, { config, database, open, log }),
+    outcomeOf(command, { config, database, open, log, gateway }),
   );
   print(outcome, command.options);
   if (outcome.note !== undefined) remark(outcome.note);

@@ -8,6 +8,7 @@ import Hapi, { type Server } from '@hapi/hapi';
 import { prefixOf } from '../../config/index.ts';
 import { Captures } from '../observe/capture/captures.ts';
 import { undeclaredLengths } from '../api/body.ts';
+import { forCommands } from '../api/commands.ts';
 import { bodyBudget } from '../kit/http/body-budget.ts';
 import { addressFinder, clientAddress } from '../kit/http/client-address.ts';
 import { conventions } from '../kit/http/conventions.ts';
@@ -125,6 +126,7 @@ export function createApiServer(services: Services): ApiServer {
   const rooms = makeRooms({ services, recall, writes, fixed });
   const all = { services, recall, fixed, captures, rooms };
   void server.register({ plugin: v0, options: { ...all, writes, turns } });
+  void server.register({ plugin: forCommands, options: { services, rooms } });
   const live = new LiveStatus({ ...services, unnamed }, recall);
   const web = { ...all, sessions, strangers: judge, pages, live, jobs: new Jobs(log), outside };
   return { server, addPages: () => void server.register({ plugin: webPages, options: web }) };

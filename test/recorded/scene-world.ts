@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { openSettings } from '../../config/index.ts';
-import { localSocketPath, openLocalSocket } from '../../lib/kit/http/local-socket.ts';
+import { openLocalSocket } from '../../lib/kit/http/local-socket.ts';
+import { localSocketPath } from '../../lib/kit/process/local-socket-path.ts';
 import { showEntry } from '../../lib/kit/records/audit.ts';
 import {
   currentRevision,
@@ -45,6 +46,7 @@ export interface OpenScene {
   readonly folder: string;
   /** What is special about it. */
   readonly world: Scene['world'];
+  readonly ending: Ending;
 }
 
 /** What a line came to. */
@@ -130,8 +132,9 @@ async function openScene(
     ...POOL,
     ...(Object.fromEntries(own) as Record<string, string>),
   };
-  const open = { database, settings, folder, world };
-  if (world['gateway'] !== undefined) await openGateway(ending, open, world['gateway']);
+  const open = { database, settings, folder, world, ending };
+  const { gateway = 'none' } = world;
+  if (gateway !== 'none') await openGateway(ending, open, gateway);
   return { open, bindings };
 }
 

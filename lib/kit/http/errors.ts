@@ -99,6 +99,11 @@ export interface ErrorOptions {
   readonly cause?: unknown;
 }
 
+/** Whether a text names an error. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(answers, text);
+}
+
 /** An error that is answered as the table says; thrown where the fault is known. */
 export class ApiError extends Error {
   override name = 'ApiError';
@@ -161,12 +166,15 @@ export function statusOf({ code }: ApiError): number {
 function answerTo(request: Request, h: ResponseToolkit, error: ApiError): ResponseObject {
   const { status, body }: Answer = answers[error.code];
   const faults = error.faults === null ? {} : { errors: inSentences(error.faults) };
-  // A command of this host makes its own sentences.
-  const codes =
-    error.faults !== null && isLocal(request.raw.req) ? { error_codes: error.faults } : {};
+  const codes = isLocal(request.raw.req) ? codesOf(error) : {};
   const sentence = error.sentence === null ? {} : { detail: error.sentence };
   const id = status === 500 ? { request_id: request.app.id } : {};
   return h.response({ ...body, ...faults, ...codes, ...sentence, ...id }).code(status);
+}
+
+/** A command of this host makes its own sentences. */
+function codesOf({ code, faults }: ApiError): object {
+  return { code, ...(faults === null ? {} : { error_codes: faults }) };
 }
 
 function withHeaders(response: ResponseObject, { code }: ApiError): ResponseObject {

@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { messageOf } from '../process/message.ts';
 import type { Shared } from '../process/shared.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS, type HttpLimits } from './listener.ts';
@@ -16,11 +15,6 @@ const SOCKET_PATH_BYTES_MAX = 107;
 
 /** Sockets of requests that came this way. */
 const locals = new WeakSet<Socket>();
-
-/** The file of the socket. */
-export function localSocketPath({ dataDir }: { readonly dataDir: string }): string {
-  return join(dataDir, 'gateway.sock');
-}
 
 /** Whether a request came through the socket of this host. */
 export function isLocal({ socket }: Pick<IncomingMessage, 'socket'>): boolean {

@@ -5,7 +5,7 @@ import type { Request, ResponseObject, Server } from '@hapi/hapi';
 import type { Web } from './web.ts';
 
 /** Paths that do not belong to the console. */
-const OTHERS = /^\/(v0|docs|healthz|readyz|metrics)(\/|$)/;
+const OTHERS = /^\/(v0|local|docs|healthz|readyz|metrics)(\/|$)/;
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 

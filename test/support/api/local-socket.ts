@@ -8,7 +8,8 @@ import type { Config } from '../../../config/index.ts';
 import { parseCommandLine } from '../../../lib/cli/cli.ts';
 import { outcomeOfLive } from '../../../lib/cli/live-commands.ts';
 import type { Outcome } from '../../../lib/cli/run.ts';
-import { localSocketPath, openLocalSocket } from '../../../lib/kit/http/local-socket.ts';
+import { openLocalSocket } from '../../../lib/kit/http/local-socket.ts';
+import { localSocketPath } from '../../../lib/kit/process/local-socket-path.ts';
 import type { Services } from '../../../lib/services.ts';
 import { configOf, openServer, type TestServer } from './server.ts';
 
@@ -43,8 +44,9 @@ export async function openLocally(
   await opened.server.initialize();
   const config = configOf({ DATA_DIR: dataDir });
   const path = localSocketPath(config);
-  const { log, counters } = opened.services;
-  const close = await openLocalSocket({ log, counters, path, server: opened.server.listener });
+  const { log, counters, httpLimits = {} } = opened.services;
+  const socket = { log, counters, path, httpLimits, server: opened.server.listener };
+  const close = await openLocalSocket(socket);
   t.teardown(close);
   const said: Outcome[] = [];
   const pauses: (() => Promise<void>)[] = [];

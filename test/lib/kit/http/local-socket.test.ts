@@ -7,7 +7,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import test from 'ava';
-import { localSocketPath } from '../../../../lib/kit/http/local-socket.ts';
+import { localSocketPath } from '../../../../lib/kit/process/local-socket-path.ts';
 import { newDataDir, openLocally } from '../../../support/api/local-socket.ts';
 
 const MODE_BITS = 0o777;
@@ -41,7 +41,8 @@ test('only the account of the gateway can open it, and it reads without a token'
 test('it writes nothing, and the refusal is counted; a question with a body is answered', async (t) => {
   const { path, send, services, database } = await openLocally(t);
   const user = { email: 'ann@example.com' };
-  t.deepEqual(await ask(path, 'POST', '/v0/users', { user }), [403, { error: 'forbidden' }]);
+  const refusal = { error: 'forbidden', code: 'forbidden' };
+  t.deepEqual(await ask(path, 'POST', '/v0/users', { user }), [403, refusal]);
   t.is(services.counters.of('requests_refused', 'local_write'), 1);
   t.is(await database.models.User.count(), 1);
   const explain = { protocol: 'x' };

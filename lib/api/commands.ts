@@ -1,0 +1,94 @@
+// The addresses for commands of this host, which no client of the network reaches: one says which
+// program the gateway is, the other performs an operation. A command asks the first one before it
+// sends a write, so that a gateway of another version, or one on another database, is sent none.
+// docs/api.md#the-socket-for-commands.
+
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Plugin } from '@hapi/hapi';
+import { databaseIdentity } from '../../models/index.ts';
+import { ApiError } from '../kit/http/errors.ts';
+import { isLocal } from '../kit/http/local-socket.ts';
+import { callerOf } from '../kit/http/request-caller.ts';
+import { isSameBuild, ownBuild } from '../kit/operations/build.ts';
+import {
+  ABOUT_GATEWAY,
+  type AboutGateway,
+  type AddressedRequest,
+  PERFORM,
+  performForCommand,
+} from '../kit/operations/for-commands.ts';
+import { operationNamed } from '../kit/operations/find.ts';
+import { places } from '../kit/operations/places.ts';
+import { joi } from '../kit/validation/fields.ts';
+import { messages } from '../kit/validation/messages.ts';
+import { operations, type Rooms, unroutedOperations } from '../rooms.ts';
+import type { Services } from '../services.ts';
+import { BODY_BYTES_MAX, readJson, takesJson } from './body.ts';
+
+/** What the addresses need. */
+export interface ForCommands {
+  readonly services: Pick<Services, 'database'>;
+  readonly rooms: Rooms;
+}
+
+const PROGRAM = join(import.meta.dirname, '../postern');
+
+/** Members of a group are the longest that somebody can type. */
+const COMMAND_BYTES_MAX = 4 * BODY_BYTES_MAX;
+
+const text = joi.string().allow('').required();
+const requestSchema = joi.object({
+  gateway: joi.object({ instance: text, version: text, schema: text, commands: text }).required(),
+  operation: joi.valid(...Object.keys(places)).required(),
+  params: joi.object().pattern(joi.string(), text).allow(null).required(),
+  validatesFirst: joi.boolean().strict().required(),
+  force: joi.boolean().strict().required(),
+  body: joi.object().unknown(),
+});
+
+const all = [...operations, ...unroutedOperations];
+
+/** Adds the two addresses. */
+export const forCommands: Plugin<ForCommands> = {
+  name: 'for-commands',
+  register(server, { services: { database }, rooms }) {
+    const instance = randomUUID();
+    server.auth.scheme('command', () => ({
+      authenticate(request, h) {
+        if (!isLocal(request.raw.req)) throw new ApiError('not_found');
+        return h.authenticated({ credentials: {} });
+      },
+    }));
+    server.auth.strategy('command', 'command');
+    server.route({
+      method: 'GET',
+      path: ABOUT_GATEWAY,
+      options: { auth: 'command' },
+      async handler(): Promise<{ data: AboutGateway }> {
+        const identity = await databaseIdentity(database);
+        return { data: { ...ownBuild(), instance, program: PROGRAM, database: identity } };
+      },
+    });
+    server.route({
+      method: 'POST',
+      path: PERFORM,
+      options: { auth: 'command', ...takesJson(COMMAND_BYTES_MAX) },
+      async handler(request) {
+        const { gateway, operation, ...sent } = validated(readJson(request));
+        if (gateway.instance !== instance || !isSameBuild(gateway, ownBuild()))
+          throw new ApiError('forbidden', { reason: 'local_write' });
+        const found = operationNamed(all, operation);
+        if (found.kind !== 'write') throw new Error(`${operation} writes nothing`);
+        return { data: await performForCommand(found, rooms, callerOf(request), sent) };
+      },
+    });
+  },
+};
+
+function validated(sent: unknown): AddressedRequest {
+  const { error, value } = requestSchema.validate(sent, { convert: false });
+  if (error === undefined) return value as AddressedRequest;
+  const faults = { request: [messages.invalid] };
+  throw new ApiError('unprocessable', { faults, detail: error.message });
+}
