@@ -5,7 +5,7 @@ import { type Config, faultsOfSettings } from '../../../config/index.ts';
 import { derivePublicKey, formatAddress } from '../../../dataplane/index.ts';
 import { type Family, parseAddress, parseRange } from '../../../models/index.ts';
 import { isKey } from '../../kit/validation/keys.ts';
-import { holds } from '../../kit/validation/networks.ts';
+import { holds } from './tunnel-networks.ts';
 
 /** An address of the server, as its file has it. */
 export interface ServerAddress {

@@ -14,7 +14,7 @@ import {
   type NetworkAdvice,
   settingAdvice,
 } from './server-advice.ts';
-import { holds } from '../../kit/validation/networks.ts';
+import { holds } from './tunnel-networks.ts';
 import type { WgEasy, WgEasyClient } from './wg-easy-file.ts';
 import { importOwned, Names, NO_PRESHARED_KEY, type Owner } from './wg-quick.ts';
 

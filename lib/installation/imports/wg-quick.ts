@@ -31,7 +31,7 @@ import {
   networkOf,
   settingAdvice,
 } from './server-advice.ts';
-import { holds } from '../../kit/validation/networks.ts';
+import { holds } from './tunnel-networks.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
 
 /** In WireGuard, as if there were none. */

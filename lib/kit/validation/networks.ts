@@ -1,7 +1,6 @@
 // Whether an address is in a network.
 
 import type { NetworkRange } from '../../../dataplane/index.ts';
-import { parseAddress, parseRange } from '../../../models/index.ts';
 
 /** Whether an address lies in a network; host bits of the network do not count. */
 export function isInside(
@@ -13,25 +12,4 @@ export function isInside(
     const bits = Math.min(Math.max(prefixBits - 8 * i, 0), 8);
     return (byte ^ (network[i] ?? 0)) >> (8 - bits) === 0;
   });
-}
-
-/** Whether a network holds an address, both as texts; never where one of them is none. */
-export function holds(network: string | null, address: string): boolean {
-  const range = network === null ? null : readNetwork(network);
-  const parsed = parseAddress(address);
-  return range !== null && parsed !== null && isInside(bytesOf(parsed.key), range);
-}
-
-/** Reads an address or a CIDR; null where it is none. */
-function readNetwork(text: string): NetworkRange | null {
-  const range = parseRange(text);
-  if (range === null) return null;
-  const network = bytesOf(range.start);
-  const [, prefix] = text.split('/');
-  return { network, prefixBits: prefix === undefined ? 8 * network.length : Number(prefix) };
-}
-
-/** The bytes of the sortable key of an address. */
-function bytesOf(key: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(key, 'hex'));
 }

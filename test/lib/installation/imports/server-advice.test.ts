@@ -5,7 +5,7 @@ import {
   networkAdvice,
   settingAdvice,
 } from '../../../../lib/installation/imports/server-advice.ts';
-import { holds } from '../../../../lib/kit/validation/networks.ts';
+import { holds } from '../../../../lib/installation/imports/tunnel-networks.ts';
 import { parseConfig } from '../../../../config/index.ts';
 import { configOf } from '../../../support/api/server.ts';
 

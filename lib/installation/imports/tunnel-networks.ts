@@ -1,0 +1,26 @@
+// Whether a network of the tunnel holds an address of an import, both as texts.
+
+import type { NetworkRange } from '../../../dataplane/index.ts';
+import { parseAddress, parseRange } from '../../../models/index.ts';
+import { isInside } from '../../kit/validation/networks.ts';
+
+/** Whether a network holds an address, both as texts; never where one of them is none. */
+export function holds(network: string | null, address: string): boolean {
+  const range = network === null ? null : readNetwork(network);
+  const parsed = parseAddress(address);
+  return range !== null && parsed !== null && isInside(bytesOf(parsed.key), range);
+}
+
+/** Reads an address or a CIDR; null where it is none. */
+function readNetwork(text: string): NetworkRange | null {
+  const range = parseRange(text);
+  if (range === null) return null;
+  const network = bytesOf(range.start);
+  const [, prefix] = text.split('/');
+  return { network, prefixBits: prefix === undefined ? 8 * network.length : Number(prefix) };
+}
+
+/** The bytes of the sortable key of an address. */
+function bytesOf(key: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(key, 'hex'));
+}
