@@ -85,7 +85,7 @@ for (const [kind, open] of socketKinds) {
   // ---- TCP ----
 
   for (const at of LOOPBACKS) {
-    test(`${kind}: bytes go both ways to ${at}, each half ends by itself`, async (t) => {
+    test.serial(`${kind}: bytes go both ways to ${at}, each half ends by itself`, async (t) => {
       const bench = SocketBench.for(t, open);
       const server = await serve(t, at);
       const handle = await bench.connect(server.port, at);
@@ -102,20 +102,20 @@ for (const [kind, open] of socketKinds) {
       t.is(result, 0);
     });
 
-    test(`${kind}: a refused port of ${at} is a fact, at once or by an event`, async (t) => {
+    test.serial(`${kind}: a refused port of ${at} is a fact, at once or by an event`, async (t) => {
       const bench = SocketBench.for(t, open);
       t.is(await bench.connect(await refusedPort(at, 'tcp'), at), -ECONNREFUSED);
     });
   }
 
-  test(`${kind}: nothing is there yet, and that is no end`, async (t) => {
+  test.serial(`${kind}: nothing is there yet, and that is no end`, async (t) => {
     const bench = SocketBench.for(t, open);
     const handle = await bench.connect((await serve(t)).port);
     bench.room(0);
     t.is(bench.sockets.read(handle, 1), -EAGAIN);
   });
 
-  test(`${kind}: pieces are filled one after the other`, async (t) => {
+  test.serial(`${kind}: pieces are filled one after the other`, async (t) => {
     const bench = SocketBench.for(t, open);
     const server = await serve(t);
     const handle = await bench.connect(server.port);
@@ -131,49 +131,53 @@ for (const [kind, open] of socketKinds) {
     );
   });
 
-  test(`${kind}: a host that does not read stops the writer, and no byte is lost`, async (t) => {
-    const bench = SocketBench.for(t, open);
-    const server = await serve(t);
-    const handle = await bench.connect(server.port);
-    const peer = await server.accept();
-    let written = 0;
-    const chunk = counting(65_536);
-    bench.put(0, chunk);
-    await soon(() => {
-      const took = bench.sockets.write(handle, 1);
-      if (took === -EAGAIN) return true;
-      written += took;
-      // What was not taken comes again, so that the sum is a repetition of the chunk.
-      if (took < chunk.length) bench.put(0, chunk.subarray(took));
-      else bench.put(0, chunk);
-      return null;
-    });
-    const rest = chunk.subarray(written % chunk.length);
-    const all = drain(peer);
-    await bench.write(handle, rest);
-    bench.sockets.end(handle);
-    const got = await all;
-    t.is(got.length, written + rest.length);
-    t.is(got.length % chunk.length, 0);
-    for (let at = 0; at < got.length; at += chunk.length)
-      t.is(Buffer.compare(got.subarray(at, at + chunk.length), chunk), 0);
-  });
+  test.serial(
+    `${kind}: a host that does not read stops the writer, and no byte is lost`,
+    async (t) => {
+      const bench = SocketBench.for(t, open);
+      const server = await serve(t);
+      const handle = await bench.connect(server.port);
+      const peer = await server.accept();
+      let written = 0;
+      const chunk = counting(65_536);
+      bench.put(0, chunk);
+      for (;;) {
+        const took = bench.sockets.write(handle, 1);
+        if (took === -EAGAIN) break;
+        written += took;
+        // What was not taken comes again, so that the sum is a repetition of the chunk.
+        bench.put(0, chunk.subarray(written % chunk.length));
+      }
+      const rest = chunk.subarray(written % chunk.length);
+      const all = drain(peer);
+      await bench.write(handle, rest);
+      bench.sockets.end(handle);
+      const got = await all;
+      t.is(got.length, written + rest.length);
+      t.is(got.length % chunk.length, 0);
+      for (let at = 0; at < got.length; at += chunk.length)
+        t.is(Buffer.compare(got.subarray(at, at + chunk.length), chunk), 0);
+    },
+  );
 
-  test(`${kind}: four megabytes come back as they went, while both sides go on`, async (t) => {
-    const bench = SocketBench.for(t, open);
-    const server = await serve(t);
-    const handle = await bench.connect(server.port);
-    const peer = await server.accept();
-    peer.pipe(peer);
-    const sent = Buffer.concat(Array.from({ length: 64 }, (_, i) => counting(65_536, i)));
-    const [{ bytes }] = await Promise.all([
-      bench.read(handle, sent.length),
-      bench.write(handle, sent, 30_000),
-    ]);
-    t.is(Buffer.compare(bytes, sent), 0);
-  });
+  test.serial(
+    `${kind}: four megabytes come back as they went, while both sides go on`,
+    async (t) => {
+      const bench = SocketBench.for(t, open);
+      const server = await serve(t);
+      const handle = await bench.connect(server.port);
+      const peer = await server.accept();
+      peer.pipe(peer);
+      const sent = Buffer.concat(Array.from({ length: 64 }, (_, i) => counting(65_536, i)));
+      const [{ bytes }] = await Promise.all([
+        bench.read(handle, sent.length),
+        bench.write(handle, sent, 30_000),
+      ]);
+      t.is(Buffer.compare(bytes, sent), 0);
+    },
+  );
 
-  test(`${kind}: what came before a reset is read first`, async (t) => {
+  test.serial(`${kind}: what came before a reset is read first`, async (t) => {
     const bench = SocketBench.for(t, open);
     const server = await serve(t);
     const handle = await bench.connect(server.port);
@@ -189,7 +193,7 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.sockets.write(handle, 1), -ECONNRESET);
   });
 
-  test(`${kind}: a close delivers what was taken, a reset does not wait`, async (t) => {
+  test.serial(`${kind}: a close delivers what was taken, a reset does not wait`, async (t) => {
     const bench = SocketBench.for(t, open);
     const server = await serve(t);
     const closed = await bench.connect(server.port);
@@ -207,7 +211,7 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.sockets.count, 0);
   });
 
-  test(`${kind}: who only connects cannot write, and ends nothing`, async (t) => {
+  test.serial(`${kind}: who only connects cannot write, and ends nothing`, async (t) => {
     const bench = SocketBench.for(t, open);
     const handle = bench.sockets.connectTcp(address('127.0.0.1'), (await serve(t)).port);
     t.true(handle > 0);
@@ -216,7 +220,7 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.sockets.closeSocket(handle), 0);
   });
 
-  test(`${kind}: a quiet connection is kept alive after two minutes`, async (t) => {
+  test.serial(`${kind}: a quiet connection is kept alive after two minutes`, async (t) => {
     const bench = SocketBench.for(t, open);
     const { port } = await serve(t);
     t.true((await bench.connect(port)) > 0);
@@ -236,52 +240,58 @@ for (const [kind, open] of socketKinds) {
   // ---- UDP ----
 
   for (const at of LOOPBACKS) {
-    test(`${kind}: datagrams go to ${at} and come back, one by one and as a run`, async (t) => {
-      const bench = SocketBench.for(t, open);
-      const host = await bindUdp(t, at);
-      const got: string[] = [];
-      host.on('message', (bytes, { port, address: from }) => {
-        got.push(bytes.toString());
-        host.send(`re: ${bytes.toString()}`, port, from);
-      });
-      const handle = bench.sockets.connectUdp(address(at), host.address().port);
-      t.true(handle > 0);
-      bench.put(0, Buffer.from('one'));
-      bench.put(1, Buffer.from('aaaabbbbcc'), 4);
-      bench.put(2, Buffer.from('two'));
-      t.is(bench.sockets.send(handle, 3), 3);
-      for (const i of [0, 1, 2]) t.is(bench.word(i, PIECE_ERROR), 0);
-      const wanted = ['one', 'aaaa', 'bbbb', 'cc', 'two'];
-      await soon(() => (got.length === wanted.length ? true : null));
-      t.deepEqual(got, wanted);
-      await bench.until(handle, SOCKET_READABLE);
-      const answers: string[] = [];
-      while (answers.length < wanted.length)
-        answers.push(Buffer.from(await bench.receive(handle)).toString());
-      t.deepEqual(
-        answers,
-        wanted.map((text) => `re: ${text}`),
-      );
-      t.is(bench.sockets.receive(handle, 1), -EAGAIN);
-    });
+    test.serial(
+      `${kind}: datagrams go to ${at} and come back, one by one and as a run`,
+      async (t) => {
+        const bench = SocketBench.for(t, open);
+        const host = await bindUdp(t, at);
+        const got: string[] = [];
+        host.on('message', (bytes, { port, address: from }) => {
+          got.push(bytes.toString());
+          host.send(`re: ${bytes.toString()}`, port, from);
+        });
+        const handle = bench.sockets.connectUdp(address(at), host.address().port);
+        t.true(handle > 0);
+        bench.put(0, Buffer.from('one'));
+        bench.put(1, Buffer.from('aaaabbbbcc'), 4);
+        bench.put(2, Buffer.from('two'));
+        t.is(bench.sockets.send(handle, 3), 3);
+        for (const i of [0, 1, 2]) t.is(bench.word(i, PIECE_ERROR), 0);
+        const wanted = ['one', 'aaaa', 'bbbb', 'cc', 'two'];
+        await soon(() => (got.length === wanted.length ? true : null));
+        t.deepEqual(got, wanted);
+        await bench.until(handle, SOCKET_READABLE);
+        const answers: string[] = [];
+        while (answers.length < wanted.length)
+          answers.push(Buffer.from(await bench.receive(handle)).toString());
+        t.deepEqual(
+          answers,
+          wanted.map((text) => `re: ${text}`),
+        );
+        t.is(bench.sockets.receive(handle, 1), -EAGAIN);
+      },
+    );
 
-    test(`${kind}: a refused UDP port of ${at} is an ICMP message, and costs no datagram`, async (t) => {
-      const bench = SocketBench.for(t, open);
-      const port = await refusedPort(at, 'udp');
-      const handle = bench.sockets.connectUdp(address(at), port);
-      bench.put(0, Buffer.from('anybody?'));
-      t.is(bench.sockets.send(handle, 1), 1);
-      await bench.until(handle, SOCKET_FAILED);
-      const refusal = at === '::1' ? [ORIGIN_ICMP6, 1, 4] : [ORIGIN_ICMP, 3, 3];
-      t.deepEqual(await bench.error(handle), [ECONNREFUSED, ...refusal, 0]);
-      t.is(bench.sockets.takeError(handle), 0);
-      bench.put(0, Buffer.from('anybody now?'));
-      t.is(bench.sockets.send(handle, 1), 1);
-      await bench.error(handle);
-    });
+    test.serial(
+      `${kind}: a refused UDP port of ${at} is an ICMP message, and costs no datagram`,
+      async (t) => {
+        const bench = SocketBench.for(t, open);
+        const port = await refusedPort(at, 'udp');
+        const handle = bench.sockets.connectUdp(address(at), port);
+        bench.put(0, Buffer.from('anybody?'));
+        t.is(bench.sockets.send(handle, 1), 1);
+        await bench.until(handle, SOCKET_FAILED);
+        const refusal = at === '::1' ? [ORIGIN_ICMP6, 1, 4] : [ORIGIN_ICMP, 3, 3];
+        t.deepEqual(await bench.error(handle), [ECONNREFUSED, ...refusal, 0]);
+        t.is(bench.sockets.takeError(handle), 0);
+        bench.put(0, Buffer.from('anybody now?'));
+        t.is(bench.sockets.send(handle, 1), 1);
+        await bench.error(handle);
+      },
+    );
   }
 
-  test(`${kind}: many datagrams come with one call, each in its piece`, async (t) => {
+  test.serial(`${kind}: many datagrams come with one call, each in its piece`, async (t) => {
     const bench = SocketBench.for(t, open);
     const host = await bindUdp(t);
     const handle = bench.sockets.connectUdp(address('127.0.0.1'), host.address().port);
@@ -310,7 +320,7 @@ for (const [kind, open] of socketKinds) {
     );
   });
 
-  test(`${kind}: a datagram that has no room is cut, and says so`, async (t) => {
+  test.serial(`${kind}: a datagram that has no room is cut, and says so`, async (t) => {
     const bench = SocketBench.for(t, open);
     const host = await bindUdp(t);
     const handle = bench.sockets.connectUdp(address('127.0.0.1'), host.address().port);
@@ -322,7 +332,7 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.word(0, PIECE_ERROR), EMSGSIZE);
   });
 
-  test(`${kind}: only the other end of a flow is heard`, async (t) => {
+  test.serial(`${kind}: only the other end of a flow is heard`, async (t) => {
     const bench = SocketBench.for(t, open);
     const [host, stranger] = [await bindUdp(t), await bindUdp(t)];
     const handle = bench.sockets.connectUdp(address('127.0.0.1'), host.address().port);
@@ -340,7 +350,7 @@ for (const [kind, open] of socketKinds) {
 
   // ---- the table ----
 
-  test(`${kind}: the handle of a socket that is closed is refused everywhere`, async (t) => {
+  test.serial(`${kind}: the handle of a socket that is closed is refused everywhere`, async (t) => {
     const bench = SocketBench.for(t, open, { capacity: 1 });
     const { sockets } = bench;
     const server = await serve(t);
@@ -362,7 +372,7 @@ for (const [kind, open] of socketKinds) {
     t.is(sockets.takeError(handle), -EBADF);
   });
 
-  test(`${kind}: a UDP socket is no connection`, (t) => {
+  test.serial(`${kind}: a UDP socket is no connection`, (t) => {
     const bench = SocketBench.for(t, open);
     const handle = bench.sockets.connectUdp(address('127.0.0.1'), 9);
     bench.put(0, counting(10));
@@ -371,7 +381,7 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.sockets.end(handle), -EBADF);
   });
 
-  test(`${kind}: as many sockets are open as there are places`, (t) => {
+  test.serial(`${kind}: as many sockets are open as there are places`, (t) => {
     const bench = SocketBench.for(t, open, { capacity: 3 });
     const { sockets } = bench;
     const opened = [9, 10, 11].map((port) => sockets.connectUdp(address('127.0.0.1'), port));
@@ -385,7 +395,7 @@ for (const [kind, open] of socketKinds) {
     t.is(sockets.count, 3);
   });
 
-  test(`${kind}: events that found no room come with the next call`, async (t) => {
+  test.serial(`${kind}: events that found no room come with the next call`, async (t) => {
     const bench = SocketBench.for(t, open, { eventsMax: 2 });
     const server = await serve(t);
     const handles = Array.from({ length: 5 }, () =>
@@ -402,7 +412,7 @@ for (const [kind, open] of socketKinds) {
     t.deepEqual(heard, new Set(handles));
   });
 
-  test(`${kind}: a socket that is closed has no events`, async (t) => {
+  test.serial(`${kind}: a socket that is closed has no events`, async (t) => {
     const bench = SocketBench.for(t, open);
     const server = await serve(t);
     const handle = bench.sockets.connectTcp(address('127.0.0.1'), server.port);
@@ -413,7 +423,7 @@ for (const [kind, open] of socketKinds) {
     t.true(other > 0);
   });
 
-  test(`${kind}: an IPv6 address does not lead to loopback of IPv4`, async (t) => {
+  test.serial(`${kind}: an IPv6 address does not lead to loopback of IPv4`, async (t) => {
     const bench = SocketBench.for(t, open);
     const { port } = await serve(t);
     const inside = address('::ffff:127.0.0.1');
@@ -423,7 +433,7 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.sockets.count, 0);
   });
 
-  test(`${kind}: pieces outside of the arenas touch nothing`, async (t) => {
+  test.serial(`${kind}: pieces outside of the arenas touch nothing`, async (t) => {
     const bench = SocketBench.for(t, open);
     const server = await serve(t);
     const tcp = await bench.connect(server.port);
@@ -460,7 +470,7 @@ for (const [kind, open] of socketKinds) {
       t.throws(() => bench.sockets.read(tcp, count), { instanceOf: TypeError });
   });
 
-  test(`${kind}: an address has 4 or 16 bytes, and a port is one`, (t) => {
+  test.serial(`${kind}: an address has 4 or 16 bytes, and a port is one`, (t) => {
     const { sockets } = SocketBench.for(t, open);
     for (const length of [0, 3, 5, 15, 17])
       t.throws(() => sockets.connectTcp(new Uint8Array(length), 9), { instanceOf: TypeError });
@@ -468,7 +478,7 @@ for (const [kind, open] of socketKinds) {
       t.throws(() => sockets.connectUdp(address('127.0.0.1'), port), { instanceOf: TypeError });
   });
 
-  test(`${kind}: whoever closes the table closes all sockets, with RST`, async (t) => {
+  test.serial(`${kind}: whoever closes the table closes all sockets, with RST`, async (t) => {
     const bench = new SocketBench(open);
     const server = await serve(t);
     t.true((await bench.connect(server.port)) > 0);
@@ -486,12 +496,12 @@ for (const [kind, open] of socketKinds) {
     });
   });
 
-  test(`${kind}: a capacity is within its bounds`, (t) => {
+  test.serial(`${kind}: a capacity is within its bounds`, (t) => {
     for (const capacity of [0, -1, 1.5, HOST_SOCKETS_MAX + 1])
       t.throws(() => new SocketBench(open, { capacity }), { instanceOf: TypeError });
   });
 
-  test(`${kind}: connections that come and go leave no socket`, async (t) => {
+  test.serial(`${kind}: connections that come and go leave no socket`, async (t) => {
     const server = await serve(t);
     const bench = SocketBench.for(t, open);
     const kept = await bench.connect(server.port);
@@ -510,7 +520,7 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.sockets.count, 0);
   });
 
-  test(`${kind}: addresses of the host are known, and special ones`, (t) => {
+  test.serial(`${kind}: addresses of the host are known, and special ones`, (t) => {
     const { sockets } = SocketBench.for(t, open);
     const kinds: Record<string, DestinationKind> = {
       '127.0.0.1': 'local',

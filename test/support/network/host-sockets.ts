@@ -27,7 +27,7 @@ import { addon } from '../dataplane/native.ts';
 import { address } from '../dataplane/packets.ts';
 
 const ARENA_BYTES = SOCKET_PIECES_MAX * 65_536;
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 /** Makes sockets of one kind. */
 export type OpenSockets = (options: HostSocketsOptions) => HostSockets;
