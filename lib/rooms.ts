@@ -67,11 +67,8 @@ export type RoomContext = DeviceContext &
   ExplainContext &
   DiagnosisContext & { readonly services: ServesHere };
 
-/** Operations without a route. */
-export const unroutedOperations: readonly Operation<Rooms>[] = accountOperations;
-
-/** All operations of the API, in the order of the OpenAPI document. */
-export const operations: readonly Operation<Rooms>[] = [
+/** All operations, in the order of the OpenAPI document. */
+const allOperations: readonly Operation<Rooms>[] = [
   ...deviceOperations,
   ...userOperations,
   ...enrolmentOperations,
@@ -89,7 +86,14 @@ export const operations: readonly Operation<Rooms>[] = [
   captureOperation,
   ...liveOperations,
   ...historyOperations,
+  ...accountOperations,
 ];
+
+/** The operations of the API. */
+export const operations = allOperations.filter(({ isPublic }) => isPublic !== false);
+
+/** Operations without a route. */
+export const unroutedOperations = allOperations.filter(({ isPublic }) => isPublic === false);
 
 /** Makes the rooms. */
 export function makeRooms(context: RoomContext): Rooms {
