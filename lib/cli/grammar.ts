@@ -97,21 +97,21 @@ export const commands = {
   'device expire': {
     usage: '--id ID --at T [--dry-run]',
     sentence:
-      'Lets a device pass no packet from a time on (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, not end. --dry-run says what that would end now, and changes nothing.',
+      'Switches a device off at a time (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, at no time. --dry-run says what that would end now, and changes nothing.',
     takes: ['id', 'at', 'dry-run', 'json'],
     needs: ['id', 'at'],
   },
   'device limit': {
     usage: '--id ID [--down BITS] [--up BITS]',
     sentence:
-      'Limits what a device gets (--down) and sends (--up), in bits per second; none takes its own limit away, so that its owner or the settings say it.',
+      'Limits what a device gets (--down) and sends (--up), in bits per second; `none` removes the limit; then the limit of the owner or the default applies.',
     takes: ['id', 'down', 'up', 'json'],
     needs: ['id'],
   },
   'user limit': {
     usage: '--email E [--down BITS] [--up BITS] [--quota BYTES] [--dry-run]',
     sentence:
-      'Limits what each device of a user gets (--down) and sends (--up), in bits per second, and what all of them carry in a calendar month (--quota), in bytes; none takes the limit away, so that the settings say it. --dry-run says which flows a quota would end, and changes nothing.',
+      'Limits what each device of a user gets (--down) and sends (--up), in bits per second, and what all of them carry in a calendar month (--quota), in bytes; `none` removes a limit; then the default applies. --dry-run says which flows a quota would end, and changes nothing.',
     takes: ['email', 'down', 'up', 'quota', 'dry-run', 'json'],
     needs: ['email'],
   },
@@ -144,7 +144,7 @@ export const commands = {
   'device route': {
     usage: '--id ID --routes N',
     sentence:
-      'Says which networks are behind a device, with commas between: 10.1.0.0/16. They replace those of before; `none` leaves none.',
+      'Sets the networks behind a device, with commas between: 10.1.0.0/16. They replace the present ones; `none` removes all.',
     takes: ['id', 'routes', 'json'],
     needs: ['id'],
   },
@@ -179,7 +179,7 @@ export const commands = {
   'group update': {
     usage: '--group G [--name N] [--description D]',
     sentence:
-      'Gives a group another name or description; what is not named stays, and so do its members and rules. Entries of identity providers that mean the group by its name follow.',
+      'Changes the name or the description of a group. Members and rules stay. Entries of identity providers that name the group get the new name.',
     takes: ['group', 'name', 'description', 'json'],
     needs: ['group'],
   },
@@ -270,7 +270,7 @@ export const commands = {
   'rule disable': {
     usage: '--id ID [--dry-run]',
     sentence:
-      'Keeps a rule that decides nothing until it is enabled again. --dry-run says what that would do, and changes nothing.',
+      'Switches a rule off: it decides nothing until it is enabled again. --dry-run says what that would do, and changes nothing.',
     takes: ['id', 'dry-run', 'json'],
     needs: ['id'],
   },
@@ -302,7 +302,7 @@ export const commands = {
   'policy-test run': {
     usage: '[--email E]',
     sentence:
-      'Judges policy tests, all of them or those of one user, and names those that fail; ends with 1 when one failed.',
+      'Runs policy tests, all of them or those of one user, and names those that fail; ends with 1 when one failed.',
     takes: ['email', 'json'],
   },
   'configuration show': {
@@ -314,7 +314,7 @@ export const commands = {
   'configuration set': {
     usage: 'NAME=VALUE',
     sentence:
-      'Sets one of them: default_action=accept, default_client_dns=10.0.0.53,1.1.1.1, vpn_session_duration=28800. An empty value goes back to what the gateway derives.',
+      'Sets a field of the configuration: default_action=accept, default_client_dns=10.0.0.53,1.1.1.1, vpn_session_duration=28800. An empty value goes back to what the gateway derives.',
     takes: ['json'],
     operand: true,
   },

@@ -170,7 +170,7 @@ async function upgrade({ config, database, log, isServing, checksKey }: Upgradin
 }
 
 const NOT_OBEYED_YET =
-  'This is saved. A gateway that ran a few seconds ago has not confirmed yet that it obeys it: it does so within seconds, or when it starts or reaches the database again.';
+  'Saved. One gateway has not applied it yet; it will once it runs and reaches the database.';
 
 /** What a command works with. */
 interface Ready {

@@ -24,7 +24,7 @@ function optionsOf(line: string): Options {
   return parsed.command.options;
 }
 
-test('what was typed is sent, and none takes a limit away', (t) => {
+test('what was typed is sent, and none removes a limit', (t) => {
   t.deepEqual(userLimits(optionsOf('user limit --email a@b --down none --quota 1000000')), {
     limit_down: null,
     quota: '1000000',
