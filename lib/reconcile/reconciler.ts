@@ -44,13 +44,13 @@ const PRUNE_MS = 60_000;
 const CHANGES_KEPT = 10_000;
 
 /** What of a data plane follows the database. */
-type Led = Pick<Gateway, 'amend' | 'release'>;
+type FollowingGateway = Pick<Gateway, 'amend' | 'release'>;
 
 /** What a reconciler is made of. */
 export interface ReconcilerOptions {
   readonly database: Database;
   /** Awaited when the first change is handed over: rows are read while it starts. */
-  readonly gateway: Led | Promise<Led>;
+  readonly gateway: FollowingGateway | Promise<FollowingGateway>;
   readonly settings: TranslateSettings;
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
   readonly clockFloorMs: number;

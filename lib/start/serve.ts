@@ -36,7 +36,7 @@ export interface Running {
 }
 
 /** What a caller replaces: a gateway in a test has no host of its own, for example. */
-export interface Instead {
+export interface Replaced {
   readonly createGateway?: typeof createGateway;
   readonly identity?: { readonly id: string; readonly name: string };
   /** Cost of bcrypt. */
@@ -59,7 +59,7 @@ export async function serve(
   config: Config,
   database: Database,
   log: Log,
-  instead: Instead = {},
+  instead: Replaced = {},
 ): Promise<Running> {
   const undo: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
@@ -70,7 +70,7 @@ export async function serve(
     }
   };
   try {
-    return await climb({ config, database, log, undo, stop }, instead);
+    return await startSteps({ config, database, log, undo, stop }, instead);
   } catch (error) {
     await stop();
     throw error;
@@ -88,7 +88,8 @@ async function inTime(step: () => Promise<void>, limitMs: number, log: Log): Pro
   if (fault !== null) log.warn({ fault }, 'a step of the stop was given up');
 }
 
-interface Climb {
+/** What the steps of a start share. */
+interface StartContext {
   readonly config: Config;
   readonly database: Database;
   readonly log: Log;
@@ -96,9 +97,9 @@ interface Climb {
   readonly stop: () => Promise<void>;
 }
 
-async function climb(
-  { config, database, log, undo, stop }: Climb,
-  { passwordCost, listens = true, patience = 1, warnings = [], ...instead }: Instead,
+async function startSteps(
+  { config, database, log, undo, stop }: StartContext,
+  { passwordCost, listens = true, patience = 1, warnings = [], ...instead }: Replaced,
 ): Promise<Running> {
   await readOrCreateConfiguration(database);
   const privateKey = await serverPrivateKey(config, database);

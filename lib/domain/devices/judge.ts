@@ -57,7 +57,7 @@ type Addresses = Partial<Record<Family, string>>;
 const families = ['ipv4', 'ipv6'] as const;
 
 /** A device that is asked for, and what can be said of it without reading the database. */
-interface Wish {
+interface AskedDevice {
   readonly values: DeviceValues;
   readonly faults: Faults;
   /** Undefined where none was named, or it has errors. */
@@ -166,7 +166,7 @@ export class DeviceJudge {
 
   /** The rows that could conflict with these devices, and which of their owners exist. */
   async #surroundings(
-    wishes: readonly Wish[],
+    wishes: readonly AskedDevice[],
     transaction: Transaction,
     present: Standing | undefined,
   ): Promise<{ standing: Standing; owners: ReadonlySet<string> }> {
@@ -206,7 +206,10 @@ export class DeviceJudge {
   }
 
   /** Checks the networks that were sent, beside those of other devices. */
-  async #judgeRoutes({ values: { routes }, faults }: Wish, near: RouteNeighbours): Promise<void> {
+  async #judgeRoutes(
+    { values: { routes }, faults }: AskedDevice,
+    near: RouteNeighbours,
+  ): Promise<void> {
     if (hasRoutes(routes) && faults['routes'] === undefined)
       await judgeRoutes(routes, near, faults);
   }
@@ -221,7 +224,7 @@ export class DeviceJudge {
     return addresses;
   }
 
-  #wishOf({ values, faults: present }: Judged<DeviceValues>): Wish {
+  #wishOf({ values, faults: present }: Judged<DeviceValues>): AskedDevice {
     const faults = { ...present };
     judgeSettings(values, null, faults);
     const keys = this.#keysOf(values, faults);
@@ -257,7 +260,7 @@ export class DeviceJudge {
   }
 
   /** Reads the owners with their devices, and those that have a key or an address in question. */
-  #readRivals(wishes: readonly Wish[], transaction: Transaction): Promise<Rivals> {
+  #readRivals(wishes: readonly AskedDevice[], transaction: Transaction): Promise<Rivals> {
     const keysOf = (field: Family): string[] => {
       const chosen = wishes.filter((wish) => wish.chosen.includes(field)).length;
       const sent = wishes.map(({ keys }) => keys[field]).filter(isGiven);
@@ -282,7 +285,7 @@ export class DeviceJudge {
   }
 
   async #judgeCreate(
-    wish: Wish,
+    wish: AskedDevice,
     searched: readonly Family[],
     { rivals, owners, total, transaction }: Surroundings,
   ): Promise<Judgement> {
@@ -305,7 +308,7 @@ export class DeviceJudge {
 
   /** Chooses the addresses that were left out: the next ones of the round, or any that are free. */
   async #choose(
-    wish: Wish,
+    wish: AskedDevice,
     searched: readonly Family[],
     transaction: Transaction,
   ): Promise<Addresses> {
@@ -327,7 +330,7 @@ export class DeviceJudge {
   }
 
   /** Adds errors for sent values that are taken. */
-  #judgeTaken({ values, faults, owner, keys }: Wish, rivals: RivalIndex): void {
+  #judgeTaken({ values, faults, owner, keys }: AskedDevice, rivals: RivalIndex): void {
     const { name, public_key } = values;
     if (name !== undefined && rivals.namesOf(owner).has(name))
       addFault(faults, 'name', messages.taken);

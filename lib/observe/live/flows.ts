@@ -9,10 +9,10 @@ import {
 } from '../../../dataplane/index.ts';
 import { showTime } from '../../kit/records/shown.ts';
 import type { ShownFlow } from './fields.ts';
-import { type LiveGateway, protocolName, queryOf, type Whose } from './gateway.ts';
+import { type LiveGateway, protocolName, queryOf, type DeviceFilter } from './gateway.ts';
 
 /** Which flows are asked for; null does not matter. */
-export interface FlowFilter extends Whose {
+export interface FlowFilter extends DeviceFilter {
   /** An address or a CIDR: where they were opened to. */
   readonly destination: string | null;
   readonly ruleId: string | null;

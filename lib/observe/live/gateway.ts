@@ -29,7 +29,7 @@ export function liveGateway({ live }: { readonly live?: LiveGateway }): LiveGate
 }
 
 /** Whose devices are asked for; null does not matter. */
-export interface Whose {
+export interface DeviceFilter {
   readonly deviceId: string | null;
   readonly userId: string | null;
 }
@@ -37,7 +37,7 @@ export interface Whose {
 /** Those devices in words of the data plane; null: no such device, so nothing is listed. */
 export function queryOf(
   { publicKeyOf }: LiveGateway,
-  { deviceId, userId }: Whose,
+  { deviceId, userId }: DeviceFilter,
 ): { readonly device: string | null; readonly scope: string | null } | null {
   if (deviceId === null) return { device: null, scope: userId };
   const device = publicKeyOf(deviceId);

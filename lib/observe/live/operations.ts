@@ -23,7 +23,7 @@ import { type Operation, type Page, pages, queryOf, read } from '../../kit/opera
 import { listEndedFlows, readEndedCursor, writeEndedCursor } from './ended-flows.ts';
 import { endedFlowFields, flowFields, refusalFields } from './fields.ts';
 import { type FlowFilter, listFlows, readFlowCursor, writeFlowCursor } from './flows.ts';
-import { type LiveGateway, liveGateway, type Whose } from './gateway.ts';
+import { type LiveGateway, liveGateway, type DeviceFilter } from './gateway.ts';
 import { listRefusals } from './refusals.ts';
 
 /** What these lists need of the server. */
@@ -166,7 +166,7 @@ async function refuseAbsentRule({ models }: Database, id: string): Promise<void>
 }
 
 /** Whose devices are asked for; null: nobody has such an id. */
-function whoseOf({ device_id: device = null, user_id: user = null }: Asked): Whose | null {
+function whoseOf({ device_id: device = null, user_id: user = null }: Asked): DeviceFilter | null {
   if ([device, user].some((id) => id !== null && !isUuid(id))) return null;
   return { deviceId: device?.toLowerCase() ?? null, userId: user?.toLowerCase() ?? null };
 }

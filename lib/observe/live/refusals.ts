@@ -5,10 +5,10 @@ import type { ReasonName, SeenRefusal } from '../../../dataplane/index.ts';
 import { reasonInWords } from '../../domain/policy/reason-words.ts';
 import { showTime } from '../../kit/records/shown.ts';
 import type { ShownRefusal } from './fields.ts';
-import { type LiveGateway, protocolName, queryOf, type Whose } from './gateway.ts';
+import { type LiveGateway, protocolName, queryOf, type DeviceFilter } from './gateway.ts';
 
 /** Which refusals are asked for; null does not matter. */
-export interface RefusalFilter extends Whose {
+export interface RefusalFilter extends DeviceFilter {
   readonly reason: ReasonName | null;
 }
 

@@ -52,7 +52,7 @@ const COLUMNS: Readonly<Record<TrafficOf, readonly (readonly [name: string, word
 export const TRAFFIC_FILE = '/traffic.csv';
 
 /** The record that a history is about; `id` has no meaning for all. */
-interface Whose {
+interface HistorySubject {
   readonly kind: TrafficOf;
   readonly id: string;
 }
@@ -61,7 +61,7 @@ interface Whose {
 export async function chosenTraffic(
   web: Web,
   request: Request,
-  { kind, id }: Whose,
+  { kind, id }: HistorySubject,
   now: Date = new Date(),
 ): Promise<{ range: (typeof RANGES)[number]; span: Span; traffic: Traffic } | null> {
   const { config, database } = web.services;
@@ -101,7 +101,7 @@ export async function historyView(
   web: Web,
   request: Request,
   path: string,
-  of: Whose,
+  of: HistorySubject,
   now: Date = new Date(),
 ): Promise<HistoryView | null> {
   const chosen = await chosenTraffic(web, request, of, now);
