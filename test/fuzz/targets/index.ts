@@ -8,6 +8,7 @@ import { handshake } from './handshake.ts';
 import { inner } from './inner.ts';
 import { rings } from './rings.ts';
 import { saml } from './saml.ts';
+import { sockets } from './sockets.ts';
 import { steering } from './steering.ts';
 import { tunnel } from './tunnel.ts';
 import { uapi } from './uapi.ts';
@@ -20,6 +21,7 @@ export const targets: Readonly<Record<string, (input: Uint8Array) => string | vo
   inner,
   rings,
   saml,
+  sockets,
   steering,
   tunnel,
   uapi,
