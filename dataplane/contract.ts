@@ -36,24 +36,24 @@ export interface PeerConfig {
    * overlap. Left out: none.
    */
   readonly routes?: readonly NetworkRange[];
-  /** Name of the scope whose rules are asked before the global ones: the owner. */
+  /** Name of the scope of the owner, whose rules are asked before the global ones. */
   readonly scope: string;
   /**
-   * The groups of the owner, whose rules are asked between those two: the numbers of the groups as
-   * UTF-16 code units. A text is the smallest thing that is shared, compared and sent as a whole.
-   * Left out: none.
+   * The groups of the owner, whose rules are asked after the rules of the owner and before the
+   * global ones: the numbers of the groups as UTF-16 code units. One text is the smallest value
+   * that is shared, compared and sent as a whole. Left out: none.
    */
   readonly groups?: string;
-  /** The largest packet that it takes; null or left out: the MTU of the tunnel. */
+  /** The largest packet that the peer takes; null or left out: the MTU of the tunnel. */
   readonly mtu?: number | null;
-  /** The most that it gets and sends, in bits per second; null or left out: no limit. */
+  /** The most that the peer gets and sends, in bits per second; null or left out: no limit. */
   readonly limitDown?: number | null;
   readonly limitUp?: number | null;
-  /** True: nothing passes but what is to or from the gateway itself; left out: false. */
+  /** True: only packets to or from the gateway itself pass; left out: false. */
   readonly isOverQuota?: boolean;
   /**
-   * Where it was heard last. Read only when the peer is added, so that its tunnel comes back after
-   * a restart.
+   * Where the peer was heard last. Read only when the peer is added, so that its tunnel comes back
+   * after a restart.
    */
   readonly resume: Heard | null;
 }
@@ -61,7 +61,7 @@ export interface PeerConfig {
 /** Where and when a peer was heard. */
 export interface Heard {
   readonly endpoint: Endpoint;
-  /** The own address that it sent to; null or left out: not known. */
+  /** The gateway's address to which the peer sent; null or left out: not known. */
   readonly local?: string | null;
   /** Unix time in ms. */
   readonly heardAtMs: number;
@@ -105,19 +105,19 @@ export function groupScope(number: number): string {
 const STAGED_MARK = '~';
 
 /**
- * Name of the scope of the staged rules beside a scope: they decide nothing, and it is counted what
- * they would decide.
+ * Name of the scope that holds the staged rules of a scope. Staged rules decide nothing; the
+ * gateway counts what they would decide.
  */
 export function stagedScope(name: string): string {
   return `${STAGED_MARK}${name}`;
 }
 
-/** The scope beside which a scope has staged rules; null: its rules are enforced. */
+/** The scope whose staged rules a scope holds; null: the rules of the scope are enforced. */
 export function besideScope(name: string): string | null {
   return name.startsWith(STAGED_MARK) ? name.slice(STAGED_MARK.length) : null;
 }
 
-/** The number of the group that a scope belongs to, staged or not; null: it is of no group. */
+/** The number of the group that a scope belongs to, staged or not; null: the scope of no group. */
 export function groupOfScope(name: string): number | null {
   const scope = besideScope(name) ?? name;
   return scope.startsWith(GROUP_MARK) ? Number(scope.slice(1)) : null;
@@ -150,9 +150,12 @@ export interface NetworkConfig extends NetworkRange {
 
 /** Addresses of the gateway's host, 4 or 16 bytes each. */
 export interface HostAddresses {
-  /** Those in the network namespace of the gateway: where its socket can be reached. */
+  /** Addresses in the network namespace of the gateway, at which its socket can be reached. */
   readonly here: readonly Uint8Array[];
-  /** The others: only a gateway without root has any. Packets of devices must not get there. */
+  /**
+   * All other addresses; only a gateway without root has any. Packets of devices must not get
+   * there.
+   */
   readonly outside: readonly Uint8Array[];
 }
 
@@ -164,14 +167,14 @@ export interface PeerSample {
   /** Unix time in milliseconds, null before the first handshake. */
   readonly latestHandshakeMs: number | null;
   readonly endpoint: Endpoint | null;
-  /** The own address that it sends to; null or left out: not known. */
+  /** The gateway's address to which the peer sends; null or left out: not known. */
   readonly local?: string | null;
   /** UDP payload received from, and sent to, the peer, as `wg show` counts. */
   readonly rxBytes: number;
   readonly txBytes: number;
   /**
-   * Of these, what was inside the tunnel: packets with their padding, without the headers of
-   * WireGuard, its handshakes and keepalives.
+   * The part of these bytes that was inside the tunnel: packets with their padding, without the
+   * headers of WireGuard, its handshakes and keepalives.
    */
   readonly rxInnerBytes: number;
   readonly txInnerBytes: number;
@@ -196,11 +199,11 @@ export interface Sample extends SampleSums {
 export interface SampleSums {
   /** Refusals, by reason; zero ones are left out. */
   readonly drops: Readonly<Record<string, number>>;
-  /** Records of refused packets that were given up for others, by why: `share`, `full`. */
+  /** Records of refused packets that were given up for others, by the cause: `share`, `full`. */
   readonly forgotten: Readonly<Record<string, number>>;
   /**
-   * Answers to the host and the LAN that nobody is where they send to, by what became of them:
-   * `sent`, `withheld`; left out where there was none.
+   * Answers that tell the host and the LAN that nobody is at an address, by what became of the
+   * answer: `sent`, `withheld`; left out where there was none.
    */
   readonly answers?: Readonly<Record<string, number>>;
 }
@@ -220,14 +223,14 @@ export const OFFSET = 0;
  * Bytes: of the datagram; after `open`, of the inner packet; after `seal`, of all datagrams made.
  */
 export const LENGTH = 1;
-/** Slot of the key; of what is handed over, the slot of a peer. */
+/** Slot of the key; in a batch that is handed over, the slot of a peer. */
 export const KEY = 2;
 /**
- * Generation of the key; an engine refuses one that is not current. Of what is handed over, the
- * generation of the peer.
+ * Generation of the key; an engine refuses one that is not current. In a batch that is handed over,
+ * the generation of the peer.
  */
 export const GENERATION = 3;
-/** What to do with it, or what was done: one of the marks below. */
+/** What to do with the packet, or what was done: one of the marks below. */
 export const MARK = 4;
 /** Slot of the endpoint that the datagram came from or goes to. */
 export const ADDRESS = 5;
@@ -277,7 +280,7 @@ export const KIND_INITIATION = 3;
 /** The peer in KEY and GENERATION was heard at ADDRESS. */
 export const KIND_MOVE = 4;
 
-/** Packets or datagrams in one arena, and what is to become of each. */
+/** Packets or datagrams in one arena, and what to do with each. */
 export interface Batch {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -372,9 +375,9 @@ export interface KeyHandle {
 }
 
 /**
- * The first endpoint slot of waiting initiations, that of peers and that of what other workers
- * handed over, and how many slots there are. The slots before `waiting` belong to the current
- * batch; each other worker has HANDED_PER_TURN slots.
+ * The first endpoint slot of waiting initiations, of peers, and of packets that other workers
+ * handed over; and the number of all slots. The slots before `waiting` belong to the current batch;
+ * each other worker has HANDED_PER_TURN slots.
  */
 export interface EndpointLayout {
   readonly waiting: number;
@@ -385,8 +388,8 @@ export interface EndpointLayout {
 
 /**
  * How many messages an engine seals with one key. Tests make engines with lower limits, because the
- * real ones are fourteen years away; an engine refuses higher ones. So nobody outside an engine
- * ever writes a send counter, and no limit can lead to a repeated nonce.
+ * real ones are reached after fourteen years; an engine refuses higher limits. So nobody outside an
+ * engine ever writes a send counter, and no limit can lead to a repeated nonce.
  */
 export interface MessageLimits {
   /** REKEY_AFTER_MESSAGES where it is left out. */
@@ -423,7 +426,7 @@ export interface PacketEngine {
    * one worker.
    */
   readonly handed: readonly (Batch | null)[];
-  /** Copies what is marked MARK_HAND_OVER to WORKER. Returns how much found no room in its ring. */
+  /** Copies what is marked MARK_HAND_OVER to WORKER. Returns how many found no room in its ring. */
   handOver(batch: Batch): number;
   /** Fills the batch of what `worker` handed over. */
   takeHanded(worker: number): void;

@@ -5,13 +5,13 @@ import type { FlowEnd } from './ended-flows.ts';
 
 /** Takes what becomes of flows. Nothing here may allocate. */
 export interface FlowSink {
-  /** Takes a flow that opens; of `end`, why it ended means nothing. */
+  /** Takes a flow that opens; the cause in `end` has no meaning yet. */
   opened(flow: number, end: FlowEnd): void;
   /** Takes a flow that ends, before it is removed. */
   ended(flow: number, end: FlowEnd): void;
 }
 
-/** Takes refused packets that are alike, those of a second together. Nothing here may allocate. */
+/** Takes refused packets that are alike, all of one second at once. Nothing here may allocate. */
 export interface RefusalSink {
   /**
    * Takes the record whose words begin at `at` (refusals.ts). `waiting`, from `from` on: packets,

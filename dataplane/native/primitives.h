@@ -29,7 +29,7 @@ bool aead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], con
                size_t sealed_bytes, const uint8_t* ad, size_t ad_bytes);
 
 // XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03, section 2.3) with a 24-byte nonce. Each thread
-// keeps the last key that it sealed with: it is the one of cookies, which everybody can compute.
+// keeps the last key that it sealed with: the key of cookies, which everybody can compute.
 bool xaead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[24], const uint8_t* in,
                 size_t length, const uint8_t* ad, size_t ad_bytes);
 bool xaead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[24],

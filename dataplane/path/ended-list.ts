@@ -19,7 +19,7 @@ export interface EndedFlow extends LiveFlow {
   readonly endedMs: number;
 }
 
-/** Where a list of ended flows goes on: by worker, before which number. */
+/** Where a list of ended flows goes on: for each worker, before which number. */
 export type EndedPlace = readonly number[];
 
 /** A page of a list of ended flows. */
@@ -29,11 +29,11 @@ export interface EndedPage {
   readonly next: EndedPlace | null;
 }
 
-/** What one worker still has to say. */
+/** What is left of the list of one worker. */
 interface Head {
-  /** What it has said, and is on no page yet. */
+  /** Flows that the worker named and that are on no page yet. */
   readonly found: EndedFlow[];
-  /** Before which number it goes on; 0: it has said everything. */
+  /** The number before which the worker goes on; 0: it has named all its flows. */
   before: number;
 }
 
@@ -69,7 +69,7 @@ export async function endedAmong(
   }
 }
 
-/** The worker whose next flow ended last; null: all have said everything. */
+/** The worker whose next flow ended last; null: all workers have named all their flows. */
 function latestOf(heads: readonly Head[]): Head | null {
   let latest: Head | null = null;
   for (const head of heads) {
@@ -147,7 +147,7 @@ export class EndedList {
   }
 }
 
-/** Says of a record whether it is asked for. */
+/** Says whether a record is asked for. */
 function filterOf({ device, scope, rule, destination }: FlowQuery): (one: EndedRecord) => boolean {
   const range = destination === null ? null : new AddressRange(destination);
   const isAny = device === null && scope === null;

@@ -11,7 +11,7 @@ export interface AskedPacket {
   readonly protocol: 'tcp' | 'udp' | 'icmp' | number;
   /** For `icmp` this is the identifier of the echo request; other protocols have none. */
   readonly sourcePort: number;
-  /** No meaning but for TCP and UDP. */
+  /** Only TCP and UDP have ports. */
   readonly destinationPort: number;
   /** Whether a TCP packet begins a connection; else it comes in the middle of one. */
   readonly begins: boolean;
@@ -21,7 +21,7 @@ export interface AskedPacket {
 
 const IP_BYTES = { 4: 20, 6: 40 } as const;
 const UPPER_BYTES = { tcp: 20, udp: 8, icmp: 8 } as const;
-/** What a packet of a protocol by number carries: zeros. */
+/** The content of a packet whose protocol is named by number: zeros. */
 const OTHER_BYTES = 8;
 
 /**

@@ -1,5 +1,5 @@
-// Networks as words: whether an address is in one. A tunnel network also knows whether an address
-// is the own one of the gateway.
+// Networks as words of 32 bits, which say whether an address is in a network. A tunnel network also
+// knows the gateway's own address.
 
 import { formatAddress } from './address.ts';
 import { sameBytes } from './bytes.ts';
@@ -76,7 +76,7 @@ export function isBroadcastIn({ network, prefixBits }: NetworkRange, address: nu
   return address === first || address === (first | hostMask);
 }
 
-/** Whether two lists have the same networks in the same order; no list is an empty one. */
+/** Whether two lists have the same networks in the same order; a list that is left out is empty. */
 export function sameNetworks(
   a: readonly NetworkRange[] = [],
   b: readonly NetworkRange[] = [],

@@ -15,7 +15,7 @@ const HINTS: Hints = {
   size: 'bytes of the packet with its headers, up to 65535',
 };
 
-/** What is asked about where no protocol is named. */
+/** The protocol of the question if nobody named one. */
 const PING = 'icmp';
 
 /** Explains what becomes of a packet between a device and an address, or two devices. */
@@ -46,7 +46,10 @@ function askedIn({ operands, options: { source, size } }: Command): string {
   return `asked: from ${from} to ${destination}, ${what}${bytes}`;
 }
 
-/** An address that no device has is that of a host behind the gateway, which has none behind it. */
+/**
+ * An address that no device has is the address of a host behind the gateway; `behind` is for
+ * devices alone.
+ */
 async function senderOf(
   gateway: LocalGateway,
   word: string,
@@ -63,13 +66,13 @@ async function destinationOf(gateway: LocalGateway, word: string): Promise<strin
   return isKnown ? word : (await gateway.findDevice(word)).id;
 }
 
-/** `tcp/443`, `udp/53`, `icmp`; what is no port is refused by the gateway. */
+/** `tcp/443`, `udp/53`, `icmp`; the gateway refuses a port that is none. */
 function protocolOf(service: string): { protocol: string; port?: number | string } {
   const [protocol = '', ...port] = service.toLowerCase().split('/');
   return port.length === 0 ? { protocol } : { protocol, port: numberOf(port.join('/')) };
 }
 
-/** A number where one was typed; the gateway refuses what is none. */
+/** The number, if one was typed; the gateway refuses any other text. */
 function numberOf(word: string): number | string {
   return /^\d+$/.test(word) ? Number(word) : word;
 }

@@ -18,7 +18,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A user, and what is theirs. */
+/** A user, with groups and devices. */
 export interface Owner {
   /** Null if the user does not exist but has devices. */
   row: ObeyedUser | null;

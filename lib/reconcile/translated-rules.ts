@@ -1,4 +1,4 @@
-// What the rows of rules mean, and which of it is pending: a change that was not handed over, or
+// What the rows of rules mean, and which changes are pending: a change that was not handed over, or
 // that the data plane did not acknowledge. A rule with a start or an end is turned on and off by
 // time alone.
 
@@ -23,11 +23,11 @@ import {
 interface Rule extends TranslatedRule, RuleTimes {
   readonly id: string;
   readonly scope: string;
-  /** Whether its time is now. */
+  /** Whether its start has come and its end has not. */
   isOn: boolean;
 }
 
-/** A rule in force, and what it does; `isStaged`: or would do. */
+/** A rule in force, and its action; `isStaged`: the action that it would take. */
 export interface RuleInForce {
   readonly id: string;
   readonly action: RuleConfig['action'];
@@ -46,13 +46,13 @@ export class TranslatedRules {
   readonly #pending = new Map<string, Set<string>>();
   /** Pending rules whose start or end has come. */
   readonly #due = new Set<Rule>();
-  /** Those that `handOverDue` gave last. */
+  /** The rules that `handOverDue` gave last. */
   #handedOverDue: readonly Rule[] = [];
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
   /**
-   * True: what time alone would open stays shut. On a later schema the rows that are known here may
-   * be changed or deleted there.
+   * True: time alone lets no more packets pass. On a later schema, the rows that are known here may
+   * have been changed or deleted.
    */
   opensNothing = false;
 
@@ -164,7 +164,7 @@ export class TranslatedRules {
     }
   }
 
-  /** The scope of a rule, whose group is held. */
+  /** The scope of a rule; takes hold of the number of its group. */
   #hold({ user_id, group_id, enforced }: ObeyedRule): string {
     const scope =
       user_id ?? (group_id === null ? GLOBAL_SCOPE : holdScope(this.#numbers, group_id));
@@ -191,7 +191,7 @@ export class TranslatedRules {
     this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, next);
   }
 
-  /** Checks a rule again. One that is pending for its row waits for other rows of its change. */
+  /** Checks a rule again. A rule whose row is pending waits for the other rows of its change. */
   #turn(rule: Rule, nowMs: number): void {
     const wasOn = rule.isOn;
     this.#judge(rule, nowMs);

@@ -119,7 +119,7 @@ function listed(ports: readonly number[]): string {
   return ports.length === 0 ? 'none' : [...new Set(ports)].join(',');
 }
 
-/** What hinders no start, but should be known, with its fix. */
+/** What does not prevent a start, but should be known, each with its fix. */
 export function rootlessWarnings(
   host: Pick<RootlessHost, 'pastaVersion' | 'nameServers'> = thisHost,
 ): string[] {
@@ -280,7 +280,7 @@ function portsOf(text: string | null, usual: number): number[] {
   return [url.port === '' ? usual : Number(url.port)];
 }
 
-/** What the pasta of this host said: a start wants to know it twice. */
+/** The version that the pasta of this host printed: a start asks for it twice. */
 let pastaSaid: string | null = null;
 
 const thisHost: RootlessHost = {

@@ -16,7 +16,10 @@ const READ_MAX = 10_000;
 const ROWS_PER_STATEMENT = 250;
 /** Entries of an index that one statement looks at. */
 const WINDOW = 2_000;
-/** Words for who did not sign in; `user` is all who did. No e-mail is like one of them. */
+/**
+ * Words for actors that do not sign in; `user` is everybody who does. No e-mail is one of these
+ * words.
+ */
 const ACTORS: ReadonlySet<string> = new Set<AuditEntry['actor']>([
   'user',
   'command line',
@@ -54,7 +57,7 @@ export interface AuditSelection {
   readonly until?: Date;
   /** Entries that are older than this one. */
   readonly beforeId?: string;
-  /** In the name of this e-mail, in any case; or of this actor. */
+  /** Entries of the person with this e-mail, in upper or lower case; or of this actor. */
   readonly who?: string;
   readonly action?: string;
   readonly kind?: string;
@@ -63,7 +66,7 @@ export interface AuditSelection {
   readonly limit: number;
 }
 
-/** What an entry must be equal in. */
+/** The values that an entry must have. */
 type Condition = 'record' | 'email' | 'actor' | 'kind' | 'action';
 type Conditions = Readonly<Partial<Record<Condition, string>>>;
 
@@ -103,7 +106,7 @@ export async function readAuditEntries(
   const found: AuditRow[] = [];
   for (const conditions of conditionsOf(selection))
     found.push(...(await readNewest(database, conditions, range, limit)));
-  // One list is in order; of two forms of an e-mail there are two.
+  // One list is in order already; two forms of an e-mail give two lists.
   return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(-limit);
 }
 
@@ -231,7 +234,10 @@ function readRows(
   );
 }
 
-/** Servers would rather sort all that fits than walk an index; SQLite guesses at which is short. */
+/**
+ * Left alone, servers sort all that fits in place of following an index, and SQLite guesses which
+ * index is short.
+ */
 function indexed({ kind }: Database, lead: Lead | null): string {
   if (kind === 'mysql') return `FORCE INDEX (${lead?.index ?? 'PRIMARY'})`;
   return lead === null ? '' : `INDEXED BY ${lead.index}`;
@@ -250,7 +256,7 @@ function whereOf({ kind }: Database, conditions: readonly Condition[]): string {
   );
 }
 
-/** The last of those that wait for their turn on each SQLite file. */
+/** The last search that waits for its turn, for each SQLite file. */
 const turns = new WeakMap<Database, Promise<unknown>>();
 
 /**

@@ -7,19 +7,21 @@ export const MANUAL = 'manual';
 
 /** The most groups; the packet path gives each a number. */
 export const GROUPS_MAX = 10_000;
-/** The most groups that a user is in: each may be asked for each packet that opens a flow. */
+/**
+ * The most groups that a user is in: a packet that opens a flow may ask the rules of all of them.
+ */
 export const GROUPS_OF_USER_MAX = 16;
-/** The most names of groups of a provider that an entry leads to groups here. */
+/** The most groups of a provider for which an entry may name groups of Postern. */
 export const GROUPS_MAPPED_MAX = 1_000;
 /** The most characters of the name of a group. */
 export const GROUP_NAME_CHARACTERS_MAX = 255;
 /** Characters of a name that nobody sees, such as those that turn the direction of what follows. */
 export const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** What an id looks like: as a name it could mean two groups. */
+/** The form of an id. A name of this form could mean two groups. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The name of a group that a text means: of two texts that look alike by Unicode, one is kept. */
+/** The name of a group that a text means: texts that look alike by Unicode give the same name. */
 export function groupNameOf(text: string): string {
   return text.trim().normalize('NFC');
 }
@@ -48,7 +50,7 @@ export const groupFields = fieldsOf({
     audit: 'value',
     api: { kind: 'trimmed', description: 'Free text.', atMost: 255 },
   },
-  // Its entry may name the group by the group's own name.
+  // The entry that made the group may name it by the group's own name.
   provider: {
     column: { kind: 'text', size: 80, nullable: true },
     audit: 'value',

@@ -8,7 +8,7 @@ export const limit = {
   max: 100_000_000_000,
 } as const;
 
-/** A limit of each device, null where somebody else says it. */
+/** A limit of each device; null: the owner or the configuration decides. */
 export function limitField<Description extends string>(description: Description) {
   return {
     column: { kind: 'big integer', nullable: true },
@@ -28,7 +28,7 @@ export const quota = {
   max: 1_000_000_000_000_000,
 } as const;
 
-/** A quota of each user, null where somebody else says it. */
+/** A quota of each user; null: the configuration decides. */
 export function quotaField<Description extends string>(description: Description) {
   return {
     column: { kind: 'big integer', nullable: true },

@@ -11,7 +11,7 @@ import { singleStatement } from './single-statement.ts';
 import { outermost } from './statement-order.ts';
 
 const ER_LOCK_DEADLOCK = 1213;
-/** Longer texts go apart: servers bound what they take at once. */
+/** Longer texts are sent in parts, because servers limit how much they take at once. */
 const TOGETHER_CHARACTERS_MAX = 262_144;
 /** What a transaction begins with. */
 const BEGINNING = /^(?:SET TRANSACTION ISOLATION LEVEL|START TRANSACTION)\b/;
@@ -60,7 +60,7 @@ export function useMysqlQueries(sequelize: Sequelize): void {
     lines.set(connection, line);
     return line;
   };
-  // What all dialects share writes the values into the text.
+  // The code that all dialects share writes the values into the text.
   const shared = Object.getPrototypeOf(dialect.Query) as DialectQueryClass;
   dialect.Query = class extends dialect.Query {
     static override formatBindParameters(

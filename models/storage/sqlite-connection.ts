@@ -1,7 +1,7 @@
 // One connection to a SQLite file. SQLite works in a thread, and each trip there costs as much as a
 // small statement; statements that come again stay prepared. Statements run one by one in the order
-// of asking, so that a ROLLBACK never overtakes one. One that meets a lock is asked again from
-// here, so that the thread never waits.
+// of asking, so that a ROLLBACK never overtakes one. A statement that meets a lock is asked again
+// from here, so that the thread never waits.
 
 import { pathToFileURL } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,13 +9,13 @@ import { ConnectionError } from 'sequelize';
 import { BUSY_TIMEOUT_MS, isBusy } from './rerun.ts';
 import { askThread, type Found, nextConnection } from './sqlite-calls.ts';
 
-/** Pauses before a statement that met a lock is asked again; the last one stays. As in SQLite. */
+/** Pauses before a statement that met a lock is asked again; the last one repeats. As in SQLite. */
 const BUSY_PAUSES_MS = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
 /** `run` for statements without rows, `all` for the others. */
 export type Method = 'run' | 'all';
 
-/** What a statement came to; `error` is null when it went well. */
+/** The result of a statement; `error` is null when it succeeded. */
 export interface Outcome {
   error: Error | null;
   rows: unknown[];
@@ -25,9 +25,9 @@ export interface Outcome {
 
 /** How a file is opened. */
 export interface OpenOptions {
-  /** True: no statement can damage the file. Our migrations need it to be false, as it is. */
+  /** True: no statement can damage the file. Our migrations need false, which is the default. */
   defensive?: boolean;
-  /** True: a text in double quotes may be no name, as in files of other programs. */
+  /** True: a text in double quotes that is no name is a value, as in files of other programs. */
   enableDoubleQuotedStringLiterals?: boolean;
 }
 
@@ -109,7 +109,7 @@ function comesAgain(sql: string, parameters: unknown): boolean {
 
 /**
  * Asks again while another program holds the file; a statement that met a lock has done nothing.
- * It is so for opening, too: SQLite waits for no lock when it switches to WAL.
+ * Opening is asked for again, too: SQLite waits for no lock when it switches to WAL.
  */
 async function unlessBusy(ask: () => Promise<Found>): Promise<Found> {
   const startedAt = performance.now();

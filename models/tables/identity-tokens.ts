@@ -1,7 +1,7 @@
 // The identity_tokens table: what an OpenID provider gave for an account, encrypted, and when it is
-// asked again. A gateway claims a row before it refreshes, so that no two spend one refresh token;
-// a version tells whether a sign-in replaced the row meanwhile. Written without change rows: the
-// data plane does not care. docs/api.md#sign-in.
+// asked again. A gateway claims a row before it refreshes, so that no two gateways use one refresh
+// token; a version tells whether a sign-in replaced the row meanwhile. Written without change rows:
+// the data plane does not read it. docs/api.md#sign-in.
 
 import {
   type CreationOptional,
@@ -32,12 +32,12 @@ export class IdentityTokens extends Model<
   declare version: CreationOptional<number>;
   /** When the provider is to be asked again; null: never. */
   declare refresh_at: CreationOptional<Date | null>;
-  /** The gateway that is at it, until `claimed_until`. */
+  /** The gateway that refreshes the tokens, until `claimed_until`. */
   declare claimed_by: CreationOptional<string | null>;
   declare claimed_until: CreationOptional<Date | null>;
   /** When the provider last answered well. */
   declare refreshed_at: CreationOptional<Date | null>;
-  /** A word for what the last attempt came to; null when it went well. */
+  /** A word for why the last attempt failed; null: it succeeded. */
   declare error: CreationOptional<string | null>;
 }
 

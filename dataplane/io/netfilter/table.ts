@@ -37,7 +37,7 @@ const KEY_TYPE: Readonly<Record<number, number>> = { 4: 7, 16: 8 };
 /** Networks in one message: an attribute holds 64 KiB. */
 const NETWORKS_MAX = 500;
 
-/** When a chain is asked. */
+/** When the kernel asks a chain about a packet. */
 export const HOOK = {
   prerouting: { number: 0, priority: 0, type: 'filter' },
   forward: { number: 2, priority: 0, type: 'filter' },

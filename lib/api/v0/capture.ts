@@ -21,7 +21,7 @@ export function captureRoute({ services, captures }: ApiContext): ServerRoute {
       ? await services.database.models.Device.findByPk(id.toLowerCase())
       : null;
     if (device === null) throw new ApiError('not_found');
-    // Whoever asks for the headers alone captures nothing.
+    // A HEAD request begins no capture.
     const body =
       request.method === 'head' ? '' : await captures.begin(callerOf(request), device, wishes);
     return asCapture(h.response(body).code(200));

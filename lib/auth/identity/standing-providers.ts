@@ -42,8 +42,8 @@ export function entriesOf({
 }
 
 /**
- * The entries of both lists, by name. Those that were `turned` to another provider said
- * nothing yet.
+ * The entries of both lists, by name. Entries that were `turned` to another provider have not named
+ * a group yet.
  */
 export function standingProviders(
   lists: ProviderLists,
@@ -63,8 +63,8 @@ export function standingProviders(
 export type WatchWrite = (transaction: Transaction, write: () => Promise<void>) => Promise<void>;
 
 /**
- * Removes what entries said that are gone: the environment may have fixed them, and then no request
- * took them away.
+ * Removes memberships whose entry is gone. The environment may have fixed the entry, and then no
+ * request removed it.
  */
 export function forgetGroups(
   database: Database,

@@ -71,7 +71,8 @@ async function fetchAndParse(
       throw new MetadataFetchError('unreachable', cause.message, { cause });
     if (cause instanceof SamlMetadataError)
       throw new MetadataFetchError('unfit', cause.message, { cause });
-    // The verifier's thread may break at what nobody foresaw; other entries must not wait for it.
+    // The verifier's thread may fail in a way that nobody foresaw; other entries must not wait for
+    // it.
     if (!(cause instanceof ProviderRefusal))
       throw new MetadataFetchError('unfit', 'it cannot be read', { cause });
     if (cause.reason === 'too_busy')

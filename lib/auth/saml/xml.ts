@@ -81,7 +81,7 @@ export function* everything(root: Element): Generator<Node> {
 
 /**
  * The text of an element that contains only one text; null for any other element. The blanks of XML
- * around it do not count. Any other blank does: with it, it is the name of somebody else.
+ * around it do not count. Any other blank counts: a name with it is the name of somebody else.
  */
 export function textOf(element: Element): string | null {
   const { firstChild } = element;

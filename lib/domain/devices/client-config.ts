@@ -19,14 +19,14 @@ const NAME_CHARACTERS_MAX = 15;
 
 /** What a file holds besides the private key. */
 export interface ClientConfig extends SettingValues {
-  /** Not in the file, but the private key in it belongs to this one. */
+  /** The public key of the private key in the file; the file does not hold it. */
   public_key: string;
-  /** Null where it does not open; such a device is not served. */
+  /** Null where it cannot be decrypted; such a device is not served. */
   preshared_key: string | null;
   server_public_key: string;
   ipv4: string | null;
   ipv6: string | null;
-  /** Where the endpoint names none. */
+  /** For an endpoint that names no port. */
   port: number;
 }
 
@@ -79,8 +79,8 @@ export function clientFile(client: ClientConfig, privateKey: string = PRIVATE_KE
 }
 
 /**
- * A good name for the file: wg-quick calls the interface by it, so it has at most 15 characters,
- * of those that it takes.
+ * A good name for the file. wg-quick gives the interface the name of the file, so the name has at
+ * most 15 characters, all of them allowed by wg-quick.
  */
 export function clientFileName(deviceName: string): string {
   const name = deviceName
@@ -94,7 +94,7 @@ export function clientFileName(deviceName: string): string {
   return `${name === '' ? 'postern' : name}.conf`;
 }
 
-/** A hash by which two files are known to be alike, whatever the private key's line says. */
+/** A hash that is the same for two files that differ only in the line of the private key. */
 export function clientFileHash(client: ClientConfig): string {
   const text = `${client.public_key}\n${clientFile(client)}`;
   return createHash('sha256').update(text).digest('hex');

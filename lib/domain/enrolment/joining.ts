@@ -30,7 +30,7 @@ const NAMES_PER_STATEMENT = 500;
 /** Which people are to join which groups. */
 export interface JoinWish {
   readonly people: readonly Person[];
-  /** Groups for everybody of them. */
+  /** Groups that all of them join. */
   readonly groups: readonly NamedGroup[];
   /** Whether they join though policy tests fail then. */
   readonly force: boolean;
@@ -83,7 +83,7 @@ interface Wanted {
   readonly groups: ReadonlySet<Group>;
 }
 
-/** What becomes of the groups of users who exist; throws where somebody gets too many. */
+/** The groups that users who exist are in afterwards; throws if somebody is in too many. */
 async function changesOf(
   database: Database,
   wanted: ReadonlyMap<string, Wanted>,
@@ -128,7 +128,7 @@ async function findGroups(
     });
     groups.push(...rows);
   }
-  // An id names its group alone, whatever the names of others.
+  // An id names one group, even where another group has this id as its name.
   return new Map([
     ...groups.map((group) => [group.name, group] as const),
     ...groups.map((group) => [group.id, group] as const),
@@ -145,7 +145,9 @@ function keyOf(name: string): string {
   return isUuid(name) ? name.toLowerCase() : groupNameOf(name);
 }
 
-/** Refuses who is named for more groups than anybody may be in, before groups are looked for. */
+/**
+ * Refuses people who are named for more groups than a user may be in, before groups are looked for.
+ */
 function refuseTooMany({ people, groups: common }: JoinWish): void {
   const bad = people.flatMap((person) => {
     const { size } = new Set([...common, ...person.groups].map(({ name }) => keyOf(name)));
@@ -166,7 +168,7 @@ function refuseUnknown(named: readonly NamedGroup[], found: ReadonlyMap<string, 
   refuseFaults(ofLines.length > 0 ? { ...faults, emails: ofLines } : faults);
 }
 
-/** Refuses new people whose addresses look like those of others, who are there or in the list. */
+/** Refuses new people whose address looks like that of a user or of somebody else in the list. */
 async function refuseLookAlikes(
   database: Database,
   people: readonly Person[],

@@ -1,6 +1,6 @@
 // The results of policy tests, under the rules of the database or with some of them changed. The
 // filter of the packet path judges, here on the main thread. Only rules that match packets to the
-// destinations of the tests are read: no other one can decide. docs/api.md#policy-tests.
+// destinations of the tests are read: no other rule can decide. docs/api.md#policy-tests.
 
 import { readRootless } from '../../../config/index.ts';
 import {
@@ -48,11 +48,11 @@ export interface OwnedTest extends PolicyTestAsked {
   readonly groupIds: readonly string[];
 }
 
-/** What comes of a test. */
+/** The result of a test. */
 export interface TestResult {
   readonly passes: boolean;
   readonly verdict: 'accept' | 'drop';
-  /** Why the packet is dropped; null: it is not. */
+  /** Why the packet is dropped; null: the packet passes. */
   readonly reason: Exclude<ReasonName, 'none'> | null;
   /** The rule that decides; null: none matches, or the rules are not asked. */
   readonly ruleId: string | null;
@@ -107,7 +107,7 @@ export class PolicyTrial {
     this.#amend(read.rows.map((row) => [row.id, row, row]));
   }
 
-  /** Reads the rules that some tests ask; of them those decide that have time at `atMs` (Unix). */
+  /** Reads the rules that some tests ask. A rule decides if `atMs` (Unix) is within its time. */
   static async open(
     context: PolicyContext,
     tests: readonly OwnedTest[],
@@ -151,7 +151,7 @@ export class PolicyTrial {
     return [...new Set(startsMs)].sort((a, b) => a - b).map((ms) => new Date(ms));
   }
 
-  /** By id, what some of the rules are for that were read. */
+  /** The descriptions of some of the rules that were read, by id. */
   descriptionsOf(ids: ReadonlySet<string | null>): ReadonlyMap<string, string | null> {
     const named = this.#read.rows.filter(({ id }) => ids.has(id));
     return new Map(named.map(({ id, description }) => [id, description]));
@@ -176,7 +176,10 @@ export class PolicyTrial {
     };
   }
 
-  /** Sets rules where they are (the second part) to what they mean there; null: they are gone. */
+  /**
+   * Sets rules: id, the row that says in which scope the rule is, the row that it has now; null: it
+   * is gone.
+   */
   #amend(rows: readonly (readonly [string, ObeyedRule, ObeyedRule | null])[]): void {
     const scopes = new Map<string, Map<string, readonly RuleConfig[]>>();
     for (const [id, place, row] of rows) {

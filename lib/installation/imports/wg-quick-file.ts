@@ -17,12 +17,12 @@ export interface Setting {
 export interface Section {
   readonly kind: 'interface' | 'peer';
   readonly line: number;
-  /** What a comment calls it; null where none does. */
+  /** The name that a comment gives it; null: no comment does. */
   readonly title: string | null;
   readonly settings: readonly Setting[];
 }
 
-/** A peer that is switched off by number signs. */
+/** A peer whose lines are comments: it is switched off. */
 export interface DisabledPeer {
   readonly line: number;
   readonly title: string | null;
@@ -49,7 +49,7 @@ interface OpenSection {
 
 const HEADER = /^\[(interface|peer)\]$/i;
 const SETTING = /^([a-z0-9]+)\s*=\s*(.*)$/i;
-/** Settings that are of one peer alone, so that what is written behind them is about it. */
+/** Settings that no two peers share: a comment behind such a setting is about its peer. */
 const OWN_SETTINGS = new Set(['publickey', 'allowedips']);
 
 /** Only the beginning of a comment is read: a longer text is no name. */
@@ -123,7 +123,10 @@ class Reader {
     } else this.#faults.push(`line ${line} is neither a section nor a setting of one`);
   }
 
-  /** A line that is a comment: one of a peer that is switched off, or about what follows. */
+  /**
+   * A line that is a comment. It belongs to a peer that is switched off, or is about the next
+   * lines.
+   */
   #comment({ line, text: whole }: Comment): void {
     const off = withoutMark(whole);
     const inner = off.replace(/^#+/, '').trim();
@@ -146,7 +149,9 @@ class Reader {
   }
 }
 
-/** PiVPN's sign of a line that is switched off goes; the line may be a comment by itself. */
+/**
+ * Removes PiVPN's mark of a line that is switched off; such a line may also be a comment itself.
+ */
 function withoutMark(comment: string): string {
   const rest = /^#\s*\[disabled\]\s*(.*)$/i.exec(comment)?.[1];
   if (rest === undefined) return comment;

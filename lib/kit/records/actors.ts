@@ -14,7 +14,7 @@ import { PageError } from '../http/page-error.ts';
 import type { LetIn } from '../process/caller.ts';
 import { badToken, isAlive, isExpired } from './session-life.ts';
 
-/** What such a refusal is counted as. */
+/** The name under which a caller who may no longer write is counted. */
 const REASON = { reason: 'revoked_meanwhile' } as const;
 
 /** What is known of a token or a session now. */
@@ -25,7 +25,7 @@ interface Right {
   readonly expiredAt: Date | null;
 }
 
-/** Why each of these may not write any more; null for those who may. Locks their rows. */
+/** Why each of these callers may no longer write; null for one who may. Locks their rows. */
 export async function judgeActors(
   database: Database,
   actors: readonly (LetIn | null)[],

@@ -1,6 +1,6 @@
-// From what a gateway remembers of a device to one finding: why it cannot connect, or why nothing
-// passes. It reads facts and decides by them alone. docs/api.md#why-a-device-cannot-connect lists
-// the findings.
+// Decides why a device cannot connect, or why nothing passes, by what gateways remember of it. It
+// reads facts and decides by them alone. docs/api.md#why-a-device-cannot-connect lists the
+// findings.
 
 import type {
   Attempt,
@@ -37,7 +37,7 @@ export type SeenConnection = Pick<Connection, 'connectedAt' | 'reason' | 'remote
 /** Somebody unknown who sent from the address of the device, or shortly ago. */
 export type Stranger = UnknownSender | UnknownKey;
 
-/** What was found, with what it rests on. */
+/** A finding, with the facts that it rests on. */
 export type Found =
   | { readonly code: Bar }
   | ({ readonly code: 'elsewhere' } & Elsewhere)
@@ -50,9 +50,9 @@ export type Found =
   | { readonly code: 'key_not_registered' | 'other_gateway_key'; readonly stranger: Stranger }
   | {
       readonly code: 'nothing_arrived';
-      /** When it was heard last; null: not that anybody knows. */
+      /** When the device was heard last; null: nobody knows. */
       readonly lastMs: number | null;
-      /** The gateway begins handshakes with it, and it does not answer. */
+      /** The gateway begins handshakes with the device, and the device does not answer. */
       readonly initiated: Attempt | null;
       /** Null: there is no other gateway. */
       readonly away: Away | null;
@@ -71,13 +71,16 @@ type TooBig = NonNullable<InsideSeen['tooBig']>;
 type Refused = NonNullable<InsideSeen['refused']>;
 type FailedCode = 'dated_before' | 'not_confirmed' | 'under_way' | 'handshake_refused';
 
-/** How long a handshake takes at most that goes well. */
+/** The longest time that a successful handshake takes. */
 const UNDER_WAY_MS = 5_000;
 /** Trouble that is older does not say why a connected device has trouble now. */
 const LATELY_MS = 60_000;
 /** Several sources that alternate within this time are several devices. */
 const ALTERNATING_MS = 300_000;
-/** So many packets that are too big, since a handshake, are no search for the right size. */
+/**
+ * A device that sent so many packets that are too big, since a handshake, is not searching for the
+ * right size.
+ */
 const MANY_TOO_BIG = 10;
 /** What every system sends into every network now and then. */
 const NOISE = ['inner_destination_reserved', 'inner_source_reserved'];
@@ -137,13 +140,13 @@ function usedAtSeveral({ nowMs, trace, connections }: Facts): Found | null {
   return isLast && alternates(attempts) ? { code: 'key_used_twice', attempts } : null;
 }
 
-/** Whether a handshake failed after that: then that is the trouble of now. */
+/** Whether a handshake failed after that time: if so, this is the present trouble. */
 function hasFailedSince(atMs: number, trace: Trace, nowMs: number): boolean {
   const failed = lastFailure(trace, nowMs);
   return failed !== null && failed.code !== 'under_way' && failed.attempt.lastAtMs > atMs;
 }
 
-/** Whether three came from two known places in turn. */
+/** Whether three handshakes came from two known places in turn. */
 function alternates(three: readonly Pick<Attempt, 'endpoint'>[]): boolean {
   const [a, b, c] = three.map(({ endpoint }) =>
     endpoint === null ? null : `${endpoint.address} ${endpoint.port}`,
@@ -188,7 +191,8 @@ function offlineFinding(facts: Facts): Found {
   const { nowMs, trace, seen, strangers } = facts;
   const failed = lastFailure(trace, nowMs);
   const lastMs = lastHeard(facts);
-  // Behind one address there may be others, and its own handshake says more than theirs.
+  // Others may be behind the same address; the handshake of the device itself says more than
+  // theirs.
   const triedMs = Math.max((failed?.attempt.lastAtMs ?? -LATELY_MS) + LATELY_MS, lastMs ?? 0);
   const addresses = [...trace.attempts.map(({ endpoint }) => endpoint?.address), seen?.address];
   const [stranger] = latelyUnknown(strangers, triedMs + 1).filter(({ endpoint }) =>
@@ -238,7 +242,9 @@ function isUnanswered({ kind, confirmedAtMs }: Attempt): boolean {
   return kind === 'initiated' && confirmedAtMs === null;
 }
 
-/** Whether it is a message once more that came before: networks and strangers make such copies. */
+/**
+ * Whether the message is a copy of one that came before: networks and strangers make such copies.
+ */
 function isCopy({ reason, datedMs, latestDatedMs }: Attempt): boolean {
   return reason === 'initiation_replayed' && datedMs !== null && datedMs === latestDatedMs;
 }

@@ -1,5 +1,5 @@
-// Which time a history is about, and in which steps: what may be sent, and what is meant where
-// nothing is sent. docs/api.md#history.
+// Which time a history is about, and in which steps: the parameters, and what is meant without
+// them. docs/api.md#history.
 
 import { KEPT_S, type Step, STEPS } from '../../../models/index.ts';
 import { choice, integer, mark, moment, resource } from '../../kit/validation/fields.ts';
@@ -81,7 +81,7 @@ export function startsOf({ from, to, step }: Span): number[] {
   return Array.from({ length: (to - from) / step }, (_, i) => from + i * step);
 }
 
-/** The shortest step of which everything is kept since a time; models/queries/roll-up.ts. */
+/** The shortest step whose sums are all kept since a time; models/queries/roll-up.ts. */
 function shortestSince(start: number, nowS: number): Step {
   const kept = ([600, 3_600] as const).find((step, i) => {
     const into = STEPS[i + 1] ?? step;

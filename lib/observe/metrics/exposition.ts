@@ -4,7 +4,7 @@
 /** Content type of the format. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** What a family's samples are. */
+/** The type of a family's samples. */
 export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
 
 /** Labels by name; names are words of ours, values may be anything. */

@@ -16,14 +16,14 @@ const ANSWER = 'effect';
 /** How long the gateway may need to say it; a write that may be urgent does not wait longer. */
 const PATIENCE_MS = 2_000;
 
-/** A write in rooms: in those of the server, or in some whose writes are undone. */
+/** A write in rooms: in the rooms of the server, or in rooms whose writes are undone. */
 export type RoomWrite<Result = unknown> = (rooms: Rooms) => Promise<Result>;
 
 /** What a question is about. */
 export interface Asked {
-  /** The text of the button that does it. */
+  /** The text of the button that agrees. */
   readonly label: string;
-  /** The page to which a person goes who does not want it. */
+  /** The page to which a person goes who does not agree. */
   readonly back: string;
   /** True where that page is a form, which is shown with what was typed. */
   readonly isForm?: boolean;
@@ -91,7 +91,7 @@ async function effectOf(web: Web, writes: readonly RoomWrite[]): Promise<Effect 
   try {
     return await inTime(web.rooms.dryRuns.tryAll(writes), PATIENCE_MS);
   } catch (error) {
-    // Without a data plane nothing ends, and what is refused is said when it is written.
+    // Without a data plane no flow ends. An error is shown when the write is made.
     if (error instanceof ApiError) return null;
     throw error;
   }
