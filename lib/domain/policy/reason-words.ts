@@ -13,18 +13,19 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
     'The sender does not know the gateway’s public key: it is a scanner, or a device with an old file.',
   cookie_sent: 'Many handshakes arrived, so the sender was asked to prove its address first.',
   cookie_withheld: 'So many handshakes arrived that not every sender could be asked for a proof.',
-  rate_limited: 'One address sent more handshakes than the gateway computes for it.',
+  rate_limited: 'One address sent more handshakes than the gateway computes for one address.',
   initiation_queue_full: 'More handshakes waited than the gateway has room for.',
   initiation_stale: 'A newer handshake of the same sender arrived while this one waited.',
   initiation_invalid: 'A handshake could not be decrypted: it is broken or forged.',
   initiation_unknown_peer:
     'A handshake came from a key that no served device has: the device was deleted, switched off, or has another key.',
   initiation_replayed:
-    'A handshake was one that had been seen before: a copy, or a clock set back.',
+    'A handshake had been seen before: it is a copy, or the clock of the device was set back.',
   initiation_too_frequent: 'A device began handshakes faster than WireGuard allows.',
   unknown_sender_forgotten:
     'More strangers sent handshakes than the gateway remembers, so it forgot one; nothing was dropped.',
-  response_unknown_index: 'An answer to a handshake came too late, or to none of ours.',
+  response_unknown_index:
+    'An answer to a handshake came too late, or the gateway had begun no such handshake.',
   response_invalid: 'An answer to a handshake could not be decrypted: it is broken or forged.',
   cookie_unknown_index: 'A cookie came for a handshake that the gateway did not begin.',
   cookie_invalid: 'A cookie could not be decrypted: it is broken or forged.',
@@ -32,17 +33,17 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   keypair_table_full: 'The gateway has no room for another session key of a device.',
   peer_table_full: 'The gateway serves as many devices as it can and has no room for this one.',
   handshake_unconfirmed:
-    'A device never used the session that was agreed: most often its preshared key is another one.',
+    'A device never used the session that was agreed: most often its preshared key is wrong.',
   ring_full:
-    'One part of the gateway had more for another one than that one could take at the moment.',
+    'One part of the gateway had more packets for another part than that part could take at the moment.',
   strayed:
-    'So many packets came at the wrong part of the gateway that it did not pass all of them on.',
+    'So many packets came to the wrong part of the gateway that it did not pass all of them on.',
   peer_gone:
-    'A device was removed or changed while something of it went from one part of the gateway to another.',
+    'A device was removed or changed while one part of the gateway passed its packet to another part.',
   transport_unknown_index: 'A packet belonged to a session that has ended.',
   transport_keypair_expired: 'A packet used a session key that was too old.',
   transport_counter_limit: 'A packet used a session key too often.',
-  transport_replayed: 'A packet was one that had arrived before: a copy, or one much too late.',
+  transport_replayed: 'A packet had arrived before, or came much too late.',
   transport_invalid: 'A packet could not be decrypted: it is broken or forged.',
   inner_malformed: 'What a device sent was no IP packet.',
   inner_source_reserved: 'A device sent from an address that nobody may send from.',
@@ -59,7 +60,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   inner_udp_malformed: 'A device sent a UDP packet whose length is wrong.',
   inner_icmp_malformed: 'A device sent an ICMP message that is too short or quotes nothing.',
   inner_fragment_unsafe:
-    'A device sent a part of a packet that hides what the rules must see, or that lies over another part.',
+    'A device sent a part of a packet that hides what the rules must see, or that overlaps another part.',
   inner_fragment_malformed: 'A part of a packet cannot be put together with other parts.',
   inner_fragments_share:
     'A device had more packets in parts under way than it may have. The oldest that was not complete was given up.',
@@ -86,7 +87,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   packet_source_forged:
     'Somebody on the network sent from the address of a device, or from one that nobody may use.',
   packet_own_datagram:
-    'A message of the gateway itself was for a network behind a device: the endpoint of a device is in there.',
+    'A message of the gateway itself was for a network behind a device, because the endpoint of a device is in that network.',
   peer_no_endpoint:
     'A packet was for a device that has not connected yet, so its address is not known.',
   peer_elsewhere: 'A packet was for a device that is connected to another gateway by now.',

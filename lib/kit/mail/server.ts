@@ -100,7 +100,7 @@ export function faultOf(error: unknown): MailFault {
   return {
     reason: 'mail_server_away',
     text: 'The mail server cannot be reached, or takes too long',
-    fix: 'Look at SMTP_URL, and at the way there.',
+    fix: 'Check SMTP_URL, and whether this host reaches that server.',
   };
 }
 

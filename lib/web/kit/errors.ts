@@ -53,7 +53,7 @@ const words: Readonly<Record<ErrorCode, Said>> = {
   },
   internal_server_error: {
     title: 'Something went wrong',
-    text: 'This is a fault of the gateway. Its log says more, under the id below.',
+    text: 'This is an error of the gateway. Its log says more, under the id below.',
   },
   bad_gateway: {
     title: 'The other side did not answer well',

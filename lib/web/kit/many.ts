@@ -188,7 +188,12 @@ async function askForAll(
     action: actionOf(plan),
   });
   if (job === null)
-    return giveBack(web, h, back, 'Too much is being done already. Please wait for its end.');
+    return giveBack(
+      web,
+      h,
+      back,
+      'Too many changes are being made already. Please wait until they are done.',
+    );
   return web.pages.show(request, h, 'many', {
     ...deed.question,
     count: inWords(plan, ids.length),

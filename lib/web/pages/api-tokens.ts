@@ -31,7 +31,7 @@ const plan: TablePlan = {
 const FILE_HEAD = ['id', 'name', 'owner', 'scopes', 'state', 'until', 'last_used_at', 'made_at'];
 
 const SCOPE_WORDS: Readonly<Record<Scope, { label: string; help: string }>> = {
-  admin: { label: 'Everything', help: 'All that you can do, the others included.' },
+  admin: { label: 'Everything', help: 'Everything that you can do. It includes the other scopes.' },
   read: { label: 'Read', help: 'Records, flows and history, without keys and secrets.' },
   metrics: { label: 'Metrics', help: 'Only /metrics, for Prometheus.' },
   capture: { label: 'Captures', help: 'The packets of devices.' },
@@ -52,7 +52,7 @@ const tokenForm: readonly Section[] = [
   },
   {
     legend: 'What it can be used for',
-    help: 'Take the least that the program needs.',
+    help: 'Choose the least that the program needs.',
     fields: SCOPES.map((name) => ({ name, kind: 'box', ...SCOPE_WORDS[name] })),
   },
 ];

@@ -57,7 +57,7 @@ const asked: Section = {
       kind: 'area',
       rows: 8,
       isRequired: true,
-      help: `One in a line, or a CSV file whose first column they are; ${ENROLLED_MAX} at most. Who is not here yet is made a user. A column with the heading groups puts each person into the groups that it names, with | between them.`,
+      help: `One e-mail in a line, or a CSV file with the e-mails in its first column; ${ENROLLED_MAX} at most. Everybody who is no user yet becomes one. A column with the heading groups puts each person into the groups that it names, with | between them.`,
     },
     {
       name: 'groups',

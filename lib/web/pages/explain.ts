@@ -45,7 +45,7 @@ const questionForm: readonly Section[] = [
         name: 'size',
         label: 'Size',
         kind: 'number',
-        help: 'Bytes of the packet with its headers, such as 1400, where the question is whether it fits. Such a packet may not be fragmented.',
+        help: 'Size of the packet in bytes, with its headers, such as 1400, if the question is whether it fits. Such a packet may not be fragmented.',
       },
     ],
   },

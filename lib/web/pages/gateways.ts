@@ -25,7 +25,7 @@ const BADGES: Readonly<Record<GatewayState, 'good' | 'warning' | 'calm'>> = {
 const MEANINGS: Readonly<Record<GatewayState, string>> = {
   'up to date': 'Packets there obey all that is written.',
   behind:
-    'It runs, and packets there do not obey the latest changes yet. Where that lasts, its log says why.',
+    'It runs, and packets there do not obey the latest changes yet. If that lasts, its log says why.',
   stopped: 'It has said nothing for a minute or longer.',
 };
 

@@ -222,7 +222,9 @@ async function save(
     again: (faults) => showForm(web, request, h, { test: present, shown, typed, faults }),
     done: ({ passes, text }) => {
       const words =
-        passes === true ? 'The policy test is saved, and passes.' : 'It is saved, and fails.';
+        passes === true
+          ? 'The policy test is saved, and passes.'
+          : 'The policy test is saved, and fails.';
       const kind = passes === true ? 'done' : 'failed';
       return { said: `${words} ${textOfValue(text)}`, to: TESTS, kind };
     },

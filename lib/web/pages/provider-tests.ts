@@ -22,7 +22,7 @@ const PROVIDERS = '/settings/providers';
 
 const GONE = {
   title: 'No such test',
-  text: 'What a test sign-in finds is shown for 10 minutes, to the browser session that began it alone. Please test again.',
+  text: 'What a test sign-in finds is shown for 10 minutes, and only to the browser session that began the test. Please test again.',
 };
 
 /** Which parts are signed, in words. */

@@ -38,7 +38,7 @@ async function refresh(web: Web, request: Request, h: ResponseToolkit): Promise<
 
 function sentenceOf(refreshed: Refreshed | null): string {
   if (refreshed?.kind === 'fetched')
-    return refreshed.isChanged ? 'New metadata serve.' : 'The metadata are as they were.';
+    return refreshed.isChanged ? 'New metadata serve.' : 'The metadata have not changed.';
   if (refreshed?.kind === 'refused') return `The metadata were not taken: ${refreshed.problem}.`;
   return 'Somebody else fetches or changes them at this moment; try again.';
 }
@@ -51,7 +51,7 @@ async function drop(web: Web, request: Request, h: ResponseToolkit): Promise<Res
       record: { drop_former: true },
     }),
     back: pageOf(entry),
-    done: () => 'Only the certificates of the metadata serve.',
+    done: () => 'Only the certificates in the metadata are used.',
   });
 }
 

@@ -165,7 +165,7 @@ const defaultActionForm: readonly Section[] = [
           ['accept', 'accepted'],
           ['drop', 'dropped'],
         ],
-        help: 'It is in force at once, also for connections that are open. Before you choose “dropped”, add rules that accept what devices must reach: also the DNS servers in their files (else no name is found), and this console if you reach it through the VPN.',
+        help: 'The change is in force at once, also for connections that are open. Before you choose “dropped”, add rules that accept what devices must reach: also the DNS servers in their files (else no name is found), and this console if you reach it through the VPN.',
       },
     ],
   },

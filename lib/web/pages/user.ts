@@ -245,7 +245,7 @@ async function switchUser(
 ): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
   const done = isEnabled
-    ? 'is enabled: sign-in and devices serve again.'
+    ? 'is enabled: they may sign in, and their devices work again.'
     : 'is disabled: their devices pass no packet, sessions and tokens are void.';
   return act(web, request, h, {
     ...(isEnabled ? {} : { asked: 'Disable the user' }),

@@ -96,8 +96,9 @@ function badgeOf(code: Diagnosis['code']): DiagnosisView['badge'] {
 
 function attemptInWords({ outcome, begun_by: by, reason }: ShownAttempt): string {
   if (outcome === 'confirmed') return 'It connected.';
-  if (outcome === 'unconfirmed') return 'It was answered, and never used the answer.';
-  if (outcome === 'no_answer') return 'The gateway asked, and it did not answer.';
+  if (outcome === 'unconfirmed')
+    return 'The gateway answered, and the device never used the answer.';
+  if (outcome === 'no_answer') return 'The gateway asked, and the device did not answer.';
   const why = reason === null ? '' : ` ${reasonInWords(reason)}`;
   return `${by === 'gateway' ? 'Its answer' : 'Its handshake'} was refused.${why}`;
 }

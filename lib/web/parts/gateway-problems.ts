@@ -93,7 +93,7 @@ async function lockedOut(
   return [
     {
       text: 'No administrator can sign in.',
-      fix: `${first} ${letInCommand(email)} on the host. It makes a new password, and passwords serve again. Or add an identity provider before you sign out.`,
+      fix: `${first} ${letInCommand(email)} on the host. It makes a new password, and signing in by password works again. Or add an identity provider before you sign out.`,
     },
   ];
 }

@@ -128,7 +128,7 @@ const authMethod: Section['fields'][number] = {
     ['client_secret_basic', 'in a header (client_secret_basic)'],
     ['client_secret_post', 'in the body (client_secret_post)'],
   ],
-  help: 'Discovery says what the provider can do, not for which of it this client is registered. Without a choice the other way is tried once where the first is refused.',
+  help: 'Discovery says which ways the provider knows, not for which of them this client is registered. Without a choice, the gateway tries the other way once if the first is refused.',
 };
 
 const emailClaim: Section['fields'][number] = {
@@ -155,7 +155,7 @@ const emailAttribute: Section['fields'][number] = {
   name: 'email_attribute',
   label: 'The e-mail address is in the attribute',
   placeholder: 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
-  help: 'For Entra use the one of the example, because its NameID is the user name. Empty: the NameID if it is an e-mail address, else the usual attributes.',
+  help: 'For Entra use the attribute of the example, because its NameID is the user name. Empty: the NameID if it is an e-mail address, else the usual attributes.',
 };
 
 /** The kinds, by their word in paths. */

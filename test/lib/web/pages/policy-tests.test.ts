@@ -57,7 +57,7 @@ for (const kind of firstKind()) {
       t.is((await admin.post(`${TESTS}/${row.id}`, fields)).location, TESTS, device_id);
     }
     t.like((await row.reload()).get(), { user_id: null, device_id: device.id, port: null });
-    t.true((await admin.get(TESTS)).text.includes('It is saved, and fails.'));
+    t.true((await admin.get(TESTS)).text.includes('The policy test is saved, and fails.'));
     t.true((await admin.get(`${TESTS}/${row.id}`)).text.includes('value="100.64.9.9"'));
     t.is((await admin.post(`${TESTS}/${row.id}/delete`)).location, TESTS);
     t.is(await database.models.PolicyTest.count(), 0);

@@ -128,7 +128,7 @@ test('another session of the same administrator cannot read the findings', async
   await other.signIn('boss@example.com');
   const page = await other.get(location ?? '');
   t.is(page.status, 404);
-  t.regex(page.text, /to the browser session that began it alone/);
+  t.regex(page.text, /only to the browser session that began the test/);
 });
 
 test('a test does not ask again for a proof of identity, and a denial disables nobody', async (t) => {

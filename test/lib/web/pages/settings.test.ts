@@ -164,7 +164,7 @@ for (const kind of firstKind()) {
     const { admin, send } = await openConsole(t, kind);
     const page = (await admin.get(DEFAULT_ACTION)).text;
     t.true(page.includes('<option value="accept" selected>'));
-    t.true(page.includes('It is in force at once, also for connections that are open.'));
+    t.true(page.includes('The change is in force at once, also for connections that are open.'));
     t.is((await admin.post(DEFAULT_ACTION, { default_action: 'drop' })).status, 303);
     const { body } = await send('GET', '/v0/configuration');
     t.like((body as never)['data'], { default_action: 'drop' });

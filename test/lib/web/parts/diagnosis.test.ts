@@ -48,8 +48,8 @@ for (const kind of firstKind()) {
     for (const part of [
       'Its handshakes are answered, but it never uses an answer: 1200 times since',
       'Import its present file on it again',
-      'It was answered, and never used the answer.',
-      'The gateway asked, and it did not answer.',
+      'The gateway answered, and the device never used the answer.',
+      'The gateway asked, and the device did not answer.',
       'Its handshake was refused. One part of the gateway had more',
       'Its answer was refused. An answer to a handshake could not be decrypted',
       '198.51.100.7:40000',
