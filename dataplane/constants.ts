@@ -212,7 +212,7 @@ export const FLOWS_ENDED_PER_SLICE = 512;
 export const SWEEP_ROUND_MS = 4_000;
 /** How long a sweep pauses where one slice did not get through its flows. */
 export const SWEEP_BUSY_MS = 8;
-/** One ended flow is kept for so many flows that can be alive: 65,536 of a gateway. */
+/** The number of flows that can be alive for each ended flow that is kept: 65,536 of a gateway. */
 export const FLOWS_PER_ENDED_FLOW = 4;
 /** One device has at most one in so many of them. */
 export const ENDED_FLOWS_SHARE = 16;

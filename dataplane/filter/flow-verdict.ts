@@ -5,7 +5,7 @@
 import { reasons } from '../reasons.ts';
 import { NO_RULE } from './filter.ts';
 
-/** In place of a peer slot: the TUN. */
+/** In place of the slot of a peer, for packets from or to the TUN. */
 export const NO_PEER = -1;
 
 /** What the packet does to a flow: nothing, opens one, or continues one. */

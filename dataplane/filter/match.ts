@@ -67,7 +67,7 @@ function plainMatch({ accepts, drops }: CompiledTable, place: number): number {
 
 /** The groups that a user is in. */
 export interface Memberships {
-  /** Their numbers as code units, ascending. */
+  /** The numbers of the groups as code units, ascending. */
   groups: string;
   /** `groupBits` of `groups`. */
   groupBits: number;

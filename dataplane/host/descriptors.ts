@@ -60,9 +60,9 @@ export interface GatewayOptions extends WorkersWanted {
 export interface Queue {
   readonly udp4: number;
   readonly udp6: number;
-  /** The eventfd that wakes it. */
+  /** The eventfd that wakes the worker. */
   readonly wake: number;
-  /** Its queue of the TUN. */
+  /** The worker's queue of the TUN. */
   readonly tun: number;
   /** Queues of interfaces that have vanished, which a worker may still read. */
   readonly formerTuns?: readonly number[];

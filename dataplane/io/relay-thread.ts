@@ -12,13 +12,13 @@ export interface RelayStart {
   readonly refused: Int32Array;
 }
 
-/** What it is sent. */
+/** What the thread is sent. */
 export type RelayCommand =
   | { readonly type: 'close' }
-  /** The connections from there end. */
+  /** Ends the connections from these devices. */
   | { readonly type: 'reset'; readonly left: Left };
 
-/** What it answers, once. */
+/** What the thread answers, once. */
 export type RelayAnswer = { readonly ports: RelayPorts } | { readonly fault: string };
 
 /** Node has no public name for the descriptor of a socket. */

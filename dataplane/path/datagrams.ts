@@ -33,7 +33,7 @@ import { Verdict } from './verdict.ts';
 
 /** What datagrams are judged by, and who acts on the verdicts. */
 export interface DatagramParts {
-  /** Of its batches, the one that is not at work is used to send fragments. */
+  /** The batch of the engine that is not at work is used to send fragments. */
   readonly engine: Pick<PacketEngine, 'datagrams' | 'packets'>;
   readonly inward: Pick<InwardJudge, 'judgeDatagram'>;
   readonly outward: Pick<OutwardJudge, 'judgeDatagram'>;

@@ -40,7 +40,7 @@ const RECORD_ALIGNMENT = 16;
 const PLACE_FILLER = -1;
 /** Characters of the id of a rule; ids are UUIDs. */
 const RULE_BYTES_MAX = 64;
-/** In place of how many bytes the id has: it is that of the record before. */
+/** In place of the length of the id: the record before has the same id. */
 const SAME_RULE = -1;
 
 /** In the flags of a record: the packet goes to the device. */

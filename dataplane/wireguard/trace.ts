@@ -11,9 +11,9 @@ import { isOwn, type Tunnel } from './tunnel.ts';
 /** What the worker of a peer knows of it. Times: Unix ms, null: never. */
 export interface TracedState {
   readonly latestHandshakeMs: number | null;
-  /** Where it is; null: not known. */
+  /** Where the peer is; null: not known. */
   readonly endpoint: Endpoint | null;
-  /** Its latest handshake with another gateway, if that is later than the one here. */
+  /** The peer's latest handshake with another gateway, if that is later than the one here. */
   readonly elsewhereAtMs: number | null;
   readonly inside: InsideSeen;
 }

@@ -39,7 +39,10 @@ export class KnownGood {
     this.#nowMs = nowMs;
   }
 
-  /** Whose a token or a session was when it was seen last; null: not known. It is used now. */
+  /**
+   * Whose a token or a session was when it was seen last; null: not known. Notes that it is used
+   * now.
+   */
   find(sha256: string): Somebody | null {
     const credential = this.#credentials.get(sha256);
     if (credential === undefined) return null;

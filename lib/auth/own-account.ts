@@ -16,7 +16,7 @@ import {
 } from './second-factors.ts';
 import type { SpendsCode } from './try-code.ts';
 
-/** What it needs of the server. */
+/** What changes of the own account need of the server. */
 export interface OwnAccountContext {
   readonly services: Pick<Shared, 'database'>;
   readonly writes: RunsWrites;

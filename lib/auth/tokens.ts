@@ -146,7 +146,7 @@ function newToken(
   };
 }
 
-/** Whose token is made, and by which token they ask; null: by none. */
+/** The user whose token is made, and the token with which the user asks; null: without a token. */
 interface TokenMakers {
   readonly userId: string;
   readonly tokenId: string | null;

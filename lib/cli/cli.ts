@@ -210,7 +210,7 @@ const TIME_OPTIONS = [
   ['to', 'to'],
 ] as const;
 
-/** Those that also take that there is no such time. */
+/** Options of times that also take `none`. */
 const END_OPTIONS = [
   ['starts-at', 'startsAt'],
   ['ends-at', 'endsAt'],

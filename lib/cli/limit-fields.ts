@@ -19,7 +19,7 @@ export function deviceLimits(options: Options): Record<string, unknown> {
   return typedIn(options, '--down, --up or both: bits per second');
 }
 
-/** Those of a user. */
+/** The limits of a user that were typed; at least one is. */
 export function userLimits(options: Options): Record<string, unknown> {
   return typedIn(options, '--down or --up: bits per second; or --quota: bytes in a month');
 }

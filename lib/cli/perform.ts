@@ -84,7 +84,7 @@ function inWords(
   return refusalOf(Object.fromEntries(said) as typeof faults, hints, wayOut);
 }
 
-/** It was there when the command looked for it. */
+/** The record was there when the command looked for it. */
 function goneMeanwhile(): Error {
   return new Error(`somebody removed it meanwhile; see: ${commandLine('help')}`);
 }

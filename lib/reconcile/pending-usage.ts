@@ -7,7 +7,7 @@ import { type Database, type Month, monthOf, recordQuotaUsage } from '../../mode
 import type { Log } from '../kit/process/log.ts';
 import { GATHER_MS } from './pending-sums.ts';
 
-/** What it is made of. */
+/** What the pending usage is made of. */
 export interface PendingUsageOptions {
   readonly database: Database;
   readonly gatewayId: string;

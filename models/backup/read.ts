@@ -132,7 +132,10 @@ function otherKey(wanted: string, keyring: Keyring): EncryptionKeyError {
   );
 }
 
-/** One that was made while two keys were in use, as in the middle of a rotation. */
+/**
+ * The error for a backup that needs keys which are not known: it may need two, from a rotation that
+ * was not finished.
+ */
 function missingKeys(needed: readonly string[], keyring: Keyring): EncryptionKeyError {
   const all = [...new Set(needed)];
   const missing = all.filter((key) => !keyring.knows(key));

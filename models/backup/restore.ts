@@ -83,9 +83,12 @@ export async function restoreBackup(
 
 /** What the rows of a backup look like. */
 interface Shape {
-  /** The migrations that had run when it was made. */
+  /** The migrations that had run when the backup was made. */
   readonly ran: readonly Migration[];
-  /** Those that make room for its rows; one whose parts had run in some number is among them. */
+  /**
+   * The migrations that make room for the rows of the backup; one that had run only in part is
+   * among them.
+   */
   readonly room: readonly Migration[];
 }
 

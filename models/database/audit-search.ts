@@ -82,7 +82,7 @@ interface Lead {
   readonly of: readonly Condition[];
 }
 
-/** Those that fit few entries as a rule are first. */
+/** Indexes that usually fit few entries are first. */
 const LEADS: readonly Lead[] = [
   { index: 'audit_entries_record_id_id', of: ['record'] },
   { index: 'audit_entries_email_lower_id', of: ['email'] },

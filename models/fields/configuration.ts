@@ -159,5 +159,5 @@ export const configurationFields = fieldsOf({
 /** The columns of the configuration. */
 export type ConfigurationColumns = ColumnsOf<typeof configurationFields>;
 
-/** Its columns where it is to be made. */
+/** The columns of a configuration that is to be made. */
 export type NewConfigurationColumns = NewColumnsOf<typeof configurationFields>;

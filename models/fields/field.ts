@@ -42,9 +42,9 @@ export interface Column {
   readonly words?: readonly (string | number)[];
   readonly holds?: Holds<unknown>;
   readonly nullable?: true;
-  /** What it has where nothing is said. */
+  /** The value if nobody gives one. */
   readonly default?: unknown;
-  /** It follows from another column, and is set with that one. */
+  /** True: the value follows from another column, and is set with that one. */
   readonly derived?: true;
   /** Left out of the rows that are read in bulk. */
   readonly inRows?: false;

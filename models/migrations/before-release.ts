@@ -5,7 +5,7 @@
 /** The first step of all releases. */
 export const FIRST = '0001-schema-of-1.0.0';
 
-/** Their names, in the order in which they ran. */
+/** The names of the steps, in the order in which they ran. */
 export const UNRELEASED: readonly string[] = [
   '0001-first-tables',
   '0002-audit-entries',

@@ -122,7 +122,7 @@ async function runSteps(database: Database, options: MigrateOptions): Promise<st
   return applied;
 }
 
-/** One line for all steps: of a new database nobody wants to know each. */
+/** One line for all steps: nobody wants to read each step of a new database. */
 function sayNew(database: Database, steps: readonly string[]): void {
   const schema = steps.at(-1) ?? '';
   database.log?.info({ schema }, 'a new database is made');

@@ -12,7 +12,7 @@ const NAMED_PER_STATEMENT = 500;
 
 /** A part of a list, in the order of ids. */
 export interface GroupPage {
-  /** It begins behind this id; null: at the beginning. */
+  /** The part begins behind this id; null: at the beginning. */
   readonly afterId?: string | null;
   readonly limit?: number;
   readonly transaction?: Transaction;
@@ -29,9 +29,9 @@ export interface GroupMember {
 
 /** Which groups are read; all of them where nothing here filters them. */
 export interface GroupWish extends GroupPage {
-  /** Those that this user is in. */
+  /** Only groups that this user is in. */
   readonly memberId?: string;
-  /** The one of exactly this name. */
+  /** Only the group of exactly this name. */
   readonly name?: string;
 }
 

@@ -25,9 +25,12 @@ export interface GroupsNamed {
   readonly userId: string;
   /** The provider, as `oidc/okta`. */
   readonly source: string;
-  /** As the provider writes them. */
+  /** The names of groups as the provider writes them. */
   readonly names: readonly string[];
-  /** What they mean here; left out: each means the group of that name that the provider made. */
+  /**
+   * The groups of Postern that these names mean; left out: each means the group of the same name
+   * that the provider made.
+   */
   readonly map?: Readonly<Record<string, string>> | undefined;
   /** Whether a name that is not in the map means what it means without a map. */
   readonly isOpen?: boolean;
@@ -195,9 +198,9 @@ async function makeMissing(
 /** What the entries of the configuration say of groups; each as `oidc/okta`. */
 export interface StandingProviders {
   readonly all: readonly string[];
-  /** Those that name groups. */
+  /** The entries that name groups. */
   readonly naming: readonly string[];
-  /** Those with a group of administrators. */
+  /** The entries with a group of administrators. */
   readonly administering: readonly string[];
 }
 

@@ -28,7 +28,7 @@ export interface RivalWish {
 /** What exists beside devices that are to be made. */
 export interface Rivals {
   readonly devices: RivalDevice[];
-  /** Those of the owners who exist. */
+  /** The owners who exist. */
   readonly owners: ReadonlySet<string>;
 }
 

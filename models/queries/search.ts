@@ -324,7 +324,7 @@ export async function countAllDevices(
 /** What all devices together were seen to do. */
 export interface FleetStatus {
   readonly devices: number;
-  /** Those that are served and made a handshake lately. */
+  /** Devices that are served and made a handshake lately. */
   readonly online: number;
   readonly rxBytes: number;
   readonly txBytes: number;

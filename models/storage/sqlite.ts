@@ -23,7 +23,7 @@ import { ShortReads } from './short-reads.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { useSqliteQueries } from './sqlite-query.ts';
 
-/** Who waited so long behind a statement that met a lock has waited as long as that statement. */
+/** Statements that have waited so long behind one that met a lock give up together with it. */
 const LONG_WAIT_MS = 0.8 * BUSY_TIMEOUT_MS;
 /** How long one waits inside this process for the writer, or for a reader. */
 const ACQUIRE_TIMEOUT_MS = 30_000;

@@ -25,7 +25,7 @@ export class AuditEntry extends Model<
   declare actor: Actor;
   /** The id of the user in whose name it happened; null if the actor is no user. */
   declare user_id: CreationOptional<string | null>;
-  /** That user's, as it was then. */
+  /** The e-mail of that user, as it was then. */
   declare email: CreationOptional<string | null>;
   declare token_id: CreationOptional<string | null>;
   /** An AuditAction. */

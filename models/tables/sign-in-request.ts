@@ -32,7 +32,7 @@ export interface SignInSecrets {
     email: string | null;
     isBindable: boolean;
     sessionIndex?: string | null;
-    /** What it says of groups; left out where the entry does not ask. */
+    /** What the provider says of groups; left out where the entry does not ask. */
     groups?: GroupsSaid;
   };
   /** SAML: when the person signed in at the provider, where that was before the answer came. */

@@ -15,7 +15,7 @@ export const loadOpenidClient = async () => import('openid-client');
 /** The methods that an entry can name. */
 export const AUTH_METHODS = openidProviderFields.token_endpoint_auth_method.api.words;
 
-/** One of them. */
+/** A method that an entry can name. */
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
 /** What shows a secret by a method. */
@@ -94,7 +94,7 @@ export class KnownMethods {
   }
 }
 
-/** The other method. */
+/** The method that is not the given one. */
 export function otherMethod(method: AuthMethod): AuthMethod {
   return method === 'client_secret_basic' ? 'client_secret_post' : 'client_secret_basic';
 }

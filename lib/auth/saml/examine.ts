@@ -26,7 +26,10 @@ export interface Examined {
   /** Why the entry refuses the answer; null if it admits it. */
   readonly refusal: { readonly reason: RefusalReason; readonly detail: string | null } | null;
   readonly signed: readonly SignedPart[];
-  /** What it says; null if a signature, a time or an address is wrong even without the flags. */
+  /**
+   * What the answer says; null if a signature, a time or an address is wrong even without the
+   * flags.
+   */
   readonly assertion: Assertion | null;
 }
 

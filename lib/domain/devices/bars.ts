@@ -12,7 +12,7 @@ export type Bar =
   | 'device_ended'
   | 'owner_disabled'
   | 'session_ended'
-  /** Its owner is gone, and the device will be removed. */
+  /** The owner is gone, and the device will be removed. */
   | 'not_served';
 
 /**

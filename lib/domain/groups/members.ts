@@ -251,7 +251,7 @@ export async function writeMembers(
   return { added: fresh.length, removed: gone.length };
 }
 
-/** Those of some users, named by id or e-mail, who are members of a group. */
+/** The members of a group among some users, who are named by id or e-mail. */
 export async function membersAmong(
   database: Database,
   groupId: string,
@@ -271,7 +271,7 @@ function inTooMany(email: string): FieldError {
   return { code: 'inTooManyGroups', values: { email, most: GROUPS_OF_USER_MAX } };
 }
 
-/** That somebody who was removed stays a member, and why. */
+/** The sentence that says why somebody who was removed stays a member. */
 export function staysBecause({ email, sources }: GroupMember): string {
   const providers = sources.filter((source) => source !== MANUAL).map((source) => `"${source}"`);
   const [who, says] = providers.length === 1 ? ['provider', 'says'] : ['providers', 'say'];

@@ -22,7 +22,7 @@ const NAME = /^before-(?<of>upgrade-\d{4}|restore-\d{4})-(?<time>\d{8}T\d{6}\.\d
 /** What a process that was killed left of one, with the process's id. */
 const PART = /^before-(?:upgrade|restore)-\d{4}-\d{8}T\d{6}\.\d{3}Z\.backup\.(\d+)\.part$/;
 
-/** One that was made. */
+/** A backup that was made before a change. */
 export interface MadeBefore {
   readonly path: string;
   /**

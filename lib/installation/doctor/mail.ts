@@ -4,7 +4,7 @@
 import type { Config } from '../../../config/index.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 
-/** What comes of greeting the server; nothing where the settings name none. */
+/** Whether the mail server answers a greeting; no finding where the settings name none. */
 export async function mail({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Finding[]> {
   if (smtpUrl === null) return [];
   const check = 'mail';

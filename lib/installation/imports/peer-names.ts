@@ -23,7 +23,7 @@ export interface Surroundings {
 
 /** What the whole file says of the program that wrote it. */
 export interface FileMarks {
-  /** Its notes are marked, and so is every name in it. */
+  /** The program marks its notes, and every name in the file. */
   readonly isPortal: boolean;
   readonly isWgEasy: boolean;
   /** The bare texts of all comments. */

@@ -20,7 +20,7 @@ export function sayKeys(keys: readonly string[], database: Database): string {
   return `need all of the encryption keys ${keys.join(', ')}${aside}`;
 }
 
-/** Those of the keys that this process was not given. */
+/** The keys that this process was not given. */
 export function unknownKeys(keys: readonly string[], { keyring }: Database): string[] {
   return keys.filter((key) => !keyring.knows(key));
 }

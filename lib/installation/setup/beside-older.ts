@@ -82,7 +82,7 @@ class Beats {
     this.#aliveMs = aliveMs;
   }
 
-  /** Those of the rows that run. */
+  /** The gateways that run, of those that have rows. */
   running(rows: readonly GatewayBeside[]): GatewayBeside[] {
     const now = performance.now();
     for (const { id, seen_at } of rows) {
@@ -102,7 +102,7 @@ class Beats {
   }
 }
 
-/** Those that do not look for a later schema. */
+/** The gateways that do not look for a later schema. */
 function older(running: readonly GatewayBeside[]): GatewayBeside[] {
   return running.filter(({ schema_step: step }) => step === null);
 }

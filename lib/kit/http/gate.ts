@@ -11,7 +11,7 @@ import { addressScope } from './client-address.ts';
 
 /** Why somebody may not go on, and what they read. */
 export interface Refusal {
-  /** What it is counted as. */
+  /** The name under which the refusal is counted. */
   readonly reason: string;
   readonly body: string;
 }

@@ -55,7 +55,7 @@ export const HTTP_LIMITS: HttpLimits = {
 
 /** Files that are left for the database, the socket for `wg`, `nft`, providers and all else. */
 const OTHER_FILES = 64;
-/** That many connections there are in any case. */
+/** The least number of connections that are allowed. */
 const CONNECTIONS_MIN = 8;
 /** How often the log says that connections are refused. */
 const FULL_LINE_MS = 60_000;

@@ -28,7 +28,7 @@ export interface Query<Asked> {
 
 /** The record that a request holds. */
 export interface Body<Values> {
-  /** What it is in: `{"rule": {…}}`. */
+  /** The member of the body that holds the record: `{"rule": {…}}`. */
   readonly wrapper: string;
   /** The name of its schema in the OpenAPI document, before `Create` or `Update`. */
   readonly title: string;

@@ -31,7 +31,7 @@ interface Renamed {
   readonly read: (value: unknown) => unknown;
 }
 
-/** Those fields, by the kind of the row and the column. */
+/** The fields that the API names otherwise, by the kind of the row and the column. */
 const RENAMED: Readonly<Record<string, Readonly<Record<string, Renamed>>>> = {
   device: {
     expires_at: { name: 'ends_at', read: (value) => value },

@@ -11,10 +11,10 @@ import { sentColumns } from '../validation/resource.ts';
 /** Fields that administrators change while the gateway runs. */
 const changeable = sentColumns(configurationFields);
 
-/** One such field. */
+/** A field of the configuration that requests may change. */
 export type ChangeableField = (typeof changeable)[number];
 
-/** Their values, of which the environment may fix some. */
+/** The values of the fields that the environment fixes. */
 export type FixedSettings = Readonly<Partial<Pick<Configuration, ChangeableField>>>;
 
 /** The whole configuration, read-only. */

@@ -168,7 +168,7 @@ function together(all: readonly RowChanges[]): RowChanges {
   };
 }
 
-/** Those of some rules that no rule shadows now. */
+/** The rules, among some, that no rule shadows now. */
 async function newlyShadowed(database: Database, ids: readonly string[]): Promise<string[]> {
   const before = await readShadows(database, ids, Date.now());
   return ids.filter((id) => !before.has(id));

@@ -187,7 +187,7 @@ export class IpfixTarget implements FlowTarget {
     if (message !== null) this.#sendRecords(message);
   }
 
-  /** It sends everything at once anyway. */
+  /** Nothing to do: the log gets everything at once. */
   hurry(): void {}
 
   #sendRecords(message: Buffer): void {

@@ -34,7 +34,10 @@ export interface DeviceFilter {
   readonly userId: string | null;
 }
 
-/** Those devices in words of the data plane; null: no such device, so nothing is listed. */
+/**
+ * The devices that are asked for, as the data plane names them; null: there is none, so nothing is
+ * listed.
+ */
 export function queryOf(
   { publicKeyOf }: LiveGateway,
   { deviceId, userId }: DeviceFilter,

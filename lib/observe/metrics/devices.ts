@@ -13,7 +13,7 @@ interface Shown {
   readonly peer: PeerTotals;
   /** Escaped. */
   readonly name: string;
-  /** Its addresses as CIDRs; empty where it has none. */
+  /** The addresses of the device as CIDRs; empty where it has none. */
   readonly ipv4: string;
   readonly ipv6: string;
 }

@@ -14,7 +14,7 @@ import type { Web } from '../kit/web.ts';
 
 /** Lines of the page. */
 const SHOWN_MAX = 100;
-/** Those of which the lines are chosen: what others sent is left out. */
+/** How many refusals are read to choose the lines: what others sent is left out. */
 const READ_MAX = 1_000;
 
 /** The route of the page. */

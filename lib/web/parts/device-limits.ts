@@ -8,7 +8,7 @@ import type { EffectiveConfiguration } from '../../kit/records/effective-configu
 export interface LimitLine {
   readonly label: string;
   readonly text: string;
-  /** Who says it; null: the device itself, or there is none. */
+  /** Who sets the limit; null: the device itself, or there is no limit. */
   readonly from: string | null;
 }
 

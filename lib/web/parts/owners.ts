@@ -80,7 +80,7 @@ export async function ownersOf(
   return new Map(users.map((user) => [user.id, user]));
 }
 
-/** Their e-mails, by id. */
+/** The e-mails of the owners, by id. */
 export async function ownerEmails(
   database: Database,
   records: readonly { readonly user_id: string | null }[],

@@ -24,7 +24,7 @@ export function typedRule(rule: Shown): Typed {
   return typedFrom({ ...rule, port_type, staged: rule['enforced'] === false }, ruleForm);
 }
 
-/** Its fields. */
+/** The fields of the form of a rule. */
 export const ruleForm: readonly Section[] = [
   {
     fields: [
