@@ -61,7 +61,7 @@ export async function ensureAdministrator(
     if (user === null) {
       if (await looksTaken(database, values.email, null, transaction))
         throw new Error(
-          `${values.email} ${sentences.looksTaken}; give another address, or the very one of that user`,
+          `${values.email} ${sentences.looksTaken}; give another address, or exactly that of the other user`,
         );
       const { id } = await database.models.User.create(values, { transaction });
       return { id, isLocalReopened };

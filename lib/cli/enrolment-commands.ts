@@ -37,7 +37,7 @@ import { table } from './text-table.ts';
 export const enrolmentCommands: Partial<Record<CommandName, Run>> = { 'user enrol': enrol };
 
 const ONCE =
-  'Each link works once, for whoever has it. Postern shows it only now; another one takes its place.';
+  'Each link works once, for whoever has it. Postern shows it only now; a new link replaces it.';
 
 async function enrol(given: Given, command: Command): Promise<Outcome> {
   const { config, database, readStdin } = given;

@@ -24,7 +24,7 @@ export const groupRows = {
     hints: HINTS,
     async sends({ options: { group = '', name, description } }, finds) {
       if (name === undefined && description === undefined)
-        throw new UsageError('nothing is to be changed; name it, as with --name engineers');
+        throw new UsageError('nothing to change was given; for example: --name engineers');
       const { id } = await finds.group(group);
       const fields = {
         ...(name === undefined ? {} : { name }),

@@ -56,11 +56,11 @@ export async function rotateKeys(
         `${resealed} secrets are encrypted under key ${both.keyring.keyId}.`,
         ...broken.map(
           (place) =>
-            `${place} opens under no key that is known and was left as it is; set it anew.`,
+            `${place} cannot be decrypted with a known key and was left as it is; set it again.`,
         ),
         kept === null
-          ? 'Take DATABASE_ENCRYPTION_KEY_OLD away from every gateway. Backups made before need that key.'
-          : `The earlier key is in ${kept}: backups made before need it.`,
+          ? 'Remove DATABASE_ENCRYPTION_KEY_OLD from every gateway. Earlier backups need that key.'
+          : `The earlier key is in ${kept}: earlier backups need it.`,
       ].join('\n'),
       data: { key: both.keyring.keyId, resealed, broken, earlier_key: kept },
     };

@@ -38,7 +38,7 @@ async function listProviders(given: Given): Promise<Outcome> {
 async function setTrust(trusted: boolean, given: Given, { options }: Command): Promise<Outcome> {
   const { id, authority, params } = await findProvider(given, options.id ?? '');
   if (authority === null)
-    throw new Error(`the metadata of ${id} cannot be read, so nobody is there to be trusted`);
+    throw new Error(`the metadata of ${id} cannot be read, so there is no provider to trust`);
   const body = { trusted_provider: { trusted } };
   await performOperation(given, 'updateTrustedProvider', { params, body });
   return {

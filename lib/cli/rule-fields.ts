@@ -35,7 +35,7 @@ export function changedFields(options: Options): object {
 export function typedChanges(options: Options): object {
   const fields = changedFields(options);
   if (Object.keys(fields).length === 0)
-    throw new UsageError('nothing is to be changed; name it, as with --ends-at 2026-12-31');
+    throw new UsageError('nothing to change was given; for example: --ends-at 2026-12-31');
   return fields;
 }
 

@@ -152,7 +152,7 @@ export async function rootlessFaults(
   config: Config,
   host: RootlessHost = thisHost,
 ): Promise<string[]> {
-  if (host.isRoot) return ['this is root, which needs no help: run npm start'];
+  if (host.isRoot) return ['this account is root and needs no rootless start: run npm start'];
   const ports = [...addressFaults(config), ...portFaults(config, host)];
   const taken = ports.length > 0 ? [] : await takenPorts(config, host);
   return [

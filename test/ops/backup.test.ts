@@ -220,7 +220,7 @@ test.serial('a rotation of the key in DATA_DIR, by the command line', async (t) 
   t.is(status, 0, output);
   t.regex(
     output,
-    /secrets are encrypted under key [0-9a-f]{8}\.\nThe earlier key is in .*encryption\.key\.[0-9a-f]{8}: b/,
+    /secrets are encrypted under key [0-9a-f]{8}\.\nThe earlier key is in .*encryption\.key\.[0-9a-f]{8}: e/,
   );
   t.not(readFileSync(join(folder, 'encryption.key'), 'utf8'), before);
   const shown = await run(environment, 'device', 'config', '--id', made.id);

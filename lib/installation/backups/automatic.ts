@@ -49,7 +49,7 @@ export async function backUpBefore(
     ({ keys } = await writeNewFile(path, (out) => writeBackup(database, out)));
   } catch (error) {
     throw new Error(
-      `a backup comes first, and none could be made, so nothing was changed: ${messageOf(error)}`,
+      `the backup that comes first could not be made, so nothing was changed: ${messageOf(error)}`,
       { cause: error },
     );
   }

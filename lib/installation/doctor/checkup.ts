@@ -73,7 +73,7 @@ export class Checkup {
     try {
       part.found = await part.look();
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, 'a check of the dashboard came to nothing');
+      this.#log.warn({ error: messageOf(error) }, 'a check of the dashboard failed');
     } finally {
       part.isLooking = false;
     }

@@ -15,7 +15,7 @@ export async function mail({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Findin
   return [
     warning(
       check,
-      `${server} takes mails without TLS: whoever is between reads the one-time links`,
+      `${server} takes mails without TLS: anybody on the way can read the one-time links`,
       'let it offer STARTTLS, or use smtps:// in SMTP_URL',
     ),
   ];

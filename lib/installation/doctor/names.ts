@@ -16,7 +16,7 @@ export function names({ trustedProxies }: Pick<Config, 'trustedProxies'>): Promi
       } catch (error) {
         return warning(
           check,
-          `nobody is believed as ${name}: ${messageOf(error)}`,
+          `no proxy is trusted by the name ${name}: ${messageOf(error)}`,
           'start the proxy, or set TRUSTED_PROXIES to its address',
         );
       }

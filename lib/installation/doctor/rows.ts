@@ -63,7 +63,7 @@ export async function rows(
         ),
       ];
   } catch (error) {
-    const fix = 'run the version that the database is of';
+    const fix = 'run the version that migrated the database';
     return [failed('database', messageOf(error), fixOf(error, config)?.advice ?? fix)];
   }
   const ofKeys = await keys(opened, config);
@@ -237,7 +237,7 @@ async function clock(opened: Database): Promise<Finding> {
   if (ahead > CLOCK_SKEW_MS)
     return failed(
       check,
-      `this host's clock is at least ${Math.round(ahead / 1_000)} s behind what it, or another gateway, has been at`,
+      `this host's clock is at least ${Math.round(ahead / 1_000)} s behind a time that it, or another gateway, has already had`,
       fix,
     );
   return ok(check, 'the clock agrees with what the database knows');
@@ -247,13 +247,13 @@ async function clock(opened: Database): Promise<Finding> {
 async function oldRows(opened: Database): Promise<Finding> {
   const check = 'forgetting';
   const found = await readForgettingClock(opened);
-  if (found === null) return ok(check, 'nothing was forgotten yet');
+  if (found === null) return ok(check, 'no old row was deleted yet');
   const { sinceMs, behindMs } = found;
   const days = (ms: number): string => `${Math.round((ms / DAY_MS) * 10) / 10} days`;
   if (behindMs > JUMP_MAX_MS)
     return warning(
       check,
-      `the clock is ${days(behindMs)} ahead of that by which old rows are forgotten`,
+      `the clock is ${days(behindMs)} ahead of the clock by which old rows are deleted`,
       'if the clock is wrong, set it now; if no gateway ran for so long, do nothing: what is too old goes within as many days again',
     );
   if (sinceMs < -HOUR_MS)
@@ -262,5 +262,5 @@ async function oldRows(opened: Database): Promise<Finding> {
       `the clock was set back by ${days(-sinceMs)} since old rows were forgotten last`,
       'look whether it is right now; if it is, do nothing',
     );
-  return ok(check, 'no jump of the clock holds up how old rows are forgotten');
+  return ok(check, 'no jump of the clock holds up the deletion of old rows');
 }

@@ -6,7 +6,7 @@ import { HTTP_LIMITS, MORE_FILES } from '../../kit/http/listener.ts';
 import type { Readiness } from '../../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 
-const LOOK_AT_LOG = 'The log of the gateway names the fault and the setting to look at.';
+const LOOK_AT_LOG = 'The log of the gateway names the cause and the setting to look at.';
 
 /** What each state but `ready` means, and what to do. */
 const STATES: Record<
@@ -15,7 +15,7 @@ const STATES: Record<
 > = {
   starting: [
     'The gateway is starting; it passes no packets yet.',
-    'Wait some seconds. Where it stays so, its log says why.',
+    'Wait some seconds. If this lasts, its log says why.',
   ],
   draining: ['The gateway is stopping.', 'Start it again, unless somebody else does.'],
   data_plane_down: [

@@ -75,7 +75,7 @@ function absent(file: string, status: string | null): Finding {
   if (status !== 'database_unavailable')
     return warning(
       check,
-      `a gateway runs, and not with ${file}, which is not there`,
+      `${file} does not exist, and the gateway that runs uses another file`,
       'run the doctor with the settings of that gateway (DATA_DIR, DATABASE_URL)',
     );
   return failed(

@@ -133,7 +133,7 @@ function presentNotes(present: readonly PresentUser[]): string[] {
   const notes = present.flatMap(({ email, differs }) => differenceNotes(email, differs));
   if (notes.length > 0)
     notes.push(
-      'whoever is there already keeps role and state; to follow the dump, change them in the ' +
+      'users who exist already keep role and state; to follow the dump, change them in the ' +
         `console, or by: ${commandLine('user disable --email E')}, or: user enable --email E`,
     );
   const equal = present.filter(({ differs }) => Object.keys(differs).length === 0);

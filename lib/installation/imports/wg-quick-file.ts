@@ -120,7 +120,7 @@ class Reader {
       section.settings.push({ key, name, value: value.trim(), line });
       section.around.within.push(...this.#pending);
       if (comment !== null && OWN_SETTINGS.has(key)) section.around.trailing.push(comment);
-    } else this.#faults.push(`line ${line} is neither a section nor a setting of one`);
+    } else this.#faults.push(`line ${line} is neither a section nor a setting in a section`);
   }
 
   /**

@@ -80,7 +80,10 @@ export class TrustedProxies {
       if (this.#missing.has(name)) return;
       this.#missing.add(name);
       const fields = { name, error: messageOf(error) };
-      this.#log.warn(fields, 'a name of TRUSTED_PROXIES is not found, so nobody is believed by it');
+      this.#log.warn(
+        fields,
+        'a name in TRUSTED_PROXIES is not found, so no proxy is trusted by it',
+      );
     }
   }
 }

@@ -60,7 +60,7 @@ function act(end: PastaEnd | null, pid: number, { log, counters }: PastaWish): v
   if (end === 'ended') return;
   log.error(
     { pid },
-    'pasta hangs and is started again: it computes, and no packet passes it; a newer one (package passt) may not hang',
+    'pasta hangs and is started again: it uses the processor, and no packet passes it; a newer version (package passt) may not hang',
   );
   kill(pid);
 }

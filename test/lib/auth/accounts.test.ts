@@ -51,7 +51,7 @@ for (const kind of databaseKinds()) {
     const email = 'k\u0131m@example.com';
     await t.throwsAsync(ensureAdministrator(database, { email, password }, { cost: COST }), {
       message:
-        'k\u0131m@example.com looks like the address of another user; give another address, or the very one of that user',
+        'k\u0131m@example.com looks like the address of another user; give another address, or exactly that of the other user',
     });
     t.false(await makeFirstUser(database, { email, password }, COST));
     t.is(await database.models.User.count(), 1);

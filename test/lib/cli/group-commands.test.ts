@@ -62,7 +62,7 @@ for (const kind of databaseKinds()) {
     const byId = await runLine(database, `group update --group ${made.text} --description=`);
     t.like(byId.data, { name: 'Operations', description: null });
     const faults: [line: string, message: RegExp][] = [
-      ['group update --group Operations', /^nothing is to be changed; name it, as with --name /],
+      ['group update --group Operations', /^nothing to change was given; for example: --name /],
       ['group update --group x --name y', /^there is no group x; see: .* group list$/],
       ['group update --group sales --name Operations', /^name: has already been taken$/],
       [`group update --group sales --name ${made.text}`, /^name: is a UUID, which means the group/],

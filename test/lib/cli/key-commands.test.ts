@@ -54,7 +54,7 @@ for (const kind of databaseKinds()) {
     t.like(data, { key: opened.keyring.keyId, resealed: 3, broken: [] });
     t.regex(
       text,
-      /^3 secrets are encrypted under key [0-9a-f]{8}\.\nThe earlier key is in .*: backups/,
+      /^3 secrets are encrypted under key [0-9a-f]{8}\.\nThe earlier key is in .*: earlier backups/,
     );
     await t.throwsAsync(migrate(await open(keys)), { instanceOf: EncryptionKeyError });
   });
@@ -120,7 +120,7 @@ for (const kind of databaseKinds()) {
     });
     const { text } = await rotateKeys(two, commandOf('keys rotate --online'));
     await beating.stop();
-    t.regex(text, /Take DATABASE_ENCRYPTION_KEY_OLD away/);
+    t.regex(text, /Remove DATABASE_ENCRYPTION_KEY_OLD from every gateway/);
     const after = await open({ key: second, older: [], isUnfinished: false });
     await migrate(after);
     t.deepEqual(await presharedKeys(after), before);

@@ -155,7 +155,7 @@ for (const kind of databaseKinds()) {
     const reversed = '--starts-at 2999-01-01 --ends-at 2998-01-01';
     await t.throwsAsync(update(reversed), { message: /^ends_at: must be after starts_at$/ });
     await t.throwsAsync(runLine(database, `rule update --id ${id}`), {
-      message: /^nothing is to be changed; name it, /,
+      message: /^nothing to change was given; for example: /,
     });
   });
 

@@ -96,6 +96,6 @@ test('where none can be made, the reason says that nothing was changed', async (
   const config = configOf({ DATA_DIR: '/nowhere' });
   await t.throwsAsync(backUpBefore('before-upgrade', config, await openDatabase(t, 'sqlite')), {
     message:
-      /^a backup comes first, and none could be made, so nothing was changed: the folder \/nowhere does not exist/,
+      /^the backup that comes first could not be made, so nothing was changed: the folder \/nowhere does not exist/,
   });
 });

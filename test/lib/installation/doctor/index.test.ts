@@ -330,7 +330,7 @@ for (const kind of databaseKinds())
 for (const [aheadDays, level, message] of [
   [0, 'ok', /no jump/],
   [1, 'ok', /no jump/],
-  [730, 'warning', /the clock is 730 days ahead of that by which old rows/],
+  [730, 'warning', /the clock is 730 days ahead of the clock by which old rows/],
   [-2, 'warning', /the clock was set back by 2 days/],
 ] as const)
   test(`a clock that jumped by ${aheadDays} days is said`, async (t) => {
@@ -338,7 +338,7 @@ for (const [aheadDays, level, message] of [
     await firstStart(environment);
     const database = await opening(environment)();
     t.teardown(() => database.close());
-    t.is(of(await examine(environment), 'forgetting')?.message, 'nothing was forgotten yet');
+    t.is(of(await examine(environment), 'forgetting')?.message, 'no old row was deleted yet');
     await beginForgettingClock(database, new Date(Date.now() - aheadDays * 86_400_000));
     const found = of(await examine(environment), 'forgetting');
     t.is(found?.level, level);

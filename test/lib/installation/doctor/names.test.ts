@@ -9,6 +9,6 @@ test('each name is looked up, and addresses are not', async (t) => {
   t.deepEqual(more, []);
   t.like(here, { check: 'trusted proxies', level: 'ok' });
   t.like(gone, { check: 'trusted proxies', level: 'warning' });
-  t.regex(String(gone?.message), /nobody is believed as no-such-host\.invalid/);
+  t.regex(String(gone?.message), /no proxy is trusted by the name no-such-host\.invalid/);
   t.deepEqual(await names({ trustedProxies: null }), []);
 });

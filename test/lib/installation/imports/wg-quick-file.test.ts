@@ -64,6 +64,6 @@ test('what is neither section nor setting is a fault with its line', (t) => {
   const { faults } = parseWgQuick('PrivateKey = a\n[Interface]\nhello\n[Peers]\n');
   t.deepEqual(
     faults,
-    [1, 3, 4].map((line) => `line ${line} is neither a section nor a setting of one`),
+    [1, 3, 4].map((line) => `line ${line} is neither a section nor a setting in a section`),
   );
 });

@@ -105,7 +105,7 @@ for (const kind of databaseKinds()) {
     const lines = error.message.split('\n').map((line) => line.trim());
     t.is(lines[0], '8 faults, and nothing was written:');
     for (const line of [
-      'line 28 is neither a section nor a setting of one',
+      'line 28 is neither a section nor a setting in a section',
       'line 15: [Peer] has no address inside 10.8.0.0/24 or fd42::/64; set the networks as said below, then import again',
       'line 22: AllowedIPs holds 1.2.3.4.5, which is no network',
       'line 5: [Peer] name has already been taken',
