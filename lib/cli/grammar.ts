@@ -36,7 +36,7 @@ export const commands = {
   'user create': {
     usage: '--email E [--role R] [--password-stdin | --no-password]',
     sentence:
-      'Makes a user, unprivileged unless --role admin, and prints a password that is made up unless it came by standard input or the user is to have none.',
+      'Makes a user, unprivileged unless --role admin. Makes up a password and prints it, unless a password came by standard input or the user is to have none.',
     takes: ['email', 'role', 'password-stdin', 'no-password', 'json'],
     needs: ['email'],
   },
@@ -350,7 +350,7 @@ export const commands = {
   },
   'provider distrust': {
     usage: '--id oidc/ID|saml/ID',
-    sentence: 'Takes that mark away; accounts that are linked stay linked.',
+    sentence: 'Trusts an identity provider no longer; accounts that are linked stay linked.',
     takes: ['id', 'json'],
     needs: ['id'],
   },
@@ -370,7 +370,7 @@ export const commands = {
   'provider drop-certificate': {
     usage: '--id saml/ID',
     sentence:
-      'Makes certificates of a SAML provider void at once that its metadata have no more: for one whose key was stolen. Refresh first.',
+      'Makes certificates void at once that the metadata of a SAML provider no longer hold: for a certificate whose key was stolen. Refresh first.',
     takes: ['id', 'json'],
     needs: ['id'],
   },
@@ -478,7 +478,7 @@ export const commands = {
   'import firezone': {
     usage: 'FILE [--dry-run]',
     sentence:
-      'Takes over users, devices, rules and configuration from what the API of Firezone 0.7 answered (- for standard input). Users who are there already keep role and state; what differs is said.',
+      'Takes over users, devices, rules and configuration from what the API of Firezone 0.7 answered (- for standard input). Users who exist already keep role and state; the command names the differences.',
     takes: ['dry-run', 'json'],
     operand: true,
   },
