@@ -237,7 +237,6 @@ test('each setting has one field, and no two share one', (t) => {
   t.is(new Set(fields).size, fields.length);
 });
 
-/** The anchors of a page's headings, as GitHub makes them. */
 // ---- reading the tree ----------------------------------------------------------------------
 
 function filesIn(folder: string): string[] {
