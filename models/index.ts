@@ -265,7 +265,7 @@ export {
 } from './storage/auditing.ts';
 export type { Database } from './database/database.ts';
 export { pauseBefore } from './storage/rerun.ts';
-export { EncryptionKeyError, isUnreadable, keyIdOf } from './storage/encryption.ts';
+export { isUnreadable, keyIdOf } from './storage/encryption.ts';
 export { COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { type FileLock, lockFile } from './storage/file-lock.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';

@@ -70,7 +70,7 @@ const SERVED: Readonly<Record<string, readonly string[]>> = {
 const DIALECTS = /^\.\/dialects\/(db2|mariadb|mssql|oracle|postgres|snowflake)$/;
 /** Sequelize's validators of a country or a language; no column of Postern has one of them. */
 const NATIONAL =
-  /\/validator\/lib\/is(IBAN|IdentityCard|LicensePlate|MobilePhone|PassportNumber|PostalCode|TaxID|VAT)\.js$/;
+  /\/is(IBAN|IdentityCard|LicensePlate|MobilePhone|PassportNumber|PostalCode|TaxID|VAT)\.js$/;
 /** What hapi sends: other types need no entry in its table. */
 const SENT_TYPES =
   /^(text|image)\/|^application\/(javascript|json|octet-stream|pdf|vnd\.tcpdump\.pcap|xml|yaml)$/;

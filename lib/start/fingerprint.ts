@@ -11,8 +11,8 @@ import { lastStep, readLatest } from '../../models/index.ts';
 const HASH_DIGITS = 12;
 
 /**
- * Two lines for a person: `1.1.0-dev (schema 0015-gateway-schema, build 1f3a5b7c9d2e)` and what runs
- * it.
+ * Two lines for a person: `1.1.0-dev (schema 0015-gateway-schema, build 1f3a5b7c9d2e)`, and what
+ * runs it.
  */
 export function fingerprint(): string {
   const { paths } = openApiDocument('') as { paths: Record<string, object> };

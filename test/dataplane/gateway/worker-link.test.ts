@@ -372,7 +372,7 @@ for (const how of ['exit', 'throw'])
 
 /** How long a process with idle workers takes to end. */
 async function msOfEnd(how: string): Promise<number> {
-  const file = join(import.meta.dirname, '../../support/dataplane/ending-process.ts');
+  const file = join(import.meta.dirname, '../../support/gateway/ending-process.ts');
   const child = spawn(process.execPath, [file, how], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   return Date.now() - Number(printed);

@@ -13,7 +13,8 @@ import {
 import { rotateKeys } from '../../../lib/cli/key-commands.ts';
 import type { Command } from '../../../lib/cli/run.ts';
 import { parseCommandLine } from '../../../lib/cli/cli.ts';
-import { type Database, EncryptionKeyError, migrate, readDevices } from '../../../models/index.ts';
+import { type Database, migrate, readDevices } from '../../../models/index.ts';
+import { EncryptionKeyError } from '../../../models/storage/encryption.ts';
 import { GatewayRunsError } from '../../../models/queries/gateways.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, makePlace, openAt, type Place } from '../../support/database/databases.ts';

@@ -4,13 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import {
-  emailLook,
-  EncryptionKeyError,
-  migrate,
-  readDevices,
-  restoreBackup,
-} from '../../../models/index.ts';
+import { emailLook, migrate, readDevices, restoreBackup } from '../../../models/index.ts';
+import { EncryptionKeyError } from '../../../models/storage/encryption.ts';
 import { BackupError } from '../../../models/backup/format.ts';
 import { DatabaseTooNewError } from '../../../models/migrations/index.ts';
 import { GatewayRunsError } from '../../../models/queries/gateways.ts';

@@ -3,7 +3,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
-import { connectDatabase, EncryptionKeyError, migrate } from '../../../models/index.ts';
+import { connectDatabase, migrate } from '../../../models/index.ts';
+import { EncryptionKeyError } from '../../../models/storage/encryption.ts';
 import { isDatabaseAway } from '../../../models/index.ts';
 import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 import { addUser } from '../fixtures.ts';

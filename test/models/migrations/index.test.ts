@@ -4,12 +4,8 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { DatabaseError } from 'sequelize';
-import {
-  type Database,
-  EncryptionKeyError,
-  migrate,
-  pendingMigrations,
-} from '../../../models/index.ts';
+import { type Database, migrate, pendingMigrations } from '../../../models/index.ts';
+import { EncryptionKeyError } from '../../../models/storage/encryption.ts';
 import { DatabaseTooNewError } from '../../../models/migrations/index.ts';
 import { FOLDED, UNRELEASED } from '../../../models/migrations/before-release.ts';
 import { type Migration, migrations } from '../../../models/migrations/index.ts';

@@ -3,13 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import {
-  EncryptionKeyError,
-  migrate,
-  readOrCreateSecret,
-  readSecret,
-  refuseOtherKey,
-} from '../../../models/index.ts';
+import { migrate, readOrCreateSecret, readSecret, refuseOtherKey } from '../../../models/index.ts';
+import { EncryptionKeyError } from '../../../models/storage/encryption.ts';
 import { checkEncryptionKey } from '../../../models/queries/secrets.ts';
 import {
   databaseKinds,

@@ -4,7 +4,7 @@
 import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createGateway } from '../../../dataplane/index.ts';
-import { address } from './packets.ts';
+import { address } from '../dataplane/packets.ts';
 
 await createGateway({
   privateKey: new Uint8Array(32).fill(7),
