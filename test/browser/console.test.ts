@@ -225,6 +225,10 @@ test('a token has its scopes, is shown once, and revoked', async (t) => {
   await page.getByRole('link', { name: 'I have copied it' }).click();
   await page.getByRole('row', { name: NASTY }).getByText('read, metrics').waitFor();
   await inspect(t, page, 'console-tokens');
+  await page.setViewportSize({ width: 1_024, height: 768 });
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+  t.is(wide, 1_024, 'nothing scrolls sideways');
+  await page.setViewportSize({ width: 1_280, height: 800 });
   await page.getByRole('row', { name: NASTY }).getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();
   await page.getByText('is revoked.').waitFor();
