@@ -2,22 +2,39 @@
 // the gateway that answers, since its start, at most a second old. Each of several gateways has its
 // own numbers; metrics add them up.
 
-import type Joi from 'joi';
 import { type Database, readRules } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import { isUuid, joi, mark, recordId, resource, timestamp } from '../../kit/validation/fields.ts';
-import { type Shown, showTime, showTimeOrNull } from '../../kit/records/shown.ts';
+import { type AnswerOf, answerTable, schemaOfAnswer } from '../../kit/validation/answers.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
+import { showTime, showTimeOrNull } from '../../kit/records/shown.ts';
 
 /** The counters of a rule, as they are answered. */
-export const ruleCounterFields = resource({
-  id: recordId('The rule.'),
-  packets: count('Packets that the rule decided on; while it is staged, would have decided on.'),
-  bytes: count('Bytes of those packets, as they are inside the tunnel.'),
-  last_hit_at: timestamp('When the rule decided last; null: not since `counted_since`.').allow(
-    null,
-  ),
-  counted_since: timestamp('Since when this gateway counts: when it was started.'),
+const counterTable = answerTable({
+  id: { kind: 'id', description: 'The rule.' },
+  packets: {
+    kind: 'count',
+    description: 'Packets that the rule decided on; while it is staged, would have decided on.',
+  },
+  bytes: {
+    kind: 'count',
+    description: 'Bytes of those packets, as they are inside the tunnel.',
+  },
+  last_hit_at: {
+    kind: 'time',
+    description: 'When the rule decided last; null: not since `counted_since`.',
+    nullable: true,
+  },
+  counted_since: {
+    kind: 'time',
+    description: 'Since when this gateway counts: when it was started.',
+  },
 });
+
+/** The schema of the counters. */
+export const ruleCounterFields = schemaOfAnswer(counterTable);
+
+/** The counters of a rule. */
+export type Counted = AnswerOf<typeof counterTable>;
 
 /** What counters need of the server. */
 export interface CountersContext {
@@ -43,7 +60,7 @@ export class RuleCounters {
     this.#context = context;
   }
 
-  async show(ruleId: string): Promise<Shown> {
+  async show(ruleId: string): Promise<Counted> {
     const { database, observed } = this.#context.services;
     if (!isUuid(ruleId)) throw new ApiError('not_found');
     const id = ruleId.toLowerCase();
@@ -53,7 +70,7 @@ export class RuleCounters {
   }
 }
 
-function showCounters(id: string, hit: Hits | undefined, since: Date): Shown {
+function showCounters(id: string, hit: Hits | undefined, since: Date): Counted {
   return {
     id,
     packets: hit?.packets ?? 0,
@@ -61,8 +78,4 @@ function showCounters(id: string, hit: Hits | undefined, since: Date): Shown {
     last_hit_at: showTimeOrNull(hit === undefined ? null : new Date(hit.lastHitMs)),
     counted_since: showTime(since),
   };
-}
-
-function count(description: string): Joi.Schema {
-  return mark(joi.number().integer().min(0).description(description), { readOnly: true });
 }

@@ -513,38 +513,6 @@ test('the refresher looks for due accounts by itself until it is stopped', async
   t.is(idp.asked.length, before);
 });
 
-test('where no provider is, no statement is sent until something changes', async (t) => {
-  const { context, database, idp, pass, settings, tokens } = await open(t, 'sqlite');
-  let revision = 1;
-  const refresher = new Refresher({ ...context, revision: () => revision });
-  let sent = 0;
-  const { sequelize } = database;
-  const query = sequelize.query.bind(sequelize);
-  sequelize.query = ((...given: Parameters<typeof query>) => {
-    sent += 1;
-    return query(...given);
-  }) as typeof query;
-  const statementsOfLook = async (): Promise<number> => {
-    const before = sent;
-    await refresher.look();
-    return sent - before;
-  };
-  const providers = settings.openid_connect_providers;
-  settings.openid_connect_providers = [];
-  t.true((await statementsOfLook()) > 0);
-  t.true((await statementsOfLook()) > 0, 'an account may wait for its turn');
-  pass(TURN_MS);
-  await refresher.look();
-  t.is((await tokens()).error, 'provider_gone');
-  await refresher.look();
-  t.is(await statementsOfLook(), 0);
-  settings.openid_connect_providers = providers;
-  revision += 1;
-  await refresher.look();
-  t.is(idp.asked.length, 1, 'the account gets a turn');
-  t.true((await statementsOfLook()) > 0);
-});
-
 test('no secret is logged', async (t) => {
   const { context, idp, pass, log } = await open(t, 'sqlite');
   refuse(idp);
