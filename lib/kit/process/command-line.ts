@@ -3,8 +3,10 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Where the image (config/container) and the Debian package have the command, without npm. */
-const INSTALLED = ['/usr/local/bin/postern', '/usr/bin/postern'];
+/** The command in a container, which has no npm; see config/container. */
+const CONTAINERS_COMMAND = '/usr/local/bin/postern';
+/** The launcher of the Debian package, whose command is on the path; see config/debian. */
+const PACKAGED = '/usr/lib/postern/lib/postern';
 /** The Node of a release, which needs no npm. */
 const OWN_NODE = new URL('../../../runtime/node', import.meta.url);
 const LAUNCHER = new URL('../../postern', import.meta.url);
@@ -15,6 +17,7 @@ export function commandLine(words: string): string {
 }
 
 function program(): string {
-  if (INSTALLED.some((path) => existsSync(path))) return 'postern';
-  return existsSync(OWN_NODE) ? fileURLToPath(LAUNCHER) : 'npm run -s postern --';
+  const launcher = fileURLToPath(LAUNCHER);
+  if (launcher === PACKAGED || existsSync(CONTAINERS_COMMAND)) return 'postern';
+  return existsSync(OWN_NODE) ? launcher : 'npm run -s postern --';
 }
