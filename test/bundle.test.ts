@@ -96,6 +96,17 @@ test('it has no TypeScript, what is not its own by licence, and a map for each s
   );
   for (const name of own.filter((path) => path.startsWith('chunks/') && path.endsWith('.js')))
     t.true(existsSync(join(bundle, `${name}.map`)), name);
+  for (const name of own.filter((path) => path.endsWith('.js.map'))) {
+    const { sources } = JSON.parse(readFileSync(join(bundle, name), 'utf8')) as {
+      sources: string[];
+    };
+    // The place where the bundle was made would make other bytes of the same sources.
+    t.deepEqual(
+      sources.filter((path) => path.startsWith('../')),
+      [],
+      name,
+    );
+  }
   const licences = readFileSync(join(bundle, 'LICENSES-OF-PACKAGES'), 'utf8');
   for (const name of ['@hapi/hapi', 'sequelize', 'mysql2', '@node-saml/node-saml', 'jose'])
     t.regex(licences, new RegExp(`^${name} \\d`, 'm'));

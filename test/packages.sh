@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# test/packages.sh - installs the Debian packages that the tests need and the machine lacks. Needs
-# root. Where two of it run at the same time, the second one waits for the first.
+# test/packages.sh [release] - installs the Debian packages that the tests need and the machine lacks,
+# with `release` those of `npm run release:check`, too. Needs root. Where two of it run at the same
+# time, the second one waits for the first.
 set -euo pipefail
 
 packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump tshark nfdump python3 mariadb-server procps chromium-headless-shell prometheus
@@ -9,6 +10,10 @@ packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcp
   # Identity providers, and what they leave out unless it is asked for.
   lemonldap-ng starman liblasso-perl libglib-perl libio-string-perl libstring-random-perl libxml-simple-perl
   libcrypt-openssl-bignum-perl simplesamlphp php-cli php-xml php-mbstring)
+# What checks a whole release: another machine's compiler and emulator, what judges packages, what signs.
+if [ "${1:-}" = release ]; then
+  packages+=(g++-aarch64-linux-gnu qemu-user-static lintian minisign busybox-static)
+fi
 
 exec 9>/run/lock/postern-test-packages
 flock 9

@@ -12,6 +12,8 @@ import {
   licensesPage,
   productionDependencies,
 } from '../tools/licenses.ts';
+import { PINS } from '../tools/release/node.ts';
+import { billOfMaterials } from '../tools/sbom.ts';
 import { sums, writtenSums } from '../tools/swagger-ui.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -181,6 +183,18 @@ test('the bill of materials names everything, and nothing of the tests', async (
   const names = new Set(bill.components.map(({ name }) => name));
   for (const name of ['ava', 'oxlint', 'playwright-core', 'typescript'])
     t.false(names.has(name), name);
+});
+
+test('the bill of a release has a Node, and nothing that differs each time', (t) => {
+  const text = billOfMaterials({ version: '1.2.3', epoch: 1_700_000_000 });
+  t.notRegex(text, /serialNumber|urn:uuid/);
+  const bill = JSON.parse(text) as {
+    metadata: { timestamp: string; component: { version: string } };
+    components: { name: string; version: string }[];
+  };
+  t.is(bill.metadata.timestamp, '2023-11-14T22:13:20.000Z');
+  t.is(bill.metadata.component.version, '1.2.3');
+  t.is(bill.components.find(({ name }) => name === 'node')?.version, PINS.version);
 });
 
 test('every dependency is fixed to a version and a hash, and comes from the registry', (t) => {

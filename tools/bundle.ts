@@ -54,12 +54,13 @@ const BESIDE = [
   'lib/web/views',
   'models/migrations/latest.sqlite.sql',
 ];
-const ADDON = 'dataplane/native/build/Release/postern.node';
-/** Packages that find an addon by their own place, and the files that they run. */
-const ADDONS: Readonly<Record<string, readonly string[]>> = {
-  bcrypt: ['bcrypt.js', 'promises.js', `prebuilds/${process.platform}-${process.arch}`],
+/** Where the addon lies. */
+export const ADDON = 'dataplane/native/build/Release/postern.node';
+/** Packages that find an addon by their own place, and the files that they run on a machine. */
+const addonsFor = (architecture: string): Readonly<Record<string, readonly string[]>> => ({
+  bcrypt: ['bcrypt.js', 'promises.js', `prebuilds/${process.platform}-${architecture}`],
   'node-gyp-build': ['index.js', 'node-gyp-build.js'],
-};
+});
 /** Packages whose files a browser gets as they are. */
 const SERVED: Readonly<Record<string, readonly string[]>> = {
   tweetnacl: ['nacl-fast.js', 'nacl-fast.min.js'],
@@ -74,14 +75,17 @@ const NATIONAL =
 /** What hapi sends: other types need no entry in its table. */
 const SENT_TYPES =
   /^(text|image)\/|^application\/(javascript|json|octet-stream|pdf|vnd\.tcpdump\.pcap|xml|yaml)$/;
+/** What replaces them is no file. */
+const NO_DIALECT = 'no-dialect';
 /** Stands for the way from a file of the bundle to its root, until its depth is known. */
 const UP = '@@postern-root@@';
 
-/** The hash of all that a bundle is made of. */
-export function sourcesHash(): string {
+/** The hash of all that a bundle is made of; `addon` is the file of its addon. */
+export function sourcesHash(addon = join(ROOT, ADDON)): string {
   const hash = createHash('sha256').update(process.version);
   const files = [...ROOMS.flatMap(filesIn), 'tools/bundle.ts', 'package.json', 'package-lock.json'];
   for (const path of files.toSorted()) hash.update(path).update(readFileSync(join(ROOT, path)));
+  if (existsSync(addon)) hash.update(ADDON).update(readFileSync(addon));
   return hash.digest('hex');
 }
 
@@ -89,8 +93,7 @@ function filesIn(room: string): string[] {
   return readdirSync(join(ROOT, room), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-    .filter((path) => /\.(ts|js|eta|css|svg|sql|node)$/.test(path) || BESIDE.includes(path))
-    .filter((path) => !path.includes('/native/build/') || path === ADDON);
+    .filter((path) => /\.(ts|js|eta|css|svg|sql)$/.test(path) || BESIDE.includes(path));
 }
 
 /** Whether the bundle in `folder` is made of the sources as they are. */
@@ -99,19 +102,31 @@ export function isFresh(folder: string, hash = sourcesHash()): boolean {
   return existsSync(note) && readFileSync(note, 'utf8') === hash;
 }
 
+/** A bundle for others than this checkout. */
+interface BundleOptions {
+  readonly version?: string;
+  /** The machine that it is for, as Node calls it. */
+  readonly architecture?: string;
+  /** The file of the addon, which is optional: without it the engine in TypeScript serves. */
+  readonly addon?: string;
+}
+
 /** Makes the bundle in `folder`, in place of an older one. */
-export async function makeBundle(folder = BUNDLE): Promise<void> {
-  const hash = sourcesHash();
+export async function makeBundle(
+  folder = BUNDLE,
+  { version, architecture = process.arch, addon = join(ROOT, ADDON) }: BundleOptions = {},
+): Promise<void> {
+  const hash = sourcesHash(addon);
   const staging = `${folder}.${process.pid}`;
   rmSync(staging, { recursive: true, force: true });
   const packages = await writeParts(staging);
-  copy(ADDON, join(staging, ADDON));
-  for (const [name, files] of Object.entries({ ...ADDONS, ...SERVED }))
+  if (existsSync(addon)) cpSync(addon, join(staging, ADDON));
+  for (const [name, files] of Object.entries({ ...addonsFor(architecture), ...SERVED }))
     for (const path of ['package.json', ...licencesOf(name), ...files])
       copy(join('node_modules', name, path), join(staging, 'node_modules', name, path));
   copy('LICENSE', join(staging, 'LICENSE'));
   writeFileSync(join(staging, 'LICENSES-OF-PACKAGES'), licenceTexts(packages));
-  writeFileSync(join(staging, 'package.json'), manifest());
+  writeFileSync(join(staging, 'package.json'), manifest(version));
   writeFileSync(join(staging, 'sources'), hash);
   rmSync(folder, { recursive: true, force: true });
   renameSync(staging, folder);
@@ -159,7 +174,7 @@ async function writeScripts(
     sourcemap: 'linked',
     sourcesContent: false,
     // What Sequelize asks for by name at other databases is not there.
-    external: [...Object.keys(ADDONS), 'pg-hstore'],
+    external: [...Object.keys(addonsFor(process.arch)), 'pg-hstore'],
     banner: {
       js: 'import{createRequire as requireOf}from"node:module";const require=requireOf(import.meta.url);',
     },
@@ -191,7 +206,9 @@ function withWaysUp(text: string, path: string, folder: string): string {
 /** A source map with sources as they are called in the repository, wherever the bundle lies. */
 function withOwnNames(text: string, path: string): string {
   const map = JSON.parse(text) as { sources: string[] };
-  const sources = map.sources.map((source) => relative(ROOT, resolve(dirname(path), source)));
+  const sources = map.sources.map((source) =>
+    source.startsWith(`${NO_DIALECT}:`) ? source : relative(ROOT, resolve(dirname(path), source)),
+  );
   return JSON.stringify({ ...map, sources });
 }
 
@@ -215,8 +232,8 @@ const ownPlaces: Plugin = {
 const fewerDialects: Plugin = {
   name: 'fewer dialects',
   setup: (building) => {
-    building.onResolve({ filter: DIALECTS }, ({ path }) => ({ path, namespace: 'no-dialect' }));
-    building.onLoad({ filter: /./, namespace: 'no-dialect' }, ({ path }) => ({
+    building.onResolve({ filter: DIALECTS }, ({ path }) => ({ path, namespace: NO_DIALECT }));
+    building.onLoad({ filter: /./, namespace: NO_DIALECT }, ({ path }) => ({
       contents: `throw new Error('no ${path} is in this bundle');`,
       loader: 'js',
     }));
@@ -262,10 +279,7 @@ function sentTypes(table: string): string {
 }
 
 function copy(from: string, to: string): void {
-  const path = join(ROOT, from);
-  // The addon is optional: without it the engine in TypeScript serves.
-  if (from === ADDON && !existsSync(path)) return;
-  cpSync(path, to, { recursive: true, filter: (name) => !name.endsWith('.d.ts') });
+  cpSync(join(ROOT, from), to, { recursive: true, filter: (name) => !name.endsWith('.d.ts') });
 }
 
 function licencesOf(name: string): string[] {
@@ -287,11 +301,10 @@ function licenceTexts(packages: readonly string[]): string {
     .join(`\n\n${'-'.repeat(80)}\n\n`);
 }
 
-function manifest(): string {
+function manifest(version?: string): string {
   const text = readFileSync(join(ROOT, 'package.json'), 'utf8');
-  const { name, version, description, license, type, bin, engines } = JSON.parse(text) as Record<
-    string,
-    unknown
-  >;
-  return `${JSON.stringify({ name, version, description, license, private: true, type, bin, engines }, null, 2)}\n`;
+  const own = JSON.parse(text) as Record<string, unknown>;
+  const { name, description, license, type, bin, engines } = own;
+  const kept = { name, version: version ?? own['version'], description, license };
+  return `${JSON.stringify({ ...kept, private: true, type, bin, engines }, null, 2)}\n`;
 }

@@ -1,33 +1,58 @@
-// Makes the release: `npm run release` leaves postern-<version>-linux-<architecture>.tar.gz, the
-// bundle with its addon, the unit of systemd and the documents. It is for hosts that have Node, but
-// neither npm nor a compiler.
+// Makes a release: `npm run release -- VERSION` leaves dist/release/ and nothing else. It holds an
+// archive and a Debian package for each kind of machine, which bring their Node along, the release
+// notes, the bill of materials, the licences, and the hashes of all. The same sources make the same
+// bytes. `-- VERSION x64` makes it for that kind of machine alone.
 
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { DOCUMENTS, makeBundle } from './bundle.ts';
+import { pack } from './release/archive.ts';
+import { ARCHITECTURES } from './release/architectures.ts';
+import { debianVersion, makePackage } from './release/debian.ts';
+import {
+  checkVersion,
+  isTrial,
+  notesOf,
+  readPage,
+  refusePlaceholders,
+  sourceEpoch,
+} from './release/notes.ts';
+import { makeProgram } from './release/program.ts';
+import { sign, writeSums } from './release/sums.ts';
+import { billOfMaterials } from './sbom.ts';
 
-const ROOT = join(import.meta.dirname, '..');
-const ADDON = 'dataplane/native/build/Release/postern.node';
+const ROOT = resolve(import.meta.dirname, '..');
+const OUTPUT = join(ROOT, 'dist/release');
 
-const staging = mkdtempSync(join(tmpdir(), 'postern-release-'));
-try {
-  const folder = join(staging, 'postern');
-  await makeBundle(folder);
-  if (!existsSync(join(folder, ADDON)))
-    throw new Error(
-      'the addon was not built, and a release needs it; npm run build:native says why',
-    );
-  for (const name of DOCUMENTS) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    version: string;
-  };
-  const archive = `postern-${version}-linux-${process.arch}.tar.gz`;
-  const words = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '-C', staging];
-  execFileSync('tar', ['-czf', archive, ...words, 'postern'], { stdio: 'inherit' });
-  process.stdout.write(`${archive}\n`);
-} finally {
-  rmSync(staging, { recursive: true, force: true });
+const [version, only] = process.argv.slice(2);
+if (version === undefined) throw new Error('which version? npm run release -- VERSION');
+checkVersion(version);
+const wanted = ARCHITECTURES.filter(({ name }) => only === undefined || only === name);
+if (wanted.length === 0) throw new Error(`no release is made for ${only}`);
+const notes = notesOf(readPage('CHANGELOG.md'), version);
+if (!isTrial(version))
+  for (const page of ['SECURITY.md', 'CONTRIBUTING.md', 'README.md'])
+    refusePlaceholders(page, readPage(page));
+const epoch = sourceEpoch();
+
+rmSync(OUTPUT, { recursive: true, force: true });
+mkdirSync(OUTPUT, { recursive: true });
+for (const architecture of wanted) {
+  const staging = mkdtempSync(join(tmpdir(), 'postern-release-'));
+  try {
+    await makeProgram(join(staging, 'postern'), version, architecture);
+    const archive = `postern-${version}-linux-${architecture.name}.tar.gz`;
+    pack(join(OUTPUT, archive), staging, 'postern', epoch);
+    const file = `postern_${debianVersion(version)}_${architecture.debian}.deb`;
+    const release = { version, architecture, epoch };
+    makePackage(join(OUTPUT, file), join(staging, 'postern'), join(staging, 'debian'), release);
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
 }
+writeFileSync(join(OUTPUT, 'RELEASE-NOTES.md'), notes);
+writeFileSync(join(OUTPUT, `postern-${version}.cdx.json`), billOfMaterials({ version, epoch }));
+cpSync(join(ROOT, 'LICENSES.md'), join(OUTPUT, 'LICENSES.md'));
+writeSums(OUTPUT);
+process.stdout.write(`${OUTPUT}${sign(OUTPUT, version) ? '' : ', not signed: see MINISIGN_KEY'}\n`);

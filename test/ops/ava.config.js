@@ -12,7 +12,7 @@ export default {
   extensions: ['ts'],
   files: [
     'test/ops/**/*.test.ts',
-    ...(isLong ? [] : ['!test/ops/{container,unit}.test.ts']),
+    ...(isLong ? [] : ['!test/ops/{container,release,unit}.test.ts']),
     ...withoutAlone,
   ],
   concurrency: 1,

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
-import { unpackRelease } from '../support/gateway/release.ts';
+import { releasedProgram } from '../support/gateway/release.ts';
 import { bootMachine, type Machine } from '../support/gateway/systemd-machine.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { buildTopology, canPing, GATEWAY4, LAN4 } from '../support/network/topology.ts';
@@ -32,7 +32,7 @@ test('the unit under a booted systemd', async (t) => {
     DEFAULT_ADMIN_EMAIL,
     DEFAULT_ADMIN_PASSWORD: `"${DEFAULT_ADMIN_PASSWORD}"`,
   };
-  const program = unpackRelease();
+  const program = await releasedProgram('1.1.0');
   const unit = readFileSync(join(program, 'config/systemd/postern.service'), 'utf8');
   const machine = await bootMachine(topology.gateway, program, {
     'etc/systemd/system/postern.service': unit,

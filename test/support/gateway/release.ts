@@ -1,16 +1,16 @@
-// The release as people install it: made by the command that makes it, and unpacked.
+// The program of a release as people unpack it, for this machine.
 
-import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
-import process from 'node:process';
+import { ADDON } from '../../../tools/bundle.ts';
+import { ownArchitecture } from '../../../tools/release/architectures.ts';
+import { makeProgram } from '../../../tools/release/program.ts';
 import { temporaryFolder } from '../suite/temporary-folder.ts';
 
-const SCRIPT = resolve(import.meta.dirname, '../../../tools/write-release.ts');
+const ROOT = resolve(import.meta.dirname, '../../..');
 
-/** Makes a release and unpacks it; its folder. */
-export function unpackRelease(): string {
-  const folder = temporaryFolder('postern-unpacked-');
-  const archive = execFileSync(process.execPath, [SCRIPT], { cwd: folder, encoding: 'utf8' });
-  execFileSync('tar', ['-xzf', archive.trim()], { cwd: folder });
-  return join(folder, 'postern');
+/** Makes the folder that the archive of a release holds, with the addon of this checkout. */
+export async function releasedProgram(version: string): Promise<string> {
+  const folder = join(temporaryFolder('postern-released-'), 'postern');
+  await makeProgram(folder, version, ownArchitecture(), join(ROOT, ADDON));
+  return folder;
 }
