@@ -195,7 +195,7 @@ test('the pure rooms know neither clock nor chance nor the operating system', (t
     /\bDate\b|Math\.random|setTimeout|setInterval|setImmediate|performance\.now|node:(fs|dgram|net|crypto|timers|child_process|worker_threads)/;
   const pure = scripts.filter(
     (path) =>
-      /^dataplane\/(wire|noise|wireguard|filter|path)\//.test(path) ||
+      /^dataplane\/(wire|noise|wireguard|filter|path|tcp)\//.test(path) ||
       /^dataplane\/(constants|contract|diff|pace|reasons|sanity|worker\/pipeline)\.ts$/.test(
         path,
       ) ||

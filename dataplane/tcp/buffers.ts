@@ -1,0 +1,94 @@
+// The pool of buffers. Bytes that wait, for the owner or for an acknowledgement, are in chunks of
+// 16 KiB, which connections chain. A connection without waiting bytes has no chunk; the memory of a
+// slab of chunks that are all free is given back. A device has at most a quarter of the pool.
+
+/** Bytes of a chunk. */
+export const CHUNK_BYTES = 1 << 14;
+const CHUNKS_PER_SLAB = 64;
+const WORD_BITS = 32;
+const ALL = -1;
+
+/** No chunk; chunks begin at 1. */
+export const NO_CHUNK = 0;
+
+/** All chunks. */
+export class Buffers {
+  /** The chunk after each one in its chain. */
+  readonly next: Int32Array;
+  readonly #slabs: (Buffer | null)[];
+  /** Free chunks of each slab, one bit each, two words for a slab. */
+  readonly #free: Int32Array;
+  /** The slab that is asked first; its memory stays. */
+  #current = 0;
+  readonly #ofDevice: Int32Array;
+  readonly #perDevice: number;
+  #held = 0;
+
+  constructor(bytes: number, devices: number) {
+    const slabs = Math.ceil(bytes / CHUNK_BYTES / CHUNKS_PER_SLAB);
+    this.next = new Int32Array(1 + slabs * CHUNKS_PER_SLAB);
+    this.#slabs = Array.from({ length: slabs }, () => null);
+    this.#free = new Int32Array(2 * slabs).fill(ALL);
+    this.#ofDevice = new Int32Array(devices);
+    this.#perDevice = Math.max(2, (slabs * CHUNKS_PER_SLAB) >> 2);
+  }
+
+  /** Bytes of all chunks that are in use. */
+  get bytes(): number {
+    return this.#held * CHUNK_BYTES;
+  }
+
+  /** Bytes that the chunks of a device may still get, if the pool has them. */
+  roomOf(device: number): number {
+    const ofPool = this.next.length - 1 - this.#held;
+    return Math.min(ofPool, this.#perDevice - this.#ofDevice[device]!) * CHUNK_BYTES;
+  }
+
+  /** Takes a chunk for a device; NO_CHUNK where the pool or the share of the device is used up. */
+  take(device: number): number {
+    if (this.#ofDevice[device]! >= this.#perDevice) return NO_CHUNK;
+    const free = this.#free;
+    for (let tried = 0; tried < this.#slabs.length; tried++) {
+      const slab = this.#current;
+      const word = free[2 * slab] === 0 ? 2 * slab + 1 : 2 * slab;
+      if (free[word] !== 0) return this.#takeFrom(slab, word, device);
+      this.#current = slab + 1 === this.#slabs.length ? 0 : slab + 1;
+    }
+    return NO_CHUNK;
+  }
+
+  #takeFrom(slab: number, word: number, device: number): number {
+    const bit = WORD_BITS - 1 - Math.clz32(this.#free[word]!);
+    this.#free[word]! ^= 1 << bit;
+    this.#slabs[slab] ??= Buffer.alloc(CHUNKS_PER_SLAB * CHUNK_BYTES);
+    this.#ofDevice[device]!++;
+    this.#held++;
+    const chunk = 1 + word * WORD_BITS + bit;
+    this.next[chunk] = NO_CHUNK;
+    return chunk;
+  }
+
+  /** Gives a chunk back. */
+  give(chunk: number, device: number): void {
+    const free = this.#free;
+    const slab = slabOf(chunk);
+    free[(chunk - 1) >> 5]! |= 1 << ((chunk - 1) & 31);
+    this.#ofDevice[device]!--;
+    this.#held--;
+    if (slab === this.#current || free[2 * slab] !== ALL || free[2 * slab + 1] !== ALL) return;
+    this.#slabs[slab] = null;
+  }
+
+  /** The memory that a chunk is in, at `offsetOf` it. */
+  bytesOf(chunk: number): Buffer {
+    return this.#slabs[slabOf(chunk)]!;
+  }
+
+  offsetOf(chunk: number): number {
+    return ((chunk - 1) & (CHUNKS_PER_SLAB - 1)) * CHUNK_BYTES;
+  }
+}
+
+function slabOf(chunk: number): number {
+  return ((chunk - 1) / CHUNKS_PER_SLAB) | 0;
+}

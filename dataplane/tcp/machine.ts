@@ -1,0 +1,443 @@
+// The machine of TCP: packets of devices go in, packets for devices come out, and an owner has the
+// other end of each connection (RFC 9293, 3.9.1: the user). It has neither clock nor sockets: each
+// call of `begin` says what time it is. README.md follows a segment in and out.
+
+import type { InnerPacket } from '../wire/ip.ts';
+import { CHUNK_BYTES } from './buffers.ts';
+import {
+  ABORTED,
+  CLOSE_WAIT,
+  CWND,
+  DEVICE,
+  DEVICE_NEXT,
+  END_REPORTED,
+  ESTABLISHED,
+  FIN_WAIT_1,
+  FIN_WAIT_2,
+  FIN_WANTED,
+  FLAGS,
+  ISS,
+  LAST_ACK,
+  LIFE_AT,
+  NEVER,
+  ORPHAN,
+  PACE_AT,
+  RST_DUE,
+  SND_END,
+  SND_STREAM,
+  SND_UNA,
+  STATE,
+  SYN_RECEIVED,
+  SYN_SENT,
+  TIME_WAIT,
+  TIMES,
+  WAITING,
+  WANTS_ROOM,
+  WORDS,
+} from './columns.ts';
+import { Core, ENDED_BY_CLOSE, ENDED_BY_OWNER, type MachineOptions, ORPHAN_MS } from './core.ts';
+import { Handshake, IS_MALFORMED } from './handshake.ts';
+import { headerBytes, writeHeader } from './header.ts';
+import { Reassembly } from './reassembly.ts';
+import { Receiver } from './receive.ts';
+import { Recovery } from './recovery.ts';
+import { Resets } from './resets.ts';
+import { readSegment, Segment } from './segment.ts';
+import { Made, Sender } from './send.ts';
+import { copy } from './streams.ts';
+import { Ends, NONE } from './table.ts';
+import { Timers } from './timers.ts';
+
+/** Bytes that may wait for their acknowledgement, at first and at most. */
+const FIRST_SEND_LIMIT = 128 * 1_024;
+const LAST_SEND_LIMIT = 4 * 1_048_576;
+/** A connection that found no room and has nothing in flight asks again after so long. */
+const ROOM_RETRY_MS = 10;
+
+/** A place for bytes that the owner has. */
+export interface Place {
+  bytes: Buffer;
+  offset: number;
+  length: number;
+}
+
+/** All connections of TCP of a worker. */
+export class TcpMachine {
+  readonly #core: Core;
+  readonly #handshake: Handshake;
+  readonly #reassembly: Reassembly;
+  readonly #receiver: Receiver;
+  readonly #sender: Sender;
+  readonly #timers: Timers;
+  readonly #resets = new Resets();
+  readonly #segment = new Segment();
+  readonly #ends = new Ends();
+  /** Devices for which something waits until they have an allowance again. */
+  readonly #isHeldUp: Uint8Array;
+  /** What `make` has made. */
+  readonly made = new Made();
+
+  constructor(options: MachineOptions) {
+    const core = new Core(options);
+    const recovery = new Recovery(core);
+    const reassembly = new Reassembly(core);
+    const handshake = new Handshake(core, reassembly, this.#resets);
+    this.#core = core;
+    this.#isHeldUp = new Uint8Array(options.devices);
+    this.#reassembly = reassembly;
+    this.#handshake = handshake;
+    this.#receiver = new Receiver(core, handshake, reassembly, recovery, this.#resets);
+    this.#sender = new Sender(core, handshake, reassembly, recovery);
+    this.#timers = new Timers(core, handshake, reassembly, recovery);
+  }
+
+  // ---- the time ---------------------------------------------------------------------------------
+
+  /** Sets the time until the next call, in ms of a clock that never goes back. */
+  begin(now: number): void {
+    this.#core.clock[0] = now;
+  }
+
+  /** Does what is due at this time. */
+  expire(): void {
+    this.#timers.expire();
+  }
+
+  /** When `expire` may have something to do; NEVER where no connection has a deadline. */
+  get deadline(): number {
+    return this.#core.wheel.deadline;
+  }
+
+  // ---- packets ----------------------------------------------------------------------------------
+
+  /**
+   * Takes a packet of a device, or a run, whose checksums are right: it is at `offset` and
+   * described by `packet`. Returns what became of it (TAKEN_IN and others of handshake.ts).
+   */
+  receive(
+    device: number,
+    bytes: Buffer,
+    view: DataView,
+    offset: number,
+    packet: InnerPacket,
+  ): number {
+    const segment = this.#segment;
+    if (!readSegment(view, offset, packet, segment)) return IS_MALFORMED;
+    const ends = this.#ends;
+    ends.isIpv6 = packet.version === 6;
+    const { words } = ends;
+    words[0] = packet.destination0;
+    words[1] = packet.destination1;
+    words[2] = packet.destination2;
+    words[3] = packet.destination3;
+    words[4] = packet.source0;
+    words[5] = packet.source1;
+    words[6] = packet.source2;
+    words[7] = packet.source3;
+    words[8] = (packet.destinationPort << 16) | packet.sourcePort;
+    const slot = this.#core.table.find(ends);
+    if (slot === NONE) return this.#handshake.listen(device, ends, segment);
+    return this.#receiver.receive(slot, ends, segment, bytes);
+  }
+
+  /** Whether `make` may have a packet. */
+  get hasPackets(): boolean {
+    return this.#core.ready > 0 || this.#resets.count > 0;
+  }
+
+  /**
+   * Makes the next packet at `offset` of a buffer with `room` bytes, at least the largest MTU.
+   * Returns its length, 0 where there is none; `made` says the rest. Devices take turns, and so do
+   * the connections of each.
+   */
+  make(bytes: Buffer, view: DataView, offset: number, room: number): number {
+    const { made } = this;
+    made.bytes = bytes;
+    made.view = view;
+    made.offset = offset;
+    made.room = room;
+    made.length = 0;
+    if (this.#resets.count > 0) return this.#makeStray();
+    const core = this.#core;
+    for (;;) {
+      const device = core.takeDevice();
+      if (device === -1) return 0;
+      const slot = core.takeReady(device);
+      if (slot === NONE) continue;
+      const allowance = core.owner.allowance(device);
+      if (this.#sender.make(slot, made, allowance)) core.makeReady(slot);
+      else if (allowance <= 0 && this.#wouldSend(slot)) this.#isHeldUp[device] = 1;
+      core.list(device);
+      if (made.length > 0) return made.length;
+    }
+  }
+
+  /** Whether a connection waits for nothing but the allowance of its device. */
+  #wouldSend(slot: number): boolean {
+    const { words } = this.#core;
+    const w = slot * WORDS;
+    if (words[w + STATE]! < ESTABLISHED || words[w + STATE]! >= TIME_WAIT) return false;
+    return words[w + SND_UNA] !== words[w + SND_END] || (words[w + FLAGS]! & FIN_WANTED) !== 0;
+  }
+
+  /** A device has an allowance again. */
+  resume(device: number): void {
+    if (this.#isHeldUp[device] === 0) return;
+    this.#isHeldUp[device] = 0;
+    const { words, table } = this.#core;
+    let slot = table.firstOf(device);
+    for (; slot !== NONE; slot = words[slot * WORDS + DEVICE_NEXT]!)
+      if (this.#wouldSend(slot)) this.#core.makeReady(slot);
+  }
+
+  #makeStray(): number {
+    const { made } = this;
+    const { header } = this.#core;
+    made.device = this.#resets.take(header);
+    made.segmentBytes = 0;
+    made.hasText = false;
+    made.length = headerBytes(header);
+    writeHeader(made.view, made.offset, header, made.length, 0);
+    return made.length;
+  }
+
+  // ---- the owner's answers to `asked` -----------------------------------------------------------
+
+  /** The host has taken the connection: SYN-ACK. */
+  accept(connection: number): void {
+    const slot = this.#slotIn(connection, WAITING);
+    if (slot !== NONE) this.#handshake.accept(slot);
+  }
+
+  /** The host has refused the connection: RST. */
+  refuse(connection: number): void {
+    const slot = this.#slotIn(connection, WAITING);
+    if (slot !== NONE) this.#receiver.abort(slot);
+  }
+
+  #slotIn(connection: number, state: number): number {
+    const slot = this.#core.table.slotOf(connection);
+    return slot !== NONE && this.#core.words[slot * WORDS + STATE] === state ? slot : NONE;
+  }
+
+  /** Nothing is answered: the host is silent, or the owner answers by ICMP. */
+  forget(connection: number): void {
+    const slot = this.#core.table.slotOf(connection);
+    if (slot !== NONE) this.#core.remove(slot);
+  }
+
+  // ---- calls of the user (RFC 9293, 3.10) -------------------------------------------------------
+
+  /** OPEN, active (3.10.1): returns the connection; 0 where there is no room, or one already. */
+  open(device: number, ends: Ends): number {
+    const slot = this.#handshake.open(device, ends);
+    return slot === NONE ? 0 : this.#core.table.handleOf(slot);
+  }
+
+  /**
+   * SEND (3.10.2): says where the next bytes can be written, and how many. `place.length` is 0
+   * where there is no room; `writable` is called then. `sent` says how many were written.
+   */
+  place(connection: number, place: Place): void {
+    const { words, streams, buffers, table } = this.#core;
+    place.length = 0;
+    const slot = table.slotOf(connection);
+    if (slot === NONE || !this.#maySend(slot)) return;
+    const w = slot * WORDS;
+    const room = this.#roomOf(slot);
+    const position = (words[w + SND_END]! - words[w + ISS]! - 1) | 0;
+    const start = (words[w + SND_UNA]! - words[w + ISS]! - 1) | 0;
+    const from = words[w + STATE]! < ESTABLISHED ? position : start;
+    const queue = w + SND_STREAM;
+    if (room <= 0 || !streams.extend(queue, words[w + DEVICE]!, from, position)) {
+      this.#waitForRoom(slot);
+      return;
+    }
+    const within = position & (CHUNK_BYTES - 1);
+    const chunk = streams.chunkAt(queue, position);
+    place.bytes = buffers.bytesOf(chunk);
+    place.offset = buffers.offsetOf(chunk) + within;
+    place.length = Math.min(room, CHUNK_BYTES - within);
+  }
+
+  #maySend(slot: number): boolean {
+    const { words } = this.#core;
+    const w = slot * WORDS;
+    const state = words[w + STATE]!;
+    const isOpen = state === ESTABLISHED || state === CLOSE_WAIT;
+    return (isOpen || state === SYN_RECEIVED || state === SYN_SENT) && !this.#isClosing(w);
+  }
+
+  #isClosing(w: number): boolean {
+    return (this.#core.words[w + FLAGS]! & FIN_WANTED) !== 0;
+  }
+
+  /** Twice the congestion window, so that the path is full while the owner sleeps. */
+  #roomOf(slot: number): number {
+    const { words, times } = this.#core;
+    const w = slot * WORDS;
+    const wanted = Math.max(2 * times[slot * TIMES + CWND]!, FIRST_SEND_LIMIT);
+    const waiting = (words[w + SND_END]! - words[w + SND_UNA]!) | 0;
+    return Math.floor(Math.min(wanted, LAST_SEND_LIMIT)) - waiting;
+  }
+
+  #waitForRoom(slot: number): void {
+    const { words, times, clock } = this.#core;
+    const w = slot * WORDS;
+    const t = slot * TIMES;
+    words[w + FLAGS]! |= WANTS_ROOM;
+    if (words[w + SND_UNA] !== words[w + SND_END] || times[t + PACE_AT] !== NEVER) return;
+    times[t + PACE_AT] = clock[0]! + ROOM_RETRY_MS;
+    this.#core.schedule(slot);
+  }
+
+  /** So many bytes were written to the place that `place` gave. */
+  sent(connection: number, count: number): void {
+    const { words, table } = this.#core;
+    const slot = table.slotOf(connection);
+    if (slot === NONE || count <= 0) return;
+    const w = slot * WORDS;
+    words[w + SND_END] = (words[w + SND_END]! + count) | 0;
+    this.#core.makeReady(slot);
+  }
+
+  readonly #place: Place = { bytes: Buffer.alloc(0), offset: 0, length: 0 };
+
+  /** SEND of bytes that the owner has already; returns how many there was room for. */
+  send(connection: number, bytes: Buffer, offset: number, length: number): number {
+    const place = this.#place;
+    let done = 0;
+    while (done < length) {
+      this.place(connection, place);
+      if (place.length === 0) break;
+      const count = Math.min(place.length, length - done);
+      copy(place.bytes, place.offset, bytes, offset + done, count);
+      this.sent(connection, count);
+      done += count;
+    }
+    return done;
+  }
+
+  /** RECEIVE (3.10.3): what the owner has not taken is offered to it again. */
+  take(connection: number): void {
+    const { words, table } = this.#core;
+    const slot = table.slotOf(connection);
+    if (slot === NONE) return;
+    const w = slot * WORDS;
+    const state = words[w + STATE]!;
+    if (state < ESTABLISHED || state === ABORTED) return;
+    if (!this.#reassembly.deliver(slot) || this.#receiver.abortIfLeft(slot)) return;
+    if (!this.#reassembly.finish(slot)) return;
+    if (state === TIME_WAIT) {
+      if (!this.#reassembly.isWaiting(slot)) this.#core.report(slot, ENDED_BY_CLOSE);
+      return;
+    }
+    if (!this.#reassembly.isWorthAnUpdate(slot)) return;
+    this.#receiver.acknowledge(slot);
+  }
+
+  /** CLOSE (3.10.4): the owner sends no more, and still receives. */
+  close(connection: number): void {
+    const { words, table } = this.#core;
+    const slot = table.slotOf(connection);
+    if (slot === NONE || !this.#maySend(slot)) return;
+    const w = slot * WORDS;
+    words[w + FLAGS]! |= FIN_WANTED;
+    if (words[w + STATE] === ESTABLISHED) words[w + STATE] = FIN_WAIT_1;
+    else if (words[w + STATE] === CLOSE_WAIT) words[w + STATE] = LAST_ACK;
+    this.#core.makeReady(slot);
+  }
+
+  /**
+   * CLOSE of both directions: the owner is never called again for this connection. If there are
+   * bytes that it has not taken, or more come, the other side gets RST (3.6.1).
+   */
+  release(connection: number): void {
+    const { words, times, clock, table } = this.#core;
+    const slot = table.slotOf(connection);
+    if (slot === NONE) return;
+    const w = slot * WORDS;
+    if (words[w + STATE] === WAITING || this.#reassembly.isWaiting(slot)) {
+      this.abort(connection);
+      return;
+    }
+    this.close(connection);
+    words[w + FLAGS]! |= ORPHAN | END_REPORTED;
+    if (words[w + STATE] !== FIN_WAIT_2) return;
+    times[slot * TIMES + LIFE_AT] = clock[0]! + ORPHAN_MS;
+    this.#core.schedule(slot);
+  }
+
+  /** ABORT (3.10.5): RST, and all bytes are dropped. */
+  abort(connection: number): void {
+    const { words, table } = this.#core;
+    const slot = table.slotOf(connection);
+    if (slot === NONE) return;
+    const state = words[slot * WORDS + STATE]!;
+    if (state === ABORTED) return;
+    words[slot * WORDS + FLAGS]! |= END_REPORTED;
+    if (state === TIME_WAIT || state === SYN_SENT) this.#core.remove(slot);
+    else this.#receiver.abort(slot);
+  }
+
+  /** STATUS (3.10.6): the state; CLOSED where there is no such connection. */
+  stateOf(connection: number): number {
+    const slot = this.#core.table.slotOf(connection);
+    return slot === NONE ? 0 : this.#core.words[slot * WORDS + STATE]!;
+  }
+
+  /**
+   * Writes between which ends a connection is; returns its device, -1 where there is no such one.
+   */
+  describe(connection: number, ends: Ends): number {
+    const slot = this.#core.table.slotOf(connection);
+    if (slot === NONE) return -1;
+    this.#handshake.copyEnds(slot, ends);
+    return this.#core.words[slot * WORDS + DEVICE]!;
+  }
+
+  // ---- devices ----------------------------------------------------------------------------------
+
+  /** Ends all connections of a device at once, without RST: it was removed or lost its address. */
+  removeDevice(device: number): void {
+    const core = this.#core;
+    for (;;) {
+      const slot = core.table.firstOf(device);
+      if (slot === NONE) return;
+      core.words[slot * WORDS + FLAGS]! &= ~RST_DUE;
+      core.end(slot, ENDED_BY_OWNER);
+    }
+  }
+
+  /** A device takes packets of another size from now on. */
+  mtuChanged(device: number): void {
+    const { words, table } = this.#core;
+    let slot = table.firstOf(device);
+    for (; slot !== NONE; slot = words[slot * WORDS + DEVICE_NEXT]!) this.#handshake.fitToMtu(slot);
+  }
+
+  // ---- counts -----------------------------------------------------------------------------------
+
+  /** Connections, those in TIME-WAIT included. */
+  get connections(): number {
+    return this.#core.table.live;
+  }
+
+  /** Connections of a device that are not open yet. */
+  connectingOf(device: number): number {
+    return this.#core.table.connecting[device]!;
+  }
+
+  get retransmitted(): number {
+    return this.#core.retransmitted;
+  }
+
+  /** Bytes of buffers in use, and how many records and ranges there are. */
+  get bufferedBytes(): number {
+    return this.#core.buffers.bytes;
+  }
+
+  get notes(): number {
+    return this.#core.records.live + this.#core.ranges.live;
+  }
+}
