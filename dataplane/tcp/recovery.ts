@@ -98,7 +98,7 @@ export class Recovery {
     this.#leave(slot, segment.acknowledgement, isDsack);
     this.#readProbe(slot, segment, isDsack);
     if ((words[w + FLAGS]! & SACK_OK) === 0) this.#countDuplicates(slot, acknowledged, isDuplicate);
-    else if (this.#hasNews || isDsack) this.#detect(slot);
+    else if ((this.#hasNews || isDsack) && this.#mayBeLost(w)) this.#detect(slot);
     const isLimited = (words[w + FLAGS]! & (LIMITED | RECOVERY)) === LIMITED;
     if (acknowledged > 0 && isLimited && !wasInRecovery)
       congestion.acknowledged(slot, acknowledged);
@@ -193,6 +193,13 @@ export class Recovery {
   }
 
   // ---- what is lost -----------------------------------------------------------------------------
+
+  /** If there is no SACK and no recovery, what is in flight left after all that was delivered. */
+  #mayBeLost(w: number): boolean {
+    const { words } = this.#core;
+    if (words[w + SACKED] !== 0 || words[w + TIMER] === FOR_REORDERING) return true;
+    return (words[w + FLAGS]! & (RECOVERY | RTO_RECOVERY)) !== 0;
+  }
 
   /** RFC 8985, 6.2, step 5. Of what is in flight, the oldest come first. */
   #detect(slot: number): void {
