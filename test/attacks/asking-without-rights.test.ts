@@ -167,7 +167,7 @@ test('the socket of this host answers questions, and refuses every write that th
   for (const [method, path] of writes)
     t.deepEqual(
       await ask(method, path, method === 'DELETE' ? undefined : {}),
-      [403, '{"error":"forbidden"}'],
+      [403, '{"error":"forbidden","code":"forbidden"}'],
       `${method} ${path}`,
     );
   t.deepEqual(await records(), before);

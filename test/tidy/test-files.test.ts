@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import test from 'ava';
+import { inOwnProcess } from '../support/suite/sharing.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LINES_MAX = 600;
@@ -18,6 +19,17 @@ test('no test file is longer than 600 lines', (t) => {
     const lines = readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1;
     t.true(lines <= LINES_MAX, `${file} has ${lines} lines`);
   }
+});
+
+test('a file with hooks has a process of its own', (t) => {
+  const hooked = files.filter((file) =>
+    /^test\.(before|after)/m.test(readFileSync(join(ROOT, file), 'utf8')),
+  );
+  t.true(hooked.length > 5, `${hooked.length} files`);
+  t.deepEqual(
+    hooked.filter((file) => !(file in inOwnProcess)),
+    [],
+  );
 });
 
 test('each test of operation is in one of the two rows', (t) => {

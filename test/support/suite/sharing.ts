@@ -28,6 +28,7 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/dataplane/worker/warm-up.test.ts': 'finds code that is not compiled yet',
   'test/e2e/capture.test.ts': 'has hooks of its own',
   'test/e2e/flow-log.test.ts': 'has hooks of its own',
+  'test/e2e/host-sockets.test.ts': 'has hooks of its own',
   'test/e2e/lemonldap.test.ts': 'has hooks of its own',
   'test/e2e/mariadb.test.ts': 'has hooks of its own',
   'test/e2e/native.test.ts': 'has hooks of its own',
