@@ -42,6 +42,13 @@ const NOT_SENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUS
 /** The queue of connections is full: a gateway that hangs takes none. */
 const QUEUE_FULL = 'EAGAIN';
 
+/** Why a gateway did not say what it is, and what to do. */
+const UNHEARD = {
+  silent: 'does not answer, so nothing was changed. Restart it',
+  failing:
+    'answers with an error, so nothing was changed. Look at its log and at its database, or restart it',
+} as const;
+
 /** Who performs operations for commands. */
 export interface PerformsOperations {
   /** Null: the gateway ended before it was sent anything. */
@@ -68,11 +75,9 @@ export async function gatewayHere(asking: Asking): Promise<PerformsOperations | 
   const path = localSocketPath(config);
   const about = await askAbout(path, patience);
   if (about === null) return null;
-  if (about === 'silent') {
+  if (about === 'silent' || about === 'failing') {
     if (writes !== 'gateway') return null;
-    throw new Error(
-      'the gateway that runs here does not answer, so nothing was changed. Restart it, then run this again',
-    );
+    throw new Error(`the gateway that runs here ${UNHEARD[about]}, then run this again`);
   }
   if (about !== 'unknown' && about.database !== (await databaseIdentity(database))) return null;
   if (about === 'unknown' || !isSameBuild(about, own)) {
@@ -94,9 +99,10 @@ export async function gatewayHere(asking: Asking): Promise<PerformsOperations | 
 async function askAbout(
   path: string,
   { aboutMs }: Patience,
-): Promise<AboutGateway | 'silent' | 'unknown' | null> {
+): Promise<AboutGateway | keyof typeof UNHEARD | 'unknown' | null> {
   try {
     const [status, body] = await send(path, { method: 'GET', path: ABOUT_GATEWAY }, aboutMs);
+    if (status >= 500) return 'failing';
     return status === 200 ? (JSON.parse(body) as { data: AboutGateway }).data : 'unknown';
   } catch (error) {
     return NOT_SENT.has((error as NodeJS.ErrnoException).code) ? null : 'silent';

@@ -143,6 +143,18 @@ test('beside a gateway that hangs, only what is urgent is written', async (t) =>
     t.is(await gatewayHere({ ...asking, writes }), null);
 });
 
+test('a gateway whose database is away is of no earlier version: what is urgent is written', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const dataDir = await listenLocally(t, (_, response) => void response.writeHead(503).end('{}'));
+  const asking = { config: { dataDir }, database, patience: PATIENT };
+  await t.throwsAsync(gatewayHere({ ...asking, writes: 'gateway' }), {
+    message:
+      /^the gateway that runs here answers with an error, so nothing was changed\. Look at its log/,
+  });
+  for (const writes of ['urgent', 'database'] as const)
+    t.is(await gatewayHere({ ...asking, writes }), null);
+});
+
 const unknown: [says: string, perform: RequestListener, what: RegExp][] = [
   [
     'ends the connection',
