@@ -128,8 +128,20 @@ async function perform(
     throw unknownOutcome(`the gateway did not answer: ${messageOf(error)}`);
   }
   const [status, body] = answered;
-  if (status === 200) return (JSON.parse(body) as { data: CommandAnswer }).data;
-  throw refusal(status, body);
+  if (status !== 200) throw refusal(status, body);
+  const { data } = jsonOf<{ data?: CommandAnswer | null }>(body);
+  // Null would say that nothing was sent, and the command would write as well.
+  if (data == null) throw unknownOutcome('the gateway answered what nobody can read');
+  return data;
+}
+
+/** What an answer holds; nothing where it is no JSON. */
+function jsonOf<Answer extends object>(body: string): Partial<Answer> {
+  try {
+    return (JSON.parse(body) as Answer | null) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /** What a gateway says of a write that it does not make. */
@@ -141,13 +153,8 @@ interface Refusal {
 }
 
 function refusal(status: number, body: string): Error {
-  let said: Refusal = {};
-  try {
-    said = JSON.parse(body) as Refusal;
-  } catch {
-    // What is no JSON has no words for people.
-  }
-  const { code = '', error_codes: faults, detail, request_id: id } = said;
+  // What is no JSON has no words for people.
+  const { code = '', error_codes: faults, detail, request_id: id } = jsonOf<Refusal>(body);
   // The gateway that said what it is answers everything else.
   if (code === 'forbidden')
     return new Error(

@@ -168,6 +168,16 @@ const unknown: [says: string, perform: RequestListener, what: RegExp][] = [
       void response.writeHead(500).end('{"code":"internal_server_error","request_id":"0199"}'),
     /^the gateway answered with 500 internal server error; its log says why at request_id 0199\./,
   ],
+  [
+    'answers half',
+    (_, response) => void response.end('{"data":{"answer":{'),
+    /^the gateway answered what nobody can read\./,
+  ],
+  [
+    'answers nothing but null',
+    (_, response) => void response.end('{"data":null}'),
+    /^the gateway answered what nobody can read\./,
+  ],
 ];
 for (const [says, perform, what] of unknown)
   test(`a gateway that ${says} after a write was sent leaves open whether it was made`, async (t) => {
