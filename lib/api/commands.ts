@@ -56,7 +56,9 @@ export const forCommands: Plugin<ForCommands> = {
     const instance = randomUUID();
     server.auth.scheme('command', () => ({
       authenticate(request, h) {
-        if (!isLocal(request.raw.req)) throw new ApiError('not_found');
+        // A web page whose name leads to a forwarded socket asks under that name.
+        const isOfCommand = isLocal(request.raw.req) && request.headers['host'] === 'localhost';
+        if (!isOfCommand) throw new ApiError('not_found');
         return h.authenticated({ credentials: {} });
       },
     }));

@@ -8,6 +8,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { messageOf } from '../process/message.ts';
 import type { Shared } from '../process/shared.ts';
+import { isForwarded } from './client-address.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS, type HttpLimits } from './listener.ts';
 
 /** Longer paths of sockets are cut off by the kernel: `sun_path` of unix(7), without its end. */
@@ -16,9 +17,12 @@ const SOCKET_PATH_BYTES_MAX = 107;
 /** Sockets of requests that came this way. */
 const locals = new WeakSet<Socket>();
 
-/** Whether a request came through the socket of this host. */
-export function isLocal({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
-  return locals.has(socket);
+/**
+ * Whether a request came through the socket of this host, from a command. What a proxy passes on is
+ * of somebody else, who needs a token as everybody does.
+ */
+export function isLocal({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
+  return locals.has(socket) && !isForwarded(headers);
 }
 
 /** What the socket needs. */

@@ -22,8 +22,9 @@ async function ask(
   method: string,
   path: string,
   body?: string,
+  host = 'localhost',
 ): Promise<{ status: number | undefined; data: Data }> {
-  const headers = { 'content-type': 'application/json' };
+  const headers = { 'content-type': 'application/json', host };
   const asked = request({ socketPath, method, path, headers });
   // A gateway that refuses a long body ends the connection while it is sent.
   asked.on('error', () => undefined);
@@ -72,6 +73,14 @@ test('whoever comes by the network finds nothing there, with a token neither', a
   t.is(await database.models.Rule.count(), 0);
 });
 
+test('a name other than localhost leads to nothing at the socket', async (t) => {
+  const { path } = await openLocally(t);
+  for (const host of ['postern.example', 'localhost.example', 'localhost:8080']) {
+    t.is((await ask(path, 'GET', '/local/gateway', undefined, host)).status, 404, host);
+    t.is((await ask(path, 'POST', '/local/operations', '{}', host)).status, 404, host);
+  }
+});
+
 test('what no command of this very gateway sends changes nothing', async (t) => {
   const { path, database, services } = await openLocally(t);
   const { instance } = (await ask(path, 'GET', '/local/gateway')).data;
@@ -111,7 +120,9 @@ test('a connection that sends nothing, or a body too slowly, ends', async (t) =>
   const { path } = await openLocally(t, { httpLimits });
   const silent = connect(path);
   const slow = connect(path);
-  slow.write('POST /local/operations HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n{');
+  slow.write(
+    'POST /local/operations HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100000\r\n\r\n{',
+  );
   const ended = Promise.all(
     [silent, slow].map((socket) => once(socket.on('error', () => undefined).resume(), 'close')),
   );

@@ -17,13 +17,10 @@ async function ask(
   method: string,
   path: string,
   body?: object,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<[status: number | undefined, body: unknown]> {
-  const asked = request({
-    socketPath,
-    method,
-    path,
-    headers: { 'content-type': 'application/json' },
-  });
+  const headers = { 'content-type': 'application/json', ...more };
+  const asked = request({ socketPath, method, path, headers });
   asked.end(body === undefined ? undefined : JSON.stringify(body));
   const [response] = await once(asked, 'response');
   return [response.statusCode, await json(response)];
@@ -54,6 +51,18 @@ test('it writes nothing, and the refusal is counted; a question with a body is a
   t.deepEqual(Object.keys(codes ?? {}), Object.keys(errors ?? {}));
   const others = await send('POST', '/v0/explain', { body: { explain } });
   t.deepEqual(others.body, { errors }, 'others get the sentences alone');
+});
+
+test('what a proxy passes on needs a token, as by the network', async (t) => {
+  const { path, token } = await openLocally(t);
+  for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip']) {
+    const passed = { [name]: '192.0.2.1' };
+    t.is((await ask(path, 'GET', '/v0/users', undefined, passed))[0], 401, name);
+    t.is((await ask(path, 'GET', '/local/gateway', undefined, passed))[0], 404, name);
+    t.is((await ask(path, 'POST', '/local/operations', {}, passed))[0], 404, name);
+    const shown = { ...passed, authorization: `Bearer ${token}` };
+    t.is((await ask(path, 'GET', '/v0/users', undefined, shown))[0], 200, name);
+  }
 });
 
 test('the file of a killed gateway is replaced, and a gateway that listens keeps its own', async (t) => {
