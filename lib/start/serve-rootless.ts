@@ -48,6 +48,8 @@ export interface RootlessHost {
  * (lib/kit/process/pasta.ts). Not all later ones were tried.
  */
 const HANGING_PASTA = 'git20230309';
+/** Until then pasta needed a default route; later ones take an interface that has any route. */
+const ROUTED_PASTA = 'git20240301';
 /** The name servers behind the resolver of systemd. */
 const BEHIND_SYSTEMD = '/run/systemd/resolve/resolv.conf';
 /** The addresses of the host's loopback that pasta reaches. */
@@ -127,12 +129,21 @@ export function rootlessWarnings(
 }
 
 function pastaWarnings(host: Pick<RootlessHost, 'pastaVersion'>): string[] {
-  const version = /unknown version|git\d{8}/.exec(host.pastaVersion() ?? '')?.[0];
-  if (version === undefined) return [];
-  if (version !== 'unknown version' && version > HANGING_PASTA) return [];
+  const version = pastaUntil(HANGING_PASTA, host);
+  if (version === null) return [];
   return [
     `this pasta (${version}) can hang when a device opens and resets many TCP connections, and then nothing goes through the gateway for some 15 seconds; where devices are not all yours, install a newer one (package passt)`,
   ];
+}
+
+/** The version of a pasta that is of this date or before; null: it is later, or there is none. */
+function pastaUntil(
+  date: string,
+  { pastaVersion }: Pick<RootlessHost, 'pastaVersion'>,
+): string | null {
+  const [version = ''] = /unknown version|git\d{8}/.exec(pastaVersion() ?? '') ?? [];
+  if (version === 'unknown version') return version;
+  return version === '' || version > date ? null : version;
 }
 
 /**
@@ -214,11 +225,15 @@ function portFaults({ httpPort, wireguardPort }: Config, { sysctl }: RootlessHos
   return faults;
 }
 
-/** pasta knows an address family only by its default route, and opens no port of another. */
-function routeFaults({ httpHost }: Config, { hasDefaultRoute }: RootlessHost): string[] {
+/** An old pasta knows an address family by its default route, and opens no port of another. */
+function routeFaults({ httpHost }: Config, host: RootlessHost): string[] {
+  if (pastaUntil(ROUTED_PASTA, host) === null) return [];
+  const { hasDefaultRoute } = host;
   const families = ([4, 6] as const).filter(hasDefaultRoute);
   if (families.length === 0)
-    return ['this host has no default route, which pasta needs; add one (ip route)'];
+    return [
+      'this host has no default route, which this pasta needs; add one (ip route), or install a newer pasta (package passt)',
+    ];
   const family = isIP(addressOf(httpHost) ?? '');
   const [routed] = families;
   if (family === 0 || families.some((one) => one === family)) return [];

@@ -101,17 +101,20 @@ const sysctls =
   (name) =>
     values[name] ?? null;
 
+/** That of Ubuntu 24.04. */
+const OLD_PASTA = { pastaVersion: () => 'pasta 0.0~git20240220.1e6f92b-1' };
+
 const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, said: RegExp][] = [
   [{}, { isRoot: true }, /run npm start/],
-  [{}, { hasDefaultRoute: () => false }, /^this host has no default route/],
+  [{}, { ...OLD_PASTA, hasDefaultRoute: () => false }, /^this host has no default route/],
   [
     { HTTP_HOST: '::1' },
-    { hasDefaultRoute: (family) => family === 4 },
+    { ...OLD_PASTA, hasDefaultRoute: (family) => family === 4 },
     /^HTTP_HOST=::1 needs a default route of IPv6.*set an IPv4 address/,
   ],
   [
     { HTTP_HOST: 'localhost' },
-    { hasDefaultRoute: (family) => family === 6 },
+    { ...OLD_PASTA, hasDefaultRoute: (family) => family === 6 },
     /^HTTP_HOST=localhost needs a default route of IPv4.*set an IPv6 address/,
   ],
   [{}, { pastaVersion: () => null }, /pasta is not installed.*passt/],
@@ -244,6 +247,17 @@ const ipv6Route = (destination: string, length: string, flags: string, device: s
 const NETWORK6 = ipv6Route(`fd${'0'.repeat(30)}`, '40', '00000001', 'eth0');
 const NONE6 = ipv6Route(ZERO, '00', '00200200', 'lo');
 const DEFAULT6 = ipv6Route(ZERO, '00', '00000003', 'eth0');
+
+test('a host without a default route is no fault with a pasta that needs none', async (t) => {
+  const host = { ...GOOD, hasDefaultRoute: () => false };
+  for (const pastaVersion of ['pasta 0.0~git20250503.587980c-2', 'pasta 2024_11_27.c0fbc7e'])
+    for (const settings of [{}, { HTTP_HOST: '::1' }])
+      t.deepEqual(
+        await rootlessFaults(configOf(settings), { ...host, pastaVersion: () => pastaVersion }),
+        [],
+        pastaVersion,
+      );
+});
 
 test('a default route is found in what the kernel lists', (t) => {
   t.true(isDefaultRouteIn([IPV4_HEAD, NETWORK4, DEFAULT4].join('\n'), 4));
