@@ -134,10 +134,10 @@ export async function serveRequests(
       revision: () => reconciler.appliedRevision,
     });
     undo.push(() => chores.stop());
-    if (listens) undo.push(await listen(server, { ...shared, httpLimits }, hasHost));
+    const close = listens ? await listen(server, { ...shared, httpLimits }, hasHost) : null;
     undo.push(async () => {
       state.isDraining = true;
-      await server.stop({ timeout: DRAIN_MS });
+      await Promise.all([server.stop({ timeout: DRAIN_MS }), close?.(DRAIN_MS)]);
     });
     announce(server, gateway, config, log);
   } finally {
@@ -235,14 +235,13 @@ async function listen(
   server: Server,
   { config, ...shared }: Pick<Services, 'config' | 'log' | 'counters' | 'httpLimits'>,
   hasHost: boolean,
-): Promise<() => Promise<void>> {
+): ReturnType<typeof openLocalSocket> {
   // Starting took more memory than serving needs, and nobody waits for an answer yet.
   releaseMemory();
   await listenForRequests(server, config);
   if (!hasHost) return async () => undefined;
   const path = localSocketPath(config);
-  const close = await openLocalSocket({ ...shared, path, server: server.listener });
-  return async () => close();
+  return openLocalSocket({ ...shared, path, server: server.listener });
 }
 
 async function listenForRequests(server: Server, config: Config): Promise<void> {

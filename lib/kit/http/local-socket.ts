@@ -4,7 +4,7 @@
 
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { messageOf } from '../process/message.ts';
 import type { Shared } from '../process/shared.ts';
@@ -34,24 +34,46 @@ export interface LocalSocketOptions extends Pick<Shared, 'log' | 'counters'> {
   readonly httpLimits?: Partial<HttpLimits>;
 }
 
-/** Takes requests at the socket, or logs why it cannot. Returns what closes it. */
-export async function openLocalSocket(options: LocalSocketOptions): Promise<() => void> {
+/**
+ * Takes requests at the socket, or logs why it cannot. Returns what closes it: no more are taken at
+ * once, and those that are being answered have `drainMs` for it, because a command whose write is
+ * not answered does not know whether it was made.
+ */
+export async function openLocalSocket(
+  options: LocalSocketOptions,
+): Promise<(drainMs?: number) => Promise<void>> {
   const { path, server, log, counters } = options;
   const limits = { ...HTTP_LIMITS, ...options.httpLimits };
   const listener = createListener({ limits, counters, log, isProxy: () => true });
   answerClientErrors(listener, counters);
   listener.on('connection', (socket: Socket) => locals.add(socket));
-  listener.on('request', (request, response) => server.emit('request', request, response));
+  const answering = new Set<ServerResponse>();
+  listener.on('request', (request, response) => {
+    answering.add(response);
+    response.once('close', () => answering.delete(response));
+    server.emit('request', request, response);
+  });
   try {
     await listen(listener, path);
   } catch (error) {
     log.warn({ fault: messageOf(error) }, 'commands of this host cannot ask the gateway');
   }
-  return () => {
+  return async (drainMs = 0) => {
     // Node removes the file.
     listener.close();
+    if (answering.size > 0 && drainMs > 0) await answeredWithin(answering, drainMs);
     listener.closeAllConnections();
   };
+}
+
+/** Waits until answers have ended, or the time has. */
+async function answeredWithin(answers: Iterable<ServerResponse>, limitMs: number): Promise<void> {
+  const all = Promise.withResolvers<void>();
+  const timer = setTimeout(all.resolve, limitMs);
+  const ends = [...answers].map((one) => new Promise<void>((end) => void one.once('close', end)));
+  void Promise.all(ends).then(() => all.resolve());
+  await all.promise;
+  clearTimeout(timer);
 }
 
 async function listen(listener: Server, path: string): Promise<void> {

@@ -176,6 +176,6 @@ test('a gateway that breaks it off is named', async (t) => {
   });
   const failed = t.throwsAsync(capture, { message: 'the gateway broke the capture off' });
   await untilHolds(() => readPcapng(written()).packets.length === 3);
-  close();
+  await close();
   await failed;
 });

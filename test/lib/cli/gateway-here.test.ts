@@ -214,8 +214,27 @@ for (const [code, status, what] of refused)
 test('a gateway that ended before it was sent a write leaves the write to the command', async (t) => {
   const { config, database, close } = await openLocally(t);
   const gateway = await gatewayHere({ writes: 'gateway', config, database });
-  close();
+  await close();
   await t.throwsAsync(performOperation({ gateway, rooms: NO_ROOMS }, 'createRule', RULE), {
     message: 'the command performs it itself',
   });
+});
+
+test('a gateway that stops answers the write that it was sent', async (t) => {
+  const applying = Promise.withResolvers<void>();
+  const applied = Promise.withResolvers<boolean>();
+  const { config, database, close } = await openLocally(t, {
+    whenApplied: () => {
+      applying.resolve();
+      return applied.promise;
+    },
+  });
+  const gateway = await gatewayHere({ writes: 'gateway', config, database });
+  const done = performOperation({ gateway, rooms: NO_ROOMS }, 'createRule', RULE);
+  await applying.promise;
+  const closed = close(60_000);
+  t.is(await gatewayHere({ writes: 'gateway', config, database }), null, 'no other is taken');
+  applied.resolve(true);
+  t.like((await done).answer, { destination: '10.0.0.0/8' });
+  await closed;
 });

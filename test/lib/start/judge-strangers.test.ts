@@ -154,8 +154,8 @@ test('a good token, a session, METRICS_TOKEN and the socket of this host pass be
   const folder = mkdtempSync(join(tmpdir(), 'postern-strangers-'));
   const path = join(folder, 'gateway.sock');
   const close = await openLocalSocket({ ...services, path, server: server.listener });
-  t.teardown(() => {
-    close();
+  t.teardown(async () => {
+    await close();
     rmSync(folder, { recursive: true, force: true });
   });
   const local = await new Promise<number>((resolve, reject) => {

@@ -19,7 +19,7 @@ export interface LocalServer extends TestServer {
   readonly config: Config;
   /** The file of the socket. */
   readonly path: string;
-  readonly close: () => void;
+  readonly close: (drainMs?: number) => Promise<void>;
   /** Runs a command that asks the gateway; null: it is another one. */
   readonly run: (...words: string[]) => Promise<Outcome | null>;
   /** What commands that go on have said. */

@@ -72,9 +72,9 @@ test('the file of a killed gateway is replaced, and a gateway that listens keeps
   t.is((await ask(first.path, 'GET', '/v0/users'))[0], 200);
   const second = await openLocally(t, { dataDir });
   t.regex(JSON.stringify(second.log), /another gateway listens at/);
-  second.close();
+  await second.close();
   t.is((await ask(first.path, 'GET', '/v0/users'))[0], 200);
-  first.close();
+  await first.close();
   t.is(statSync(first.path, { throwIfNoEntry: false }), undefined, 'a stop removes the file');
 });
 
