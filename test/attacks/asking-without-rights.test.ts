@@ -143,8 +143,13 @@ test('the socket of this host answers questions, and refuses every write that th
     await call('POST', '/v0/devices', { device: { user_id: user.id, public_key } })
   ).body;
   const socketPath = join(environment['DATA_DIR'] ?? '', 'gateway.sock');
-  const ask = async (method: string, path: string, body?: object): Promise<[number, string]> => {
-    const headers = { 'content-type': 'application/json' };
+  const ask = async (
+    method: string,
+    path: string,
+    body?: object,
+    more: object = {},
+  ): Promise<[number, string]> => {
+    const headers = { 'content-type': 'application/json', ...more };
     const sent = request({ socketPath, method, path, headers, agent: false });
     sent.end(body === undefined ? undefined : JSON.stringify(body));
     const [response] = await once(sent, 'response');
@@ -170,6 +175,23 @@ test('the socket of this host answers questions, and refuses every write that th
       [403, '{"error":"forbidden","code":"forbidden"}'],
       `${method} ${path}`,
     );
+  // What commands write takes the start that was asked, and nothing that came by the network.
+  const [, about] = await ask('GET', '/local/gateway');
+  const { data: gateway } = JSON.parse(about) as { data: Record<string, string> };
+  const { version, schema, commands, instance } = gateway;
+  const order = (start: unknown) => ({
+    gateway: { version, schema, commands, instance: start },
+    operation: 'deleteDevice',
+    params: { id: device.id },
+    validatesFirst: false,
+    force: false,
+  });
+  t.is((await ask('POST', '/local/operations', order('x')))[0], 403);
+  t.is((await call('GET', '/local/gateway')).status, 404);
+  t.is((await call('POST', '/local/operations', order(instance))).status, 404);
+  const passedOn = { 'x-forwarded-for': '192.0.2.1' };
+  t.is((await ask('POST', '/local/operations', order(instance), passedOn))[0], 404);
+  t.is((await ask('POST', '/local/operations', order(instance), { host: 'x.example' }))[0], 404);
   t.deepEqual(await records(), before);
   const explain = { device_id: device.id, destination: '10.0.0.5', protocol: 'icmp' };
   const [status, answer] = await ask('POST', '/v0/explain', { explain });
