@@ -132,7 +132,7 @@ test.serial(
     const [came] = saidOf(postern, alice, 'a device connected');
     const [went] = saidOf(postern, alice, 'a device disconnected');
     t.like(came, { level: 'info', user_id: alice.user.id });
-    t.like(went, { level: 'info', user_id: alice.user.id, reason: 'removed' });
+    t.like(went, { level: 'info', user_id: alice.user.id, reason: 'deleted' });
 
     await postern.stop();
     const secrets = [
