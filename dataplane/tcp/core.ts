@@ -91,6 +91,8 @@ const KEEPALIVE_MS = 7_200_000;
 
 /** Twice the life of a segment; RFC 9293 has 4 minutes, we take what Linux takes. */
 export const TIME_WAIT_MS = 60_000;
+/** A connection that found no room and has nothing in flight asks again after so long. */
+export const ROOM_RETRY_MS = 10;
 /** So long a FIN is awaited once the owner has closed both directions. */
 export const ORPHAN_MS = 60_000;
 

@@ -35,7 +35,14 @@ import {
   WANTS_ROOM,
   WORDS,
 } from './columns.ts';
-import { Core, ENDED_BY_CLOSE, ENDED_BY_OWNER, type MachineOptions, ORPHAN_MS } from './core.ts';
+import {
+  Core,
+  ENDED_BY_CLOSE,
+  ENDED_BY_OWNER,
+  type MachineOptions,
+  ORPHAN_MS,
+  ROOM_RETRY_MS,
+} from './core.ts';
 import { Handshake, IS_MALFORMED } from './handshake.ts';
 import { headerBytes, writeHeader } from './header.ts';
 import { Reassembly } from './reassembly.ts';
@@ -51,8 +58,6 @@ import { Timers } from './timers.ts';
 /** Bytes that may wait for their acknowledgement, at first and at most. */
 const FIRST_SEND_LIMIT = 128 * 1_024;
 const LAST_SEND_LIMIT = 4 * 1_048_576;
-/** A connection that found no room and has nothing in flight asks again after so long. */
-const ROOM_RETRY_MS = 10;
 
 /** A place for bytes that the owner has. */
 export interface Place {
@@ -236,7 +241,7 @@ export class TcpMachine {
 
   /**
    * SEND (3.10.2): says where the next bytes can be written, and how many. `place.length` is 0
-   * where there is no room; `writable` is called then. `sent` says how many were written.
+   * where there is no room; `writable` is called then. `sent` says how many were written, 0 too.
    */
   place(connection: number, place: Place): void {
     const { words, streams, buffers, table } = this.#core;
@@ -291,12 +296,18 @@ export class TcpMachine {
     this.#core.schedule(slot);
   }
 
-  /** So many bytes were written to the place that `place` gave. */
+  /** So many bytes were written to the place that `place` gave; 0: it is not needed. */
   sent(connection: number, count: number): void {
-    const { words, table } = this.#core;
+    const { words, streams, table } = this.#core;
     const slot = table.slotOf(connection);
-    if (slot === NONE || count <= 0) return;
+    if (slot === NONE) return;
     const w = slot * WORDS;
+    if (count <= 0) {
+      // An idle connection has no memory.
+      if (words[w + SND_UNA] === words[w + SND_END])
+        streams.clear(w + SND_STREAM, words[w + DEVICE]!);
+      return;
+    }
     words[w + SND_END] = (words[w + SND_END]! + count) | 0;
     this.#core.makeReady(slot);
   }

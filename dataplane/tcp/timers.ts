@@ -33,7 +33,7 @@ import {
   WANTS_ROOM,
   WORDS,
 } from './columns.ts';
-import { type Core, ENDED_BY_SILENCE, TIME_WAIT_MS } from './core.ts';
+import { type Core, ENDED_BY_SILENCE, ROOM_RETRY_MS, TIME_WAIT_MS } from './core.ts';
 import type { Handshake } from './handshake.ts';
 import type { Reassembly } from './reassembly.ts';
 import { NO_RECORD } from './records.ts';
@@ -105,10 +105,13 @@ export class Timers {
 
   /** Asks the owner for bytes again, if there was no room. False where the connection has ended. */
   #offerRoom(slot: number): boolean {
-    const { words, buffers, owner, table } = this.#core;
+    const { words, times, clock, buffers, owner, table } = this.#core;
     const w = slot * WORDS;
     if ((words[w + FLAGS]! & WANTS_ROOM) === 0) return true;
-    if (buffers.roomOf(words[w + DEVICE]!) === 0) return true;
+    if (buffers.roomOf(words[w + DEVICE]!) === 0) {
+      times[slot * TIMES + PACE_AT] = clock[0]! + ROOM_RETRY_MS;
+      return true;
+    }
     words[w + FLAGS]! &= ~WANTS_ROOM;
     const handle = table.handleOf(slot);
     owner.writable(handle);

@@ -195,3 +195,30 @@ test('the send buffer has room for 128 KiB at first, and calls when there is roo
   t.is(machine.send(script.owner.connection, bytes, 0, 1), 0);
   t.is(machine.bufferedBytes, 131_072);
 });
+
+test('a place that is not used is given back', (t) => {
+  const { station, owner } = play([...OPEN]);
+  const place = { bytes: Buffer.alloc(0), offset: 0, length: 0 };
+  station.machine.place(owner.connection, place);
+  t.true(place.length > 0);
+  station.machine.sent(owner.connection, 0);
+  t.is(station.machine.bufferedBytes, 0);
+});
+
+test('without memory an idle connection asks until there is some, however long it takes', (t) => {
+  const setting = { options: { poolBytes: 1_048_576 } };
+  const script = play([...OPEN], setting);
+  const { machine } = script.station;
+  const first = script.owner.connection;
+  // The send buffers of two others are the whole share of the device.
+  const others = [5_001, 5_002].map((port) => {
+    script.run(`port ${port}`, '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
+    script.run('< A 1(0) ack 1 win 0', '= opened', 'send 131072');
+    return script.owner.connection;
+  });
+  t.is(machine.send(first, Buffer.alloc(10), 0, 10), 0);
+  script.run('+150');
+  for (const other of others) machine.forget(other);
+  script.run('+20', '= writable');
+  t.is(machine.send(first, Buffer.alloc(10), 0, 10), 10);
+});
