@@ -33,6 +33,7 @@ import {
   RCV_ADV,
   RCV_NXT,
   RETRANSMIT_AT,
+  RETRIES,
   RST_DUE,
   SACK_OK,
   SILENT,
@@ -65,8 +66,7 @@ import { type Handshake, TAKEN_IN } from './handshake.ts';
 import { isAfter, isBefore } from './numbers.ts';
 import type { Reassembly } from './reassembly.ts';
 import type { Recovery } from './recovery.ts';
-import type { Resets } from './resets.ts';
-import { lengthOf } from './resets.ts';
+import { lengthOf, type Resets } from './resets.ts';
 import { type Segment, TCP_ACK, TCP_FIN, TCP_RST, TCP_SYN } from './segment.ts';
 import type { Ends } from './table.ts';
 
@@ -283,7 +283,7 @@ export class Receiver {
 
   /** RFC 9293, 3.10.7.4: SND.WL1 and SND.WL2 keep an old segment from changing the window. */
   #readWindow(slot: number, segment: Segment): void {
-    const { words, times } = this.#core;
+    const { words } = this.#core;
     const w = slot * WORDS;
     const isNewer =
       isBefore(words[w + SND_WL1]!, segment.sequence) ||
@@ -297,9 +297,10 @@ export class Receiver {
     words[w + SND_WL2] = segment.acknowledgement;
     if (window > words[w + MAX_SND_WND]!) words[w + MAX_SND_WND] = window;
     if (window <= before) return;
-    if (words[w + TIMER] === FOR_WINDOW) {
-      words[w + TIMER] = 0;
-      times[slot * TIMES + RETRANSMIT_AT] = NEVER;
+    if (words[w + TIMER] === FOR_WINDOW || before === 0) {
+      // What a closed window has held up was no failure.
+      words[w + RETRIES] = 0;
+      this.#recovery.arm(slot);
     }
     this.#core.makeReady(slot);
   }

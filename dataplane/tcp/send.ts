@@ -33,6 +33,7 @@ import {
   RECORD_LAST,
   RETRANSMIT_AT,
   RETRANSMIT_STAMP,
+  RETRIES,
   RST_DUE,
   SACK_OK,
   SCALED,
@@ -180,7 +181,8 @@ export class Sender {
       return false;
     }
     const open = Math.min(left, usable);
-    if (!this.#isWorthSending(w, left, open, segment)) {
+    const isWorth = this.#isWorthSending(w, left, open, segment) || this.#isOverdue(w, open);
+    if (!isWorth) {
       this.#watchWindow(slot);
       return false;
     }
@@ -194,6 +196,8 @@ export class Sender {
     const from = words[w + SND_NXT]!;
     this.#send(slot, made, from, count, segment);
     this.#core.times[slot * TIMES + SENT_AT] = this.#core.clock[0]!;
+    // Text makes the other side answer, as a probe does.
+    words[w + FLAGS]! &= ~PROBE_DUE;
     const isLimited = words[w + PIPE]! + segment > times[slot * TIMES + CWND]!;
     if (isLimited) words[w + FLAGS]! |= LIMITED;
     return true;
@@ -203,6 +207,15 @@ export class Sender {
   #isWorthSending(w: number, left: number, open: number, segment: number): boolean {
     if (open <= 0) return false;
     return open >= left || open >= segment || open >= this.#core.words[w + MAX_SND_WND]! >> 1;
+  }
+
+  /** The window has been small for so long that it is filled (3.8.6.2.1, the override timeout). */
+  #isOverdue(w: number, open: number): boolean {
+    const { words } = this.#core;
+    const isProbed = (words[w + FLAGS]! & PROBE_DUE) !== 0 && words[w + RECORD_FIRST] === NO_RECORD;
+    if (open <= 0 || !isProbed) return false;
+    words[w + RETRIES] = 0;
+    return true;
   }
 
   /** Nothing is in flight, and the window is too small: it is probed (RFC 9293, 3.8.6.1). */

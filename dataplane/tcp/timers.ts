@@ -44,6 +44,8 @@ import { timeoutOf } from './rtt.ts';
  * Timeouts in a row after which a connection is given up: about 9 minutes (RFC 9293, 3.8.3: R2).
  */
 const RETRIES_MAX = 15;
+/** The same where the owner has closed both directions, even if the window is only closed. */
+const ORPHAN_RETRIES_MAX = 8;
 /**
  * Keepalives without an answer after which a connection is given up, and the pause between them.
  */
@@ -143,8 +145,10 @@ export class Timers {
    */
   #isHopeless(w: number): boolean {
     const { words } = this.#core;
+    const retries = words[w + RETRIES]!;
     if (words[w + SILENT]! >= RETRIES_MAX) return true;
-    return words[w + RETRIES]! >= RETRIES_MAX && words[w + SND_WND]! > 0;
+    if ((words[w + FLAGS]! & ORPHAN) !== 0 && retries >= ORPHAN_RETRIES_MAX) return true;
+    return retries >= RETRIES_MAX && words[w + SND_WND]! > 0;
   }
 
   #probeWindow(slot: number): void {

@@ -18,6 +18,13 @@ const KEEPALIVE: Setting = { options: { keepaliveMs: 60_000 } };
 const TIMEOUTS = [300, 600, 1_200, 2_400, 4_800, 9_600, 19_200, 38_400];
 const MINUTES = Array.from({ length: 7 }, () => 60_000);
 
+/** Probes of a closed window that are all answered, for more than 15 minutes. */
+const LONG_CLOSED = [...TIMEOUTS, ...MINUTES, ...MINUTES].flatMap((ms) => [
+  `+${ms}`,
+  '> A 0(0) ack 1',
+  '< A 1(0) ack 1 win 0 <ts 300>',
+]);
+
 const rows: readonly Row[] = [
   {
     title:
@@ -105,15 +112,66 @@ const rows: readonly Row[] = [
     isGone: true,
   },
   {
-    title: 'a silly window is not filled (RFC 9293, 3.8.6.2.1), and probed in the end',
+    title: 'a silly window is not filled at first (RFC 9293, 3.8.6.2.1), and is in the end',
     lines: [
       ...OPEN_WITH_OPTIONS,
       '< A 1(0) ack 1 win 1 <ts 300>',
       'send 5000',
       '+299',
       '+1',
-      '> A 0(0) ack 1',
+      '> A 1(128) ack 1',
+      '< A 1(0) ack 129 win 1 <ts 300>',
+      '+350',
+      '> A 129(128) ack 1',
     ],
+  },
+  {
+    title: 'what was in flight when a window closed is sent again soon after it opens',
+    lines: [
+      ...OPEN_WITH_OPTIONS,
+      'send 10',
+      '> PA 1(10)',
+      '< A 1(0) ack 1 win 0 <ts 300>',
+      ...[...TIMEOUTS, ...MINUTES, ...MINUTES].flatMap((ms) => [
+        `+${ms}`,
+        '> PA 1(10)',
+        '< A 1(0) ack 1 win 0 <ts 300>',
+      ]),
+      '< A 1(0) ack 1 win 10 <ts 300>',
+      '+299',
+      '+1',
+      '> PA 1(10)',
+      '< A 1(0) ack 11 win 10 <ts 300>',
+      '+1000',
+    ],
+  },
+  {
+    title: 'after a window was closed for long, a first loss is not the last one',
+    lines: [
+      ...OPEN_WITH_OPTIONS,
+      '< A 1(0) ack 1 win 0 <ts 300>',
+      'send 10',
+      ...LONG_CLOSED,
+      '< A 1(0) ack 1 win 10 <ts 300>',
+      '> PA 1(10)',
+      '+299',
+      '+1',
+      '> PA 1(10)',
+      '< A 1(0) ack 11 win 10 <ts 300>',
+      '+1000',
+    ],
+  },
+  {
+    title: 'an owner that has closed both directions does not wait for a closed window for ever',
+    lines: [
+      ...OPEN_WITH_OPTIONS,
+      '< A 1(0) ack 1 win 0 <ts 300>',
+      'send 10',
+      'release',
+      ...LONG_CLOSED.slice(0, 3 * 8),
+      '+60000',
+    ],
+    isGone: true,
   },
   {
     title: 'an acknowledgement waits at most 40 ms',
