@@ -49,7 +49,7 @@ import {
   WORDS,
 } from './columns.ts';
 import type { Core } from './core.ts';
-import { isAfter, isBefore } from './numbers.ts';
+import { earlier, isAfter, isBefore } from './numbers.ts';
 import { IN_FLIGHT, IS_LOST, IS_SACKED, NO_RECORD } from './records.ts';
 import { takeSample, timeoutOf } from './rtt.ts';
 import type { Segment } from './segment.ts';
@@ -114,7 +114,8 @@ export class Recovery {
     for (;;) {
       const record = words[w + RECORD_FIRST]!;
       if (record === NO_RECORD || !isBefore(records.from[record]!, acknowledgement)) break;
-      if (records.state[record] !== IS_SACKED) this.#note(slot, record);
+      const end = earlier(records.to[record]!, acknowledgement);
+      if (records.state[record] !== IS_SACKED) this.#note(slot, record, end);
       if (isAfter(records.to[record]!, acknowledgement)) {
         records.trim(slot, acknowledgement);
         break;
@@ -154,7 +155,7 @@ export class Recovery {
         if (record === NO_RECORD) return;
         if (isAfter(records.to[record]!, to) && records.split(slot, record, to) === NO_RECORD)
           return;
-        this.#note(slot, record);
+        this.#note(slot, record, records.to[record]!);
         records.sack(slot, record);
         this.#hasNews = true;
       }
@@ -164,14 +165,13 @@ export class Recovery {
     if (record !== NO_RECORD && records.state[record] === IS_SACKED) records.join(slot, record);
   }
 
-  /** A record was delivered: RFC 8985, 6.2, steps 1 to 3, and the sample of RFC 6298. */
-  #note(slot: number, record: number): void {
+  /** A record was delivered up to `to`: RFC 8985, 6.2, steps 1 to 3; the sample of RFC 6298. */
+  #note(slot: number, record: number, to: number): void {
     const { words, times, clock, records } = this.#core;
     const w = slot * WORDS;
     const t = slot * TIMES;
     const sentAt = records.sentAt[record]!;
     const rtt = clock[0]! - sentAt;
-    const to = records.to[record]!;
     if (records.retransmits[record] === 0) {
       // The latest one that was sent is the nearest to the truth: others waited for it.
       if (clock[1] === NO_SAMPLE || rtt < clock[1]!) clock[1] = rtt;
@@ -356,7 +356,7 @@ export class Recovery {
     const timeout = clock[0]! + timeoutOf(words, times, slot);
     words[w + TIMER] = FOR_RTO;
     times[t + RETRANSMIT_AT] = timeout;
-    if (this.#mayProbe(w)) {
+    if (this.mayProbe(w)) {
       const probe = clock[0]! + this.#probeAfter(w, t);
       if (probe < timeout) {
         words[w + TIMER] = FOR_TLP;
@@ -366,8 +366,8 @@ export class Recovery {
     this.#core.schedule(slot);
   }
 
-  /** RFC 8985, 7.2: not in a recovery, and not while a probe is in flight. */
-  #mayProbe(w: number): boolean {
+  /** Whether a probe may be sent (RFC 8985, 7.2): in no recovery, and while none is in flight. */
+  mayProbe(w: number): boolean {
     const { words } = this.#core;
     const flags = words[w + FLAGS]!;
     const isQuiet = (flags & (RECOVERY | RTO_RECOVERY | TLP_IN_FLIGHT)) === 0;

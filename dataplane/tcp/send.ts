@@ -278,7 +278,8 @@ export class Sender {
     const w = slot * WORDS;
     words[w + FLAGS]! &= ~TLP_DUE;
     const last = words[w + RECORD_LAST]!;
-    if (last === NO_RECORD) return true;
+    // What came since it was due may have said already what a probe would find out.
+    if (last === NO_RECORD || !this.#recovery.mayProbe(w)) return true;
     const segment = this.#segmentBytes(w);
     const usable = (words[w + SND_UNA]! + words[w + SND_WND]! - words[w + SND_NXT]!) | 0;
     const fresh = Math.min(left, usable, segment);
