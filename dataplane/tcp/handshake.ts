@@ -9,6 +9,7 @@ import {
   CHALLENGED_AT,
   CONNECTING,
   DEVICE,
+  END_REPORTED,
   ESTABLISHED,
   FIN_WANTED,
   FIN_WAIT_1,
@@ -211,6 +212,23 @@ export class Handshake {
     this.establish(slot, segment);
   }
 
+  /**
+   * Both sides have opened at the same time, and this is the other side's SYN-ACK (3.5, figure 7):
+   * its number is old by the SYN that it repeats. To repeat ours would be answered in the same way.
+   */
+  completes(slot: number, segment: Segment): boolean {
+    const { words } = this.#core;
+    const w = slot * WORDS;
+    const isAnswer = (segment.flags & (TCP_SYN | TCP_ACK | TCP_RST)) === (TCP_SYN | TCP_ACK);
+    if (words[w + STATE] !== SYN_RECEIVED || !isAnswer) return false;
+    const isRepeated = segment.sequence === words[w + IRS];
+    if (!isRepeated || segment.acknowledgement !== words[w + SND_NXT]) return false;
+    words[w + FLAGS]! |= ACK_NOW;
+    this.#core.makeReady(slot);
+    this.establish(slot, segment);
+    return true;
+  }
+
   // ---- open -------------------------------------------------------------------------------------
 
   /** Our SYN was acknowledged. False where the connection has ended meanwhile. */
@@ -322,6 +340,8 @@ export class Handshake {
   mayReplace(slot: number, segment: Segment): boolean {
     const { words } = this.#core;
     const w = slot * WORDS;
+    // The owner may still have bytes to take.
+    if ((words[w + FLAGS]! & END_REPORTED) === 0) return false;
     if ((words[w + FLAGS]! & TIMESTAMPS) !== 0 && segment.hasTimestamp) {
       if (isAfter(segment.stamp, words[w + TS_RECENT]!)) return true;
       if (isBefore(segment.stamp, words[w + TS_RECENT]!)) return false;

@@ -121,6 +121,7 @@ export class Receiver {
       this.#core.remove(slot);
       return this.#handshake.listen(device, ends, segment);
     }
+    if (this.#handshake.completes(slot, segment)) return TAKEN_IN;
     if (this.#check(slot, ends, segment) && this.#takeText(slot, segment, bytes))
       this.#settle(slot);
     return TAKEN_IN;
