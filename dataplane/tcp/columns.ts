@@ -174,6 +174,7 @@ export const PROBES = 80;
 export const PEER_MSS = 81;
 /** When the first retransmission of this recovery was sent, as a timestamp (RFC 3522). */
 export const RETRANSMIT_STAMP = 82;
+export const RECORD_COUNT = 83;
 export const WORDS = 96;
 
 // ---- numbers with a fraction -------------------------------------------------------------------

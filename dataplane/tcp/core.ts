@@ -139,8 +139,8 @@ export class Core {
     this.times = this.table.times;
     this.buffers = new Buffers(options.poolBytes ?? POOL_BYTES, devices);
     this.streams = new Streams(this.words, this.buffers);
-    this.ranges = new Ranges(this.words, options.ranges ?? RANGES);
-    this.records = new Records(this.words, options.records ?? RECORDS);
+    this.ranges = new Ranges(this.words, options.ranges ?? RANGES, devices);
+    this.records = new Records(this.words, options.records ?? RECORDS, devices);
     this.wheel = new Wheel(connections);
     this.congestion = new Cubic(this.words, this.times, this.clock);
     this.connectingMax = options.connecting ?? CONNECTING_PER_DEVICE;

@@ -71,7 +71,7 @@ export const TAKEN_IN = 0;
 export const IS_MALFORMED = 1;
 /** The device has as many connections that are not open as it may have. */
 export const CONNECTING_FULL = 2;
-/** There is no room for one more connection. */
+/** There is no room for one more connection, or the device has its share of all. */
 export const TABLE_FULL = 3;
 /** It belongs to no connection, and an RST answers it. */
 export const UNKNOWN = 4;

@@ -1,5 +1,10 @@
 // Sequence numbers (RFC 9293, 3.4): whole numbers modulo 2^32, kept as signed words of 32 bits.
 
+/** How much of something that all devices share one of them may have: a quarter, if that is much. */
+export function shareOf(all: number): number {
+  return Math.max(all >> 2, Math.min(all, 64));
+}
+
 /** Whether `a` comes before `b`. */
 export function isBefore(a: number, b: number): boolean {
   return ((a - b) | 0) < 0;

@@ -2,8 +2,8 @@
 // numbers, in a pool that all connections share. Their bytes are in the connection's queue already
 // (streams.ts). The latest ones are reported by SACK (RFC 2018, 4).
 
-import { RANGE_COUNT, RANGE_FIRST, RANGE_LAST, RECENT, WORDS } from './columns.ts';
-import { isAfter, isBefore, later } from './numbers.ts';
+import { DEVICE, RANGE_COUNT, RANGE_FIRST, RANGE_LAST, RECENT, WORDS } from './columns.ts';
+import { isAfter, isBefore, later, shareOf } from './numbers.ts';
 
 /**
  * One connection has at most so many: more holes than a window of 4 MiB has with one in ten lost.
@@ -20,12 +20,16 @@ export class Ranges {
   readonly #from: Int32Array;
   readonly #to: Int32Array;
   readonly #next: Int32Array;
+  readonly #ofDevice: Int32Array;
+  readonly #perDevice: number;
   #firstFree = NONE;
   #used = 0;
   #live = 0;
 
-  constructor(words: Int32Array, count: number) {
+  constructor(words: Int32Array, count: number, devices: number) {
     this.#words = words;
+    this.#ofDevice = new Int32Array(devices);
+    this.#perDevice = shareOf(count);
     this.#from = new Int32Array(count + 1);
     this.#to = new Int32Array(count + 1);
     this.#next = new Int32Array(count + 1);
@@ -38,8 +42,10 @@ export class Ranges {
 
   /** Whether there is room for one more range of a connection. */
   hasRoom(slot: number): boolean {
+    const w = slot * WORDS;
+    const ofDevice = this.#ofDevice[this.#words[w + DEVICE]!]!;
     const isRoom = this.#firstFree !== NONE || this.#used < this.#next.length - 1;
-    return isRoom && this.#words[slot * WORDS + RANGE_COUNT]! < PER_CONNECTION;
+    return isRoom && ofDevice < this.#perDevice && this.#words[w + RANGE_COUNT]! < PER_CONNECTION;
   }
 
   /** Whether everything of a range has come already. */
@@ -122,6 +128,7 @@ export class Ranges {
     else this.#next[before] = range;
     if (next === NONE) words[w + RANGE_LAST] = range;
     words[w + RANGE_COUNT]!++;
+    this.#ofDevice[words[w + DEVICE]!]!++;
     this.#live++;
     return range;
   }
@@ -146,6 +153,7 @@ export class Ranges {
     this.#next[range] = this.#firstFree;
     this.#firstFree = range;
     words[w + RANGE_COUNT]!--;
+    this.#ofDevice[words[w + DEVICE]!]!--;
     this.#live--;
   }
 

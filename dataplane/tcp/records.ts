@@ -3,7 +3,25 @@
 // that covers a part of it splits it. Records are in two orders, by sequence and by time. By time
 // are only those in flight, neither lost nor delivered, so that RACK reads no others.
 
-import { LOST, NEWEST, OLDEST, PIPE, RECORD_FIRST, RECORD_LAST, SACKED, WORDS } from './columns.ts';
+import {
+  DEVICE,
+  LOST,
+  NEWEST,
+  OLDEST,
+  PIPE,
+  RECORD_COUNT,
+  RECORD_FIRST,
+  RECORD_LAST,
+  SACKED,
+  WORDS,
+} from './columns.ts';
+import { shareOf } from './numbers.ts';
+
+/**
+ * One connection has at most so many. At the pace one record leaves in a ms, so this is a round
+ * trip of two seconds; who reports each second byte by SACK makes no more work than this.
+ */
+const PER_CONNECTION = 2_048;
 
 /** No record; records begin at 1. */
 export const NO_RECORD = 0;
@@ -29,12 +47,16 @@ export class Records {
   readonly retransmits: Int32Array;
   readonly sentAt: Float64Array;
   readonly #words: Int32Array;
+  readonly #ofDevice: Int32Array;
+  readonly #perDevice: number;
   #firstFree = NO_RECORD;
   #used = 0;
   #live = 0;
 
-  constructor(words: Int32Array, count: number) {
+  constructor(words: Int32Array, count: number, devices: number) {
     this.#words = words;
+    this.#ofDevice = new Int32Array(devices);
+    this.#perDevice = shareOf(count);
     const column = (): Int32Array => new Int32Array(count + 1);
     this.from = column();
     this.to = column();
@@ -52,13 +74,24 @@ export class Records {
     return this.#live;
   }
 
-  /** Whether there is room for one more; a split needs one too, so some are kept for splits. */
-  get hasRoom(): boolean {
-    return this.#live < this.next.length - 1 - (this.next.length >> 3);
+  /**
+   * Whether there is room for one more of a connection; a split needs one too, so some are kept for
+   * splits.
+   */
+  hasRoom(slot: number): boolean {
+    const w = slot * WORDS;
+    const ofDevice = this.#ofDevice[this.#words[w + DEVICE]!]!;
+    return (
+      this.#live < this.next.length - 1 - (this.next.length >> 3) &&
+      ofDevice < this.#perDevice - (this.#perDevice >> 3) &&
+      this.#words[w + RECORD_COUNT]! < PER_CONNECTION - (PER_CONNECTION >> 3)
+    );
   }
 
-  get #canSplit(): boolean {
-    return this.#live < this.next.length - 1;
+  #canSplit(w: number): boolean {
+    const ofDevice = this.#ofDevice[this.#words[w + DEVICE]!]!;
+    const isRoom = this.#live < this.next.length - 1 && ofDevice < this.#perDevice;
+    return isRoom && this.#words[w + RECORD_COUNT]! < PER_CONNECTION;
   }
 
   /** Adds what is sent for the first time. Its time is written by the caller, into `sentAt`. */
@@ -66,7 +99,7 @@ export class Records {
     const words = this.#words;
     const w = slot * WORDS;
     const last = words[w + RECORD_LAST]!;
-    const record = this.#take(from, to);
+    const record = this.#take(w, from, to);
     this.retransmits[record] = 0;
     this.#linkAfter(w, last, record);
     this.#fly(w, record);
@@ -120,9 +153,9 @@ export class Records {
 
   /** Splits a record at a number inside of it; returns the later part. False (0): no room. */
   split(slot: number, record: number, at: number): number {
-    if (!this.#canSplit) return NO_RECORD;
     const w = slot * WORDS;
-    const rest = this.#take(at, this.to[record]!);
+    if (!this.#canSplit(w)) return NO_RECORD;
+    const rest = this.#take(w, at, this.to[record]!);
     this.to[record] = at;
     this.state[rest] = this.state[record]!;
     this.retransmits[rest] = this.retransmits[record]!;
@@ -166,12 +199,14 @@ export class Records {
     else words[w + SACKED]! -= bytes;
   }
 
-  #take(from: number, to: number): number {
+  #take(w: number, from: number, to: number): number {
     const record = this.#firstFree === NO_RECORD ? ++this.#used : this.#firstFree;
     if (record === this.#firstFree) this.#firstFree = this.next[record]!;
     this.from[record] = from;
     this.to[record] = to;
     this.#live++;
+    this.#words[w + RECORD_COUNT]!++;
+    this.#ofDevice[this.#words[w + DEVICE]!]!++;
     return record;
   }
 
@@ -197,6 +232,8 @@ export class Records {
     this.next[record] = this.#firstFree;
     this.#firstFree = record;
     this.#live--;
+    words[w + RECORD_COUNT]!--;
+    this.#ofDevice[words[w + DEVICE]!]!--;
   }
 
   /** A record is in flight: the newest one. */

@@ -186,7 +186,7 @@ export class Sender {
       this.#watchWindow(slot);
       return false;
     }
-    if (!records.hasRoom) {
+    if (!records.hasRoom(slot)) {
       this.#waitUntil(slot, this.#core.clock[0]! + RETRY_MS);
       return false;
     }
@@ -242,7 +242,11 @@ export class Sender {
     const limit = Math.max(segment, Math.min(most, congested));
     if (count > limit) {
       count = limit > segment ? limit - (limit % segment) : limit;
-      if (records.split(slot, lost, (from + count) | 0) === NO_RECORD) return false;
+      if (records.split(slot, lost, (from + count) | 0) === NO_RECORD) {
+        // Without room for one more record the whole one leaves.
+        count = (records.to[lost]! - from) | 0;
+        if (count > this.#roomOf(made)) return false;
+      }
     }
     this.#sendAgain(slot, made, lost, count, segment);
     return true;
@@ -284,7 +288,7 @@ export class Sender {
     const usable = (words[w + SND_UNA]! + words[w + SND_WND]! - words[w + SND_NXT]!) | 0;
     const fresh = Math.min(left, usable, segment);
     words[w + FLAGS]! |= TLP_IN_FLIGHT;
-    if (fresh > 0 && records.hasRoom) {
+    if (fresh > 0 && records.hasRoom(slot)) {
       words[w + FLAGS]! &= ~TLP_RETRANS;
       this.#send(slot, made, words[w + SND_NXT]!, fresh, segment);
     } else {

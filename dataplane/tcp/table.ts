@@ -19,6 +19,7 @@ import {
   TIMES,
   WORDS,
 } from './columns.ts';
+import { shareOf } from './numbers.ts';
 import type { SipHash } from './siphash.ts';
 
 /** Slots have so many bits in a handle. */
@@ -47,6 +48,9 @@ export class Table {
   readonly #ofDevice: Int32Array;
   /** Connections of each device that are not open yet. */
   readonly connecting: Int32Array;
+  /** All connections of each device, and how many it may have. */
+  readonly #countOf: Int32Array;
+  readonly #perDevice: number;
   /** The connection that was found last: it is tried first, because segments come in trains. */
   #latest = NONE;
   #firstFree = NONE;
@@ -61,6 +65,8 @@ export class Table {
     this.#buckets = new Int32Array(2 ** Math.ceil(Math.log2(2 * capacity)));
     this.#ofDevice = new Int32Array(devices);
     this.connecting = new Int32Array(devices);
+    this.#countOf = new Int32Array(devices);
+    this.#perDevice = shareOf(capacity);
     this.#hash = hash;
   }
 
@@ -83,10 +89,15 @@ export class Table {
     return isThis && this.words[w + STATE] !== CLOSED ? slot : NONE;
   }
 
-  /** Takes a free row for a connection; NONE where the table is full. All other columns are 0. */
+  /**
+   * Takes a free row for a connection; NONE where the table is full, or the device has its share of
+   * it. All other columns are 0.
+   */
   add(device: number, ends: Ends, state: number): number {
+    if (this.#countOf[device]! >= this.#perDevice) return NONE;
     const slot = this.#takeFree();
     if (slot === NONE) return NONE;
+    this.#countOf[device]!++;
     const words = this.words;
     const w = slot * WORDS;
     const generation = words[w + GENERATION]!;
@@ -110,6 +121,7 @@ export class Table {
     if (this.#latest === slot) this.#latest = NONE;
     this.#unindex(slot);
     this.#unchain(slot);
+    this.#countOf[words[w + DEVICE]!]!--;
     words[w + STATE] = CLOSED;
     words[w + GENERATION] = (words[w + GENERATION]! + 1) & GENERATION_MASK;
     words[w + DEVICE_NEXT] = this.#firstFree;

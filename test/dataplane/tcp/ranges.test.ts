@@ -1,7 +1,7 @@
 // Ranges that came out of order, compared with a set of numbers.
 
 import test from 'ava';
-import { RANGE_COUNT, WORDS } from '../../../dataplane/tcp/columns.ts';
+import { DEVICE, RANGE_COUNT, WORDS } from '../../../dataplane/tcp/columns.ts';
 import { Ranges } from '../../../dataplane/tcp/ranges.ts';
 import { Dice } from '../../support/tcp/world.ts';
 
@@ -11,7 +11,7 @@ test('random ranges are those of a set, and the latest is reported first', (t) =
   for (let seed = 1; seed < 60; seed++) {
     const dice = new Dice(seed);
     const words = new Int32Array(3 * WORDS);
-    const ranges = new Ranges(words, 100);
+    const ranges = new Ranges(words, 100, 1);
     const base = dice.pick([0, -150, 0x7fff_ff80]);
     const model = new Set<number>();
     let next = 0;
@@ -43,7 +43,7 @@ test('random ranges are those of a set, and the latest is reported first', (t) =
 });
 
 test('a full pool has no room, and neither has a connection with too many', (t) => {
-  const ranges = new Ranges(new Int32Array(3 * WORDS), 3);
+  const ranges = new Ranges(new Int32Array(3 * WORDS), 3, 1);
   for (const from of [10, 20, 30]) {
     t.true(ranges.hasRoom(1));
     ranges.add(1, from, from + 1);
@@ -52,9 +52,22 @@ test('a full pool has no room, and neither has a connection with too many', (t) 
   ranges.add(1, 11, 20);
   t.is(ranges.live, 2);
   t.true(ranges.hasRoom(2));
-  const many = new Ranges(new Int32Array(3 * WORDS), 2_000);
+  const many = new Ranges(new Int32Array(3 * WORDS), 4_000, 1);
   let count = 0;
   for (; many.hasRoom(1); count++) many.add(1, 10 * count, 10 * count + 1);
   t.is(count, 512);
   t.true(many.hasRoom(2));
+});
+
+test('no device has so many that others have none', (t) => {
+  const words = new Int32Array(4 * WORDS);
+  words[3 * WORDS + DEVICE] = 1;
+  const ranges = new Ranges(words, 2_000, 2);
+  let count = 0;
+  for (; ranges.hasRoom(1); count++) ranges.add(1, 10 * count, 10 * count + 1);
+  t.is(count, 500);
+  t.false(ranges.hasRoom(2));
+  t.true(ranges.hasRoom(3));
+  ranges.clear(1);
+  t.true(ranges.hasRoom(2));
 });

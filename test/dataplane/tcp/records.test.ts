@@ -1,7 +1,15 @@
 // Records of what was sent: sums of bytes and both orders hold, whatever happens.
 
 import test from 'ava';
-import { LOST, OLDEST, PIPE, RECORD_FIRST, SACKED, WORDS } from '../../../dataplane/tcp/columns.ts';
+import {
+  DEVICE,
+  LOST,
+  OLDEST,
+  PIPE,
+  RECORD_FIRST,
+  SACKED,
+  WORDS,
+} from '../../../dataplane/tcp/columns.ts';
 import {
   IN_FLIGHT,
   IS_LOST,
@@ -24,13 +32,13 @@ test('random sends, losses, deliveries, splits and acknowledgements', (t) => {
   for (let seed = 1; seed < 60; seed++) {
     const dice = new Dice(seed);
     const words = new Int32Array(4 * WORDS);
-    const records = new Records(words, 200);
+    const records = new Records(words, 200, 1);
     let next = 0;
     for (let now = 1; now < 200; now++) {
       const all = listed(records, words);
       const one = all.length === 0 ? NO_RECORD : dice.pick(all);
       const action = dice.below(7);
-      if (action <= 1 && records.hasRoom) {
+      if (action <= 1 && records.hasRoom(SLOT)) {
         const record = records.add(SLOT, next, (next += 1 + dice.below(50)));
         records.sentAt[record] = now;
       } else if (one === NO_RECORD) continue;
@@ -81,7 +89,7 @@ test('random sends, losses, deliveries, splits and acknowledgements', (t) => {
 
 test('what was reported and is forgotten counts as lost', (t) => {
   const words = new Int32Array(4 * WORDS);
-  const records = new Records(words, 8);
+  const records = new Records(words, 8, 1);
   const record = records.add(SLOT, 0, 10);
   records.sack(SLOT, record);
   records.forget(SLOT, record);
@@ -89,9 +97,9 @@ test('what was reported and is forgotten counts as lost', (t) => {
 });
 
 test('some room is kept for splits', (t) => {
-  const records = new Records(new Int32Array(4 * WORDS), 16);
+  const records = new Records(new Int32Array(4 * WORDS), 16, 1);
   let count = 0;
-  for (; records.hasRoom; count++) records.add(SLOT, 10 * count, 10 * count + 10);
+  for (; records.hasRoom(SLOT); count++) records.add(SLOT, 10 * count, 10 * count + 10);
   t.true(count >= 12 && count < 16);
   let record = 1;
   while (record !== NO_RECORD && count < 20) {
@@ -100,4 +108,26 @@ test('some room is kept for splits', (t) => {
   }
   t.is(record, NO_RECORD);
   t.is(records.live, 16);
+});
+
+test('neither a connection nor a device has so many that others have none', (t) => {
+  const words = new Int32Array(8 * WORDS);
+  for (let slot = 1; slot < 8; slot++) words[slot * WORDS + DEVICE] = slot < 7 ? 0 : 1;
+  const records = new Records(words, 32_000, 2);
+  // SACK of each second byte splits a record again and again.
+  const splitAll = (slot: number): number => {
+    let record = records.add(slot, 0, 60_000);
+    let count = 1;
+    for (; record !== NO_RECORD; count++)
+      record = records.split(slot, record, records.from[record]! + 1);
+    return count - 1;
+  };
+  t.is(splitAll(1), 2_048);
+  t.false(records.hasRoom(1));
+  t.deepEqual([2, 3, 4].map(splitAll), [2_048, 2_048, 1_856]);
+  t.false(records.hasRoom(5));
+  t.true(records.hasRoom(7));
+  t.is(splitAll(7), 2_048);
+  records.clear(1);
+  t.true(records.hasRoom(5));
 });

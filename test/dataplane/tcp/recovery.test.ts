@@ -205,6 +205,11 @@ const others: readonly Row[] = [
     ],
   },
   {
+    title: 'a run that cannot be split for want of a record is sent again as a whole',
+    lines: [...OPEN, 'send 5000', '> PA 1(5000) cut 1000', '+201', '> PA 1(5000) cut 1000'],
+    setting: { options: { records: 1 } },
+  },
+  {
     title: 'a probe that waits for an allowance is none where SACK has come meanwhile',
     lines: [
       ...OPEN_WITH_OPTIONS,

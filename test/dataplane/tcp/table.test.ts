@@ -83,3 +83,15 @@ test('random additions and removals are those of a map, and devices list theirs'
     );
   }
 });
+
+test('a device has at most a quarter of all connections', (t) => {
+  const table = new Table(1_000, 2, hash);
+  let count = 0;
+  let last = NONE;
+  for (let slot = NONE; (slot = table.add(0, ends(count), ESTABLISHED)) !== NONE; count++)
+    last = slot;
+  t.is(count, 250);
+  t.not(table.add(1, ends(count), ESTABLISHED), NONE);
+  table.remove(last);
+  t.not(table.add(0, ends(count + 1), ESTABLISHED), NONE);
+});
