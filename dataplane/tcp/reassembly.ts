@@ -39,6 +39,8 @@ const LAST_LIMIT = 4 * 1_048_576;
 /** So many segments at the beginning are acknowledged at once. */
 const QUICK_SEGMENTS = 16;
 const LARGEST_FIELD = 65_535;
+/** So much may come even if there is no memory: bytes in order go to the owner without any. */
+const LEAST_ROOM = 16_384;
 
 /** Bytes that come, of all connections. */
 export class Reassembly {
@@ -236,7 +238,9 @@ export class Reassembly {
     const { words, buffers } = this.#core;
     const w = slot * WORDS;
     const waiting = (words[w + RCV_NXT]! - words[w + TAKEN]!) | 0;
-    const room = Math.min(words[w + RCV_LIMIT]! - waiting, buffers.roomOf(words[w + DEVICE]!));
+    const ofPool = buffers.roomOf(words[w + DEVICE]!);
+    const memory = waiting === 0 ? Math.max(ofPool, LEAST_ROOM) : ofPool;
+    const room = Math.min(words[w + RCV_LIMIT]! - waiting, memory);
     const edge = (words[w + RCV_NXT]! + Math.max(0, room)) | 0;
     const growth = (edge - words[w + RCV_ADV]!) | 0;
     const least = Math.min(words[w + RCV_LIMIT]! >> 1, words[w + MSS]!);
@@ -259,9 +263,12 @@ export class Reassembly {
     const edge = this.#edge(slot);
     const shift = isScaled ? words[w + RCV_SHIFT]! : 0;
     const window = (edge - words[w + RCV_NXT]!) | 0;
-    // An edge that stays where it is must not move back by what the shift cuts off.
-    const isKept = edge === words[w + RCV_ADV];
-    const scaled = isKept ? (window + (1 << shift) - 1) >> shift : window >> shift;
+    // An edge that stays where it is must not move back by what the shift cuts off; nor may it move
+    // on each time that the other side sends a byte (RFC 7323, 2.4).
+    const waiting = (words[w + RCV_NXT]! - words[w + TAKEN]!) | 0;
+    const unit = 1 << shift;
+    const isKept = edge === words[w + RCV_ADV] && waiting + window <= words[w + RCV_LIMIT]! + unit;
+    const scaled = isKept ? (window + unit - 1) >> shift : window >> shift;
     const field = Math.min(scaled, LARGEST_FIELD);
     const announced = (words[w + RCV_NXT]! + (field << shift)) | 0;
     if (isAfter(announced, words[w + RCV_ADV]!)) words[w + RCV_ADV] = announced;

@@ -150,3 +150,32 @@ test('bytes out of order far away take no more memory than the window', (t) => {
   script.run('remove', '= ended by the owner');
   t.true(script.isGone());
 });
+
+test('bytes one by one at the end of the window do not move it on', (t) => {
+  const script = play([...OPTIONS, 'appetite 0']);
+  let at = 1;
+  let count = 0;
+  const come = (bytes: number): void => {
+    // The first 16 are acknowledged at once.
+    const wait = count++ < 16 ? [] : ['+40'];
+    script.run(`< PA ${at}(${bytes}) ack 1 <ts 200>`, ...wait, `> A 1(0) ack ${at + bytes}`);
+    at += bytes;
+  };
+  come(60_000);
+  come(5_400);
+  while (script.lastWindow > 0 && at < 70_000) come(1);
+  t.true(at <= 1 + 65_536 + 256, `${at - 1} bytes of 65,536`);
+});
+
+test('a device whose share is used up by bytes that it gets can still send', (t) => {
+  const script = play([...OPEN], { options: { poolBytes: 1_048_576 } });
+  const { machine } = script.station;
+  for (const port of [5_001, 5_002]) {
+    script.run(`port ${port}`, '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
+    script.run('< A 1(0) ack 1 win 0', '= opened', 'send 131072');
+  }
+  t.is(machine.bufferedBytes, 262_144);
+  script.run('port 5003', '< S 0(0) <mss 1000>', '= asked', 'again', 'accept');
+  script.run('> SA 0(0) ack 1 win 16384', '< A 1(0) ack 1', '= opened');
+  script.run('< PA 1(9000) ack 1', '= took 9000', '> A 1(0) ack 9001 win 16384');
+});
