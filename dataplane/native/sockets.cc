@@ -41,13 +41,23 @@ int pending_error(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 ? errno : error;
 }
 
+// What a read or a write has failed with. The kernel tells it once, and a read after that finds an
+// end of the stream: so what has ended the connection is kept.
+int failure_of(Socket& socket) {
+  const int error = errno;
+  const bool may_go_on = error == EAGAIN || error == EINTR || error == EPIPE || error == ENOBUFS ||
+                         error == ENOMEM;
+  if (!may_go_on) socket.error = error;
+  return -error;
+}
+
 int32_t flags_of(Socket& socket, uint32_t events) {
   int32_t flags = 0;
   const bool has_failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
   if (socket.kind != SocketKind::TCP) {
     if (has_failed) flags |= SOCKET_FAILED;
   } else if (has_failed || socket.is_connecting) {
-    const int error = pending_error(socket.fd);
+    const int error = socket.error != 0 ? socket.error : pending_error(socket.fd);
     if (error != 0) {
       socket.error = error;
       return SOCKET_FAILED;
@@ -240,7 +250,7 @@ int read_stream(SocketTable& table, int32_t handle, int count) {
   if (got > 0) return static_cast<int>(got);
   // What came before the error was read first.
   if (socket->error != 0) return -socket->error;
-  return got == 0 ? 0 : -errno;
+  return got == 0 ? 0 : failure_of(*socket);
 }
 
 int write_stream(SocketTable& table, int32_t handle, int count) {
@@ -253,7 +263,7 @@ int write_stream(SocketTable& table, int32_t handle, int count) {
   message.msg_iovlen = static_cast<size_t>(gather(table, count, buffers));
   if (message.msg_iovlen == 0) return -EFAULT;
   const ssize_t written = sendmsg(socket->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  return written < 0 ? -errno : static_cast<int>(written);
+  return written < 0 ? failure_of(*socket) : static_cast<int>(written);
 }
 
 int end_stream(SocketTable& table, int32_t handle) {

@@ -19,6 +19,7 @@ import {
   PIECE_LENGTH,
   PIECE_SEGMENT,
   SOCKET_CONNECTED,
+  SOCKET_FAILED,
 } from '../../../dataplane/socket-contract.ts';
 import { bytesPerCall, openNative } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
@@ -30,7 +31,7 @@ import {
   soon,
 } from '../../support/network/host-sockets.ts';
 
-const { EACCES, EAGAIN, EBADF, EMSGSIZE, ENODEV } = constants.errno;
+const { EACCES, EAGAIN, EBADF, ECONNRESET, EMSGSIZE, ENODEV } = constants.errno;
 const LOOPBACK = address('127.0.0.1');
 const nothing = { udp4: -1, udp6: -1, wake: -1, tun: -1, tunTakesUdp: true, mtu: 1_420 };
 
@@ -63,6 +64,32 @@ nativeTest('an engine refuses a descriptor that is not open', (t, native) => {
   t.throws(() => openNative(native, { ...nothing, sockets: 1_000_000 }), {
     message: 'the descriptor of the sockets is not open',
   });
+});
+
+nativeTest('a failure that a read or a write has found is not forgotten', async (t, native) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  for (const first of ['read', 'write'] as const) {
+    const bench = open(native);
+    const { sockets } = bench;
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const handle = await bench.connect((server.address() as AddressInfo).port);
+    const [peer] = await accepted;
+    peer.resetAndDestroy();
+    const found = await soon(() => {
+      bench.put(0, counting(10));
+      const result = sockets[first](handle, 1);
+      return result < 0 && result !== -EAGAIN ? result : null;
+    });
+    t.is(found, -ECONNRESET);
+    bench.room(0);
+    t.is(sockets.read(handle, 1), -ECONNRESET, 'no end of the stream');
+    t.is(sockets.write(handle, 1), -ECONNRESET);
+    const { flags, error } = bench.look(handle);
+    t.deepEqual([flags & SOCKET_FAILED, error], [SOCKET_FAILED, ECONNRESET]);
+    sockets.close();
+  }
 });
 
 nativeTest('a worker that dies leaves no socket, and the host hears a reset', async (t, native) => {
