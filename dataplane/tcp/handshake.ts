@@ -335,11 +335,12 @@ export class Handshake {
   }
 
   /**
-   * Whether a SYN may take the place of a connection in TIME-WAIT (RFC 6191, 2; RFC 9293, MAY-2).
+   * Whether it is a SYN that may take the place of a connection in TIME-WAIT (RFC 6191, 2; RFC 9293, MAY-2).
    */
   mayReplace(slot: number, segment: Segment): boolean {
     const { words } = this.#core;
     const w = slot * WORDS;
+    if ((segment.flags & (TCP_SYN | TCP_ACK | TCP_RST)) !== TCP_SYN) return false;
     // The owner may still have bytes to take.
     if ((words[w + FLAGS]! & END_REPORTED) === 0) return false;
     if ((words[w + FLAGS]! & TIMESTAMPS) !== 0 && segment.hasTimestamp) {

@@ -116,7 +116,7 @@ export class Receiver {
       this.#handshake.answer(slot, ends, segment);
       return TAKEN_IN;
     }
-    if (state === TIME_WAIT && this.#isNewConnection(slot, segment)) {
+    if (state === TIME_WAIT && this.#handshake.mayReplace(slot, segment)) {
       const device = words[w + DEVICE]!;
       this.#core.remove(slot);
       return this.#handshake.listen(device, ends, segment);
@@ -125,11 +125,6 @@ export class Receiver {
     if (this.#check(slot, ends, segment) && this.#takeText(slot, segment, bytes))
       this.#settle(slot);
     return TAKEN_IN;
-  }
-
-  #isNewConnection(slot: number, segment: Segment): boolean {
-    const isSyn = (segment.flags & (TCP_SYN | TCP_ACK | TCP_RST)) === TCP_SYN;
-    return isSyn && this.#handshake.mayReplace(slot, segment);
   }
 
   /** Steps one to five. False where the segment ends here. */
@@ -161,15 +156,19 @@ export class Receiver {
 
   /** RFC 7323, 5.3, R1: an old timestamp is of an old segment. RSTs are excepted. */
   #checkStamp(slot: number, segment: Segment): boolean {
-    const { words, times, clock } = this.#core;
-    const w = slot * WORDS;
-    if ((words[w + FLAGS]! & TIMESTAMPS) === 0 || (segment.flags & TCP_RST) !== 0) return true;
+    const flags = this.#core.words[slot * WORDS + FLAGS]!;
+    if ((flags & TIMESTAMPS) === 0 || (segment.flags & TCP_RST) !== 0) return true;
     // RFC 7323, 3.2: a segment without the option is dropped, once both sides have agreed on it.
     if (!segment.hasTimestamp) return false;
-    if (!isBefore(segment.stamp, words[w + TS_RECENT]!)) return true;
-    if (clock[0]! - times[slot * TIMES + TS_RECENT_AT]! > STAMP_LIFE_MS) return true;
+    if (!this.#hasOldStamp(slot, segment)) return true;
     this.#acknowledgeAgain(slot, segment);
     return false;
+  }
+
+  #hasOldStamp(slot: number, segment: Segment): boolean {
+    const { words, times, clock } = this.#core;
+    if (!isBefore(segment.stamp, words[slot * WORDS + TS_RECENT]!)) return false;
+    return clock[0]! - times[slot * TIMES + TS_RECENT_AT]! <= STAMP_LIFE_MS;
   }
 
   /** R3: the timestamp to echo is that of the segment that moves the acknowledgement. */
@@ -177,7 +176,7 @@ export class Receiver {
     const { words, times, clock } = this.#core;
     const w = slot * WORDS;
     if (!segment.hasTimestamp || isAfter(segment.sequence, words[w + LAST_ACK_SENT]!)) return;
-    if (isBefore(segment.stamp, words[w + TS_RECENT]!)) return;
+    if (this.#hasOldStamp(slot, segment)) return;
     words[w + TS_RECENT] = segment.stamp;
     times[slot * TIMES + TS_RECENT_AT] = clock[0]!;
   }

@@ -109,13 +109,15 @@ const rows: readonly Row[] = [
     lines: [...OPEN_WITH_OPTIONS, '< PA 1(5) ack 1 <ts 150>', '> A 1(0) ack 1 <ts 200>'],
   },
   {
-    title: 'after 24 days it says nothing (5.5)',
+    title: 'after 24 days it says nothing, and the new one takes its place (5.5)',
     lines: [
       ...OPEN_WITH_OPTIONS,
       '+2073700000',
       '< PA 1(5) ack 1 <ts 150>',
       '= took 5',
-      '> A 1(0) ack 6',
+      '> A 1(0) ack 6 <ts 150>',
+      '< PA 6(5) ack 1 <ts 149>',
+      '> A 1(0) ack 6 <ts 150>',
     ],
     setting: { options: { keepaliveMs: 0 } },
   },
