@@ -77,6 +77,8 @@ export const CAN_UNDO = 33_554_432;
 export const CONNECTING = 67_108_864;
 /** The owner knows that the connection has ended. */
 export const END_REPORTED = 134_217_728;
+/** Its bytes are with the owner right now. */
+export const OFFERED = 268_435_456;
 
 // ---- whole numbers -----------------------------------------------------------------------------
 

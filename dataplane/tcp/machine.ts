@@ -140,7 +140,13 @@ export class TcpMachine {
     words[6] = packet.source2;
     words[7] = packet.source3;
     words[8] = (packet.destinationPort << 16) | packet.sourcePort;
-    const slot = this.#core.table.find(ends);
+    const { table } = this.#core;
+    let slot = table.find(ends);
+    if (slot !== NONE && this.#core.words[slot * WORDS + DEVICE] !== device) {
+      // The address has become that of another device, which must not get what was for the first.
+      this.#core.end(slot, ENDED_BY_OWNER);
+      slot = table.find(ends);
+    }
     if (slot === NONE) return this.#handshake.listen(device, ends, segment);
     return this.#receiver.receive(slot, ends, segment, bytes);
   }

@@ -16,6 +16,7 @@ import {
   FLAGS,
   IRS,
   MSS,
+  OFFERED,
   ORPHAN,
   QUICK,
   RANGE_FIRST,
@@ -45,8 +46,6 @@ const LEAST_ROOM = 16_384;
 /** Bytes that come, of all connections. */
 export class Reassembly {
   readonly #core: Core;
-  /** The connection whose bytes are with the owner right now. */
-  #offering = 0;
 
   constructor(core: Core) {
     this.#core = core;
@@ -139,7 +138,7 @@ export class Reassembly {
   deliver(slot: number): boolean {
     const { words, streams, buffers, table } = this.#core;
     const w = slot * WORDS;
-    if (this.#offering === slot) return true;
+    if ((words[w + FLAGS]! & OFFERED) !== 0) return true;
     const handle = table.handleOf(slot);
     const queue = w + RCV_STREAM;
     while (words[w + TAKEN] !== this.#end(w)) {
@@ -181,10 +180,10 @@ export class Reassembly {
     const { words, owner, table } = this.#core;
     const w = slot * WORDS;
     if ((words[w + FLAGS]! & ORPHAN) !== 0) return length;
-    this.#offering = slot;
+    words[w + FLAGS]! |= OFFERED;
     const taken = owner.received(handle, bytes, at, length);
-    this.#offering = 0;
     if (table.slotOf(handle) !== slot || words[w + STATE] === ABORTED) return -1;
+    words[w + FLAGS]! &= ~OFFERED;
     return taken < length ? Math.max(0, taken) : length;
   }
 

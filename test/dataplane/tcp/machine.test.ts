@@ -1,7 +1,10 @@
 // The calls of the user: each of RFC 9293, 3.10.1 to 3.10.6, in each state where it means something.
 
 import test from 'ava';
+import { complete, writePartial } from '../../../dataplane/tcp/checksum.ts';
 import { Ends } from '../../../dataplane/tcp/table.ts';
+import { flagsOf, tcp, viewOf } from '../../support/dataplane/packets.ts';
+import { Idle, Station } from '../../support/tcp/ends.ts';
 import { OPEN, play, Script, type Setting } from '../../support/tcp/script.ts';
 
 interface Row {
@@ -221,4 +224,70 @@ test('without memory an idle connection asks until there is some, however long i
   for (const other of others) machine.forget(other);
   script.run('+20', '= writable');
   t.is(machine.send(first, Buffer.alloc(10), 0, 10), 10);
+});
+
+/** A segment of a device at 10.0.0.2 without options. */
+function segment(sourcePort: number, flags: string, sequence: number, text = 0): Uint8Array {
+  const ends = { source: '10.0.0.2', destination: '192.0.2.1', sourcePort, destinationPort: 80 };
+  const rest = { window: 65_535, options: new Uint8Array(0), data: new Uint8Array(text) };
+  return tcp({ ...ends, ...rest, sequence, acknowledgement: 0, flags: flagsOf(flags) });
+}
+
+/** Writes down what it is called for, and takes from all connections while it takes from one. */
+class Busy extends Idle {
+  readonly connections: number[] = [];
+  readonly calls: string[] = [];
+  appetite = 0;
+  take: (connection: number) => void = () => undefined;
+  #depth = 0;
+
+  override asked(connection: number): void {
+    this.connections.push(connection);
+  }
+  override received(connection: number, _bytes: Buffer, _at: number, length: number): number {
+    if (this.appetite === 0) return 0;
+    this.calls.push(`${this.connections.indexOf(connection)} took ${length}`);
+    if (this.#depth++ < 5) for (const other of this.connections) this.take(other);
+    return length;
+  }
+  override ended(connection: number, how: number): void {
+    this.calls.push(`${this.connections.indexOf(connection)} ended ${how}`);
+  }
+}
+
+/** Connections of device 1 from two ports, each with five bytes that wait for the owner. */
+function twoThatWait(): { owner: Busy; station: Station } {
+  const owner = new Busy();
+  const station = new Station(owner, 1);
+  station.machine.begin(1_000);
+  for (const [i, port] of [5_000, 5_001].entries()) {
+    station.receive(1, segment(port, 'S', 0));
+    station.machine.accept(owner.connections[i]!);
+    const answer = station.make()!.bytes;
+    const text = Buffer.from(segment(port, 'A', 1, 5));
+    text.writeUInt32BE((answer.readUInt32BE(24) + 1) >>> 0, 28);
+    text.writeUInt16BE(0, 36);
+    writePartial(viewOf(text), 0, 20, text.length - 20);
+    complete(viewOf(text), 20, text.length - 20);
+    station.receive(1, text);
+    while (station.make() !== null);
+  }
+  return { owner, station };
+}
+
+test('an owner that takes from others while it takes gets no byte twice', (t) => {
+  const { owner, station } = twoThatWait();
+  owner.take = (connection) => station.machine.take(connection);
+  owner.appetite = 5;
+  station.machine.take(owner.connections[0]!);
+  t.deepEqual(owner.calls, ['0 took 5', '1 took 5']);
+});
+
+test('a device that has the address of another one now has none of its connections', (t) => {
+  const { owner, station } = twoThatWait();
+  station.receive(2, segment(5_000, 'A', 6));
+  t.deepEqual(owner.calls, ['0 ended 3']);
+  const { bytes, device } = station.make()!;
+  t.deepEqual([device, bytes[33]], [2, 4], 'RST');
+  t.is(station.machine.connections, 1);
 });
