@@ -142,6 +142,23 @@ export class Records {
     this.#words[w + LOST]! += length;
   }
 
+  /**
+   * What a timeout has found lost, and was not sent again, is in flight after all: it left before
+   * everything that is.
+   */
+  recall(slot: number): void {
+    const words = this.#words;
+    const w = slot * WORDS;
+    let record = words[w + RECORD_LAST]!;
+    for (; record !== NO_RECORD; record = this.#previous[record]!) {
+      if (this.state[record] !== IS_LOST || this.retransmits[record] !== 0) continue;
+      this.state[record] = IN_FLIGHT;
+      words[w + LOST]! -= this.#length(record);
+      words[w + PIPE]! += this.#length(record);
+      this.#insertByTime(w, NO_RECORD, record);
+    }
+  }
+
   /** Sends a lost record again. Its time is written by the caller. */
   resend(slot: number, record: number): void {
     const w = slot * WORDS;

@@ -282,13 +282,15 @@ export class Recovery {
 
   /** The Eifel detection (RFC 3522, 3.2): what was acknowledged left before it was sent again. */
   #undoIfSpurious(slot: number, segment: Segment): void {
-    const { words, congestion } = this.#core;
+    const { words, records, congestion } = this.#core;
     const w = slot * WORDS;
     const stamp = words[w + RETRANSMIT_STAMP]!;
     words[w + FLAGS]! &= ~CAN_UNDO;
     const hasEcho = (words[w + FLAGS]! & TIMESTAMPS) !== 0 && segment.hasTimestamp;
     if (stamp !== 0 && !(hasEcho && isBefore(segment.echo, stamp))) return;
     congestion.undo(slot);
+    // RFC 4015, 3.2: new bytes come next, not those that were only late.
+    if ((words[w + FLAGS]! & RTO_RECOVERY) !== 0) records.recall(slot);
     words[w + FLAGS]! &= ~(RECOVERY | RTO_RECOVERY);
   }
 

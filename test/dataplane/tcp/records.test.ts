@@ -58,6 +58,11 @@ test('random sends, losses, deliveries, splits and acknowledgements', (t) => {
       }
       check(records, words);
     }
+    // A timeout finds everything lost.
+    for (const one of listed(records, words))
+      if (records.state[one] === IN_FLIGHT) records.lose(SLOT, one);
+    records.recall(SLOT);
+    check(records, words);
     records.clear(SLOT);
     t.is(records.live, 0);
     t.deepEqual([words[W + PIPE], words[W + LOST], words[W + SACKED]], [0, 0, 0]);

@@ -170,8 +170,16 @@ const REPAIRED = [
 
 const others: readonly Row[] = [
   {
-    title: 'a timeout came too early (RFC 3522): the window is restored (RFC 4015)',
-    lines: [...TIMED_OUT, '< A 1(0) ack 989 win 60000 <ts 400 300>', '> PA 989(8892) cut 988'],
+    title:
+      'a timeout came too early (RFC 3522): the window is restored, and new bytes leave (4015)',
+    lines: [
+      ...TIMED_OUT,
+      '< A 1(0) ack 989 win 60000 <ts 400 300>',
+      'send 988',
+      '> PA 9881(988)',
+      '< A 1(0) ack 10869 win 60000 <ts 401>',
+      '+10000',
+    ],
   },
   {
     title: 'a timeout did not come too early: slow start from one segment',
