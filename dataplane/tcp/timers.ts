@@ -44,7 +44,10 @@ import { timeoutOf } from './rtt.ts';
  * Timeouts in a row after which a connection is given up: about 9 minutes (RFC 9293, 3.8.3: R2).
  */
 const RETRIES_MAX = 15;
-/** The same where the owner has closed both directions, even if the window is only closed. */
+/**
+ * Timeouts in a row that end a connection whose owner has closed both directions. Probes of a closed
+ * window count there, too.
+ */
 const ORPHAN_RETRIES_MAX = 8;
 /**
  * Keepalives without an answer after which a connection is given up, and the pause between them.

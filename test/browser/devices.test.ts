@@ -428,7 +428,7 @@ test('a device shows what it does, and can be changed and removed', async (t) =>
   }
   await page.locator('.badge', { hasText: 'Online' }).waitFor();
   await page.getByText('192.0.2.7:4711').waitFor();
-  await page.locator('[data-value=uploaded]', { hasText: /^1\.1 MB$/ }).waitFor();
+  await page.locator('[data-value=uploaded]', { hasText: /^1\.1\sMB$/ }).waitFor();
   await page.getByRole('img', { name: 'Traffic of the last two minutes' }).waitFor();
   await inspect(t, page, 'device');
   await page.goto('/user_devices');

@@ -39,6 +39,7 @@ const FREE: Readonly<Record<string, string>> = {
   '/auth/saml/sp/consume/{id}': 'it is the sign-in',
   '/auth/saml/sp/logout/{id}': 'it takes a session away',
   '/mfa/auth': 'it is the sign-in',
+  '/local/operations': 'commands alone reach it, by the socket of the host',
   '/forgotten_password': 'nobody is signed in there',
   '/one_time_links/{secret}': 'the link itself proves who asks',
   '/sign_out': 'it takes a session away',
