@@ -335,8 +335,8 @@ export class Handshake {
   }
 
   /**
-   * Whether it is a SYN that may take the place of a connection in TIME-WAIT (RFC 6191, 2; RFC 9293,
-   * MAY-2).
+   * Whether it is a SYN that may take the place of a connection in TIME-WAIT (RFC 6191, 2, and
+   * RFC 9293, MAY-2).
    */
   mayReplace(slot: number, segment: Segment): boolean {
     const { words } = this.#core;
