@@ -1,9 +1,5 @@
-// Sequence numbers (RFC 9293, 3.4): whole numbers modulo 2^32, kept as signed words of 32 bits.
-
-/** How much of something that all devices share one of them may have: a quarter, if that is much. */
-export function shareOf(all: number): number {
-  return Math.max(all >> 2, Math.min(all, 64));
-}
+// Sequence numbers (RFC 9293, 3.4), whole numbers modulo 2^32, which are kept as signed words of 32
+// bits; and the share that one device has.
 
 /** Whether `a` comes before `b`. */
 export function isBefore(a: number, b: number): boolean {
@@ -23,4 +19,9 @@ export function later(a: number, b: number): number {
 /** The earlier one of two numbers. */
 export function earlier(a: number, b: number): number {
   return ((a - b) | 0) < 0 ? a : b;
+}
+
+/** How much of what all devices share one of them may have: a quarter, and at least 64. */
+export function shareOf(all: number): number {
+  return Math.max(all >> 2, Math.min(all, 64));
 }

@@ -45,8 +45,8 @@ import { timeoutOf } from './rtt.ts';
  */
 const RETRIES_MAX = 15;
 /**
- * Timeouts in a row that end a connection whose owner has closed both directions. Probes of a closed
- * window count there, too.
+ * Timeouts in a row that end a connection whose owner has closed both directions. Probes of a
+ * closed window count there, too.
  */
 const ORPHAN_RETRIES_MAX = 8;
 /**
