@@ -1,7 +1,7 @@
 // The first start without any configuration: ready within three seconds, a TUN, credentials shown
 // once, and the examples of the README work as they are printed.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { derivePublicKey } from '../../dataplane/index.ts';
@@ -14,6 +14,20 @@ import { temporaryFolder } from '../support/suite/temporary-folder.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 /** How long a first start may take on a quiet machine. */
 const UP_SECONDS = 3;
+
+/** How long the processes with a data folder were ready to run and had no core (proc(5)). */
+function secondsWithoutCore(dataDir: string): number {
+  let nanoseconds = 0;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
+    try {
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      if (!environment.includes(`DATA_DIR=${dataDir}`)) continue;
+      nanoseconds += Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]);
+    } catch {
+      // It has ended meanwhile.
+    }
+  return nanoseconds / 1e9;
+}
 
 test.serial('a gateway needs no configuration', async (t) => {
   t.timeout(120_000);
@@ -36,9 +50,11 @@ test.serial('a gateway needs no configuration', async (t) => {
     const first = start();
     await until('it serves', () => first.output().includes('Postern serves'));
     const credentials = join(environment.DATA_DIR, 'first-administrator.txt');
-    const seconds = (performance.now() - begun) / 1_000;
+    const waited = secondsWithoutCore(environment.DATA_DIR);
+    const seconds = (performance.now() - begun) / 1_000 - waited;
     const limit = UP_SECONDS * (await measureSlowness());
-    t.log(`up after ${seconds.toFixed(1)} s, allowed are ${limit.toFixed(1)} s`);
+    t.log(`up after ${seconds.toFixed(1)} s without ${waited.toFixed(1)} s in which others had`);
+    t.log(`the cores; allowed are ${limit.toFixed(1)} s`);
     t.true(seconds < limit, `up after ${seconds.toFixed(1)} s`);
     t.true(await host.succeeds('ip', 'link', 'show', 'wg-postern'));
 
