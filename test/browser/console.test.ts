@@ -157,6 +157,8 @@ test('devices are added, disabled, and given an end', async (t) => {
   await inspect(t, page, 'console-devices-empty');
   await page.getByRole('link', { name: 'Add a device' }).first().click();
   await page.getByLabel('Owner').fill('ann@example.com');
+  // The script of the page closes it first.
+  await page.locator('[data-own-key]:not([open])').waitFor();
   await page.getByText('Use a key pair of my own').click();
   await page.getByLabel('Public key').fill('no key');
   await page.getByText('Network settings').click();
