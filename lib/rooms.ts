@@ -68,7 +68,7 @@ export type RoomContext = DeviceContext &
   DiagnosisContext & { readonly services: ServesHere };
 
 /** All operations, in the order of the OpenAPI document. */
-const allOperations: readonly Operation<Rooms>[] = [
+export const allOperations: readonly Operation<Rooms>[] = [
   ...deviceOperations,
   ...userOperations,
   ...enrolmentOperations,
@@ -91,9 +91,6 @@ const allOperations: readonly Operation<Rooms>[] = [
 
 /** The operations of the API. */
 export const operations = allOperations.filter(({ isPublic }) => isPublic !== false);
-
-/** Operations without a route. */
-export const unroutedOperations = allOperations.filter(({ isPublic }) => isPublic === false);
 
 /** Makes the rooms. */
 export function makeRooms(context: RoomContext): Rooms {

@@ -4,7 +4,6 @@
 // docs/api.md#the-socket-for-commands.
 
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { Plugin } from '@hapi/hapi';
 import { databaseIdentity } from '../../models/index.ts';
 import { ApiError } from '../kit/http/errors.ts';
@@ -18,11 +17,12 @@ import {
   PERFORM,
   performForCommand,
 } from '../kit/operations/for-commands.ts';
-import { operationNamed } from '../kit/operations/find.ts';
+import { writeNamed } from '../kit/operations/find.ts';
 import { places } from '../kit/operations/places.ts';
+import { LAUNCHER } from '../kit/process/command-line.ts';
 import { joi } from '../kit/validation/fields.ts';
 import { messages } from '../kit/validation/messages.ts';
-import { operations, type Rooms, unroutedOperations } from '../rooms.ts';
+import { allOperations, type Rooms } from '../rooms.ts';
 import type { Services } from '../services.ts';
 import { BODY_BYTES_MAX, readJson, takesJson } from './body.ts';
 
@@ -31,8 +31,6 @@ export interface ForCommands {
   readonly services: Pick<Services, 'database'>;
   readonly rooms: Rooms;
 }
-
-const PROGRAM = join(import.meta.dirname, '../postern');
 
 /** Members of a group are the longest that somebody can type. */
 const COMMAND_BYTES_MAX = 4 * BODY_BYTES_MAX;
@@ -47,13 +45,13 @@ const requestSchema = joi.object({
   body: joi.object().unknown(),
 });
 
-const all = [...operations, ...unroutedOperations];
-
 /** Adds the two addresses. */
 export const forCommands: Plugin<ForCommands> = {
   name: 'for-commands',
   register(server, { services: { database }, rooms }) {
     const instance = randomUUID();
+    // Files that are replaced later are not what runs here.
+    const own = ownBuild();
     server.auth.scheme('command', () => ({
       authenticate(request, h) {
         // A web page whose name leads to a forwarded socket asks under that name.
@@ -69,7 +67,7 @@ export const forCommands: Plugin<ForCommands> = {
       options: { auth: 'command' },
       async handler(): Promise<{ data: AboutGateway }> {
         const identity = await databaseIdentity(database);
-        return { data: { ...ownBuild(), instance, program: PROGRAM, database: identity } };
+        return { data: { ...own, instance, program: LAUNCHER, database: identity } };
       },
     });
     server.route({
@@ -78,10 +76,9 @@ export const forCommands: Plugin<ForCommands> = {
       options: { auth: 'command', ...takesJson(COMMAND_BYTES_MAX) },
       async handler(request) {
         const { gateway, operation, ...sent } = validated(readJson(request));
-        if (gateway.instance !== instance || !isSameBuild(gateway, ownBuild()))
+        if (gateway.instance !== instance || !isSameBuild(gateway, own))
           throw new ApiError('forbidden', { reason: 'local_write' });
-        const found = operationNamed(all, operation);
-        if (found.kind !== 'write') throw new Error(`${operation} writes nothing`);
+        const found = writeNamed(allOperations, operation);
         return { data: await performForCommand(found, rooms, callerOf(request), sent) };
       },
     });

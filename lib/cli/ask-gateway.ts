@@ -1,15 +1,14 @@
 // How commands ask the gateway that runs on this host: the API, at the socket in DATA_DIR.
 
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import type { Faults } from '../kit/validation/judge.ts';
 import { isAddress, isSameAddress, isUuid } from '../kit/validation/texts.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
-import { request } from '../kit/http/node-http.ts';
 import { noDevice, noGroup, noRule, noUser } from '../kit/process/absent.ts';
 import { commandLine } from '../kit/process/command-line.ts';
+import { askSocket } from './ask-socket.ts';
 import { type Hints, refusalOf } from './fault-words.ts';
 
 /** A device, as the API shows it. */
@@ -52,16 +51,8 @@ export class LocalGateway {
   }
 
   async #send(method: 'GET' | 'POST', path: string, body?: object): Promise<IncomingMessage> {
-    const asked = request({
-      socketPath: this.#path,
-      method,
-      path,
-      headers: { host: 'localhost', 'content-type': 'application/json' },
-    });
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
     try {
-      const [response] = (await once(asked, 'response')) as [IncomingMessage];
-      return response;
+      return await askSocket(this.#path, { method, path, body });
     } catch (error) {
       throw new Error(sayUnreachable(this.#path, error as NodeJS.ErrnoException), { cause: error });
     }

@@ -2,15 +2,11 @@
 // then to perform an operation. The first question changes nothing, so it decides where the write
 // goes. The write is sent once: where no answer comes, nobody knows whether it was made.
 
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import { type Database, databaseIdentity } from '../../models/index.ts';
 import { ApiError, isErrorCode } from '../kit/http/errors.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
-import { request } from '../kit/http/node-http.ts';
 import { type Build, buildInWords, isSameBuild, ownBuild } from '../kit/operations/build.ts';
 import {
   ABOUT_GATEWAY,
@@ -20,9 +16,10 @@ import {
   type CommandRequest,
   PERFORM,
 } from '../kit/operations/for-commands.ts';
-import { commandLine } from '../kit/process/command-line.ts';
+import { commandLine, LAUNCHER } from '../kit/process/command-line.ts';
 import { messageOf } from '../kit/process/message.ts';
 import type { Faults } from '../kit/validation/judge.ts';
+import { askSocket, type Question } from './ask-socket.ts';
 import type { WhereWritten } from './where-written.ts';
 
 /** How long an answer is waited for. */
@@ -33,9 +30,6 @@ export interface Patience {
 }
 
 const PATIENCE: Patience = { aboutMs: 5_000, performMs: 120_000 };
-
-/** The program of this command. */
-const PROGRAM = join(import.meta.dirname, '../postern');
 
 /** Errors of a connection that was never made: nothing listens, or nothing takes it. */
 const NOT_SENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'EACCES']);
@@ -116,8 +110,7 @@ async function perform(
 ): Promise<CommandAnswer | null> {
   let answered: [status: number, body: string];
   try {
-    const sent = { method: 'POST', path: PERFORM, body: JSON.stringify(asked) };
-    answered = await send(path, sent, performMs);
+    answered = await send(path, { method: 'POST', path: PERFORM, body: asked }, performMs);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (NOT_SENT.has(code)) return null;
@@ -186,27 +179,17 @@ function otherVersion(about: AboutGateway | 'unknown', own: Build): string {
   const said =
     `the gateway that runs here is ${theirs}, and this command is ${buildInWords(own)}, ` +
     'so nothing was changed. ';
-  if (about === 'unknown' || about.program === PROGRAM)
+  if (about === 'unknown' || about.program === LAUNCHER)
     return `${said}The program was replaced since the gateway started: restart the gateway`;
   return `${said}Use the program of the gateway, ${about.program}, or restart the gateway as this version`;
-}
-
-interface Sent {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: string;
 }
 
 /** Sends a request, and reads the whole answer, in limited time. */
 async function send(
   socketPath: string,
-  { body, ...sent }: Sent,
+  question: Question,
   limitMs: number,
 ): Promise<[status: number, body: string]> {
-  const headers = { host: 'localhost', 'content-type': 'application/json' };
-  const signal = AbortSignal.timeout(limitMs);
-  const asked = request({ socketPath, ...sent, headers, signal });
-  asked.end(body);
-  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  const response = await askSocket(socketPath, question, AbortSignal.timeout(limitMs));
   return [response.statusCode ?? 0, await text(response)];
 }

@@ -17,18 +17,23 @@ export interface Build {
   readonly commands: string;
 }
 
-/** The build of this program. */
+/** The build of this program, as its files are now: a program that runs long asks at its start. */
 export function ownBuild(): Build {
   const commands = hashOf(readLatest(), places);
   return { version, schema: lastStep(), commands };
 }
 
-/** The hash of a schema and of operations. */
+/** The hash of a schema and of the operations that commands perform. */
 export function hashOf(schema: string, operations: Readonly<Record<string, Place>>): string {
   const listed = Object.entries(operations).map(([id, { method, path }]) =>
     [id, method, path].join(' '),
   );
-  const text = JSON.stringify([schema, listed.toSorted()]);
+  return hashOfLines(schema, listed);
+}
+
+/** The hash of a schema and of operations, a line for each, in whatever order they are listed. */
+export function hashOfLines(schema: string, operations: readonly string[]): string {
+  const text = JSON.stringify([schema, operations.toSorted()]);
   return createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS);
 }
 

@@ -1,6 +1,6 @@
-// Finds an operation by the method and the path of a request.
+// Finds an operation by the method and the path of a request, or a write by its id.
 
-import type { Method, Operation } from './operation.ts';
+import type { Method, Operation, Writing } from './operation.ts';
 
 /** An operation that was found, and the parts of the path that it names. */
 export interface Found<One> {
@@ -48,12 +48,13 @@ function decoded(id: string): string {
   }
 }
 
-/** The operation with an id; a program that names one that does not exist is wrong. */
-export function operationNamed<One extends Pick<Operation<never>, 'id'>>(
-  operations: readonly One[],
+/** The operation with an id, which writes; a program that names another one is wrong. */
+export function writeNamed<Rooms>(
+  operations: readonly Operation<Rooms>[],
   id: string,
-): One {
+): Writing<Rooms> {
   const found = operations.find((operation) => operation.id === id);
   if (found === undefined) throw new Error(`no operation is called ${id}`);
+  if (found.kind !== 'write') throw new Error(`${id} writes nothing`);
   return found;
 }

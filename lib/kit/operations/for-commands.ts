@@ -5,7 +5,7 @@ import { refuseFaults } from '../records/writes.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Shown } from '../records/shown.ts';
 import type { Build } from './build.ts';
-import type { Operation } from './operation.ts';
+import type { Writing } from './operation.ts';
 import { judgedBody, perform } from './perform.ts';
 import type { OperationName } from './places.ts';
 
@@ -50,7 +50,7 @@ export interface CommandAnswer {
 
 /** Performs an operation that writes; without `params` it only validates the body. */
 export async function performForCommand<Rooms>(
-  operation: Extract<Operation<Rooms>, { kind: 'write' }>,
+  operation: Writing<Rooms>,
   rooms: Rooms,
   caller: Caller,
   { params, validatesFirst, force, body }: Omit<CommandRequest, 'operation'>,

@@ -155,6 +155,9 @@ export type Operation<Rooms> =
 /** An operation that `perform` can run. */
 export type Performed<Rooms> = Extract<Operation<Rooms>, { kind: 'write' | 'read' }>;
 
+/** An operation that changes something. */
+export type Writing<Rooms> = Extract<Operation<Rooms>, { kind: 'write' }>;
+
 // What a body and a query yield is of interest between them and `run` alone, so the makers below
 // see that they fit, and forget it.
 

@@ -9,7 +9,8 @@ const CONTAINERS_COMMAND = '/usr/local/bin/postern';
 const PACKAGED = '/usr/lib/postern/lib/postern';
 /** The Node of a release, which needs no npm. */
 const OWN_NODE = new URL('../../../runtime/node', import.meta.url);
-const LAUNCHER = new URL('../../postern', import.meta.url);
+/** The path of the program that runs. */
+export const LAUNCHER = fileURLToPath(new URL('../../postern', import.meta.url));
 
 /** The whole command; `words` are its words after the name, such as `device list`. */
 export function commandLine(words: string): string {
@@ -17,7 +18,6 @@ export function commandLine(words: string): string {
 }
 
 function program(): string {
-  const launcher = fileURLToPath(LAUNCHER);
-  if (launcher === PACKAGED || existsSync(CONTAINERS_COMMAND)) return 'postern';
-  return existsSync(OWN_NODE) ? launcher : 'npm run -s postern --';
+  if (LAUNCHER === PACKAGED || existsSync(CONTAINERS_COMMAND)) return 'postern';
+  return existsSync(OWN_NODE) ? LAUNCHER : 'npm run -s postern --';
 }

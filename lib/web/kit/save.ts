@@ -4,12 +4,11 @@
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Faults } from '../../kit/validation/judge.ts';
-import { operationNamed } from '../../kit/operations/find.ts';
-import type { Operation, Performed } from '../../kit/operations/operation.ts';
+import { writeNamed } from '../../kit/operations/find.ts';
 import { perform } from '../../kit/operations/perform.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { Shown } from '../../kit/records/shown.ts';
-import { operations, type Rooms } from '../../rooms.ts';
+import { operations } from '../../rooms.ts';
 import { type Asked, askFirst, isBack, type RoomWrite } from '../parts/effect.ts';
 import type { FlashKind } from './answers.ts';
 import { attempt, faultLine } from './attempt.ts';
@@ -26,22 +25,16 @@ export interface Sending {
   readonly faults?: Faults;
 }
 
-const writes = operations.filter(isWrite);
-
 /** The write that performs the operation with an id; it answers {} where nothing is left. */
 export function performs(
   caller: Caller,
   id: string,
   { params = {}, query = {}, record = {}, faults = {} }: Sending,
 ): RoomWrite<Shown> {
-  const operation = operationNamed(writes, id);
+  const operation = writeNamed(operations, id);
   const body = operation.body === undefined ? undefined : { [operation.body.wrapper]: record };
   const sent = { params, query: new URLSearchParams(query), body, faults };
   return async (rooms) => ((await perform(operation, rooms, caller, sent)) ?? {}) as Shown;
-}
-
-function isWrite(operation: Operation<Rooms>): operation is Performed<Rooms> {
-  return operation.kind === 'write';
 }
 
 /** What is said when a write is done, and the page that says it. */

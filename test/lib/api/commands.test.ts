@@ -10,7 +10,7 @@ import { HTTP_LIMITS } from '../../../lib/kit/http/listener.ts';
 import { ownBuild } from '../../../lib/kit/operations/build.ts';
 import type { AboutGateway, CommandAnswer } from '../../../lib/kit/operations/for-commands.ts';
 import { places } from '../../../lib/kit/operations/places.ts';
-import { operations, unroutedOperations } from '../../../lib/rooms.ts';
+import { allOperations } from '../../../lib/rooms.ts';
 import { databaseIdentity, readAuditEntries } from '../../../models/index.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
 
@@ -131,10 +131,9 @@ test('a connection that sends nothing, or a body too slowly, ends', async (t) =>
 });
 
 test('every operation that commands perform writes, and is where its place says', (t) => {
-  const all = [...operations, ...unroutedOperations];
   for (const [name, place] of Object.entries(places))
     t.like(
-      all.find(({ id }) => id === name),
+      allOperations.find(({ id }) => id === name),
       { kind: 'write', ...place },
       name,
     );

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import test from 'ava';
-import { fingerprint, hashOf } from '../../../lib/start/fingerprint.ts';
+import { fingerprint } from '../../../lib/start/fingerprint.ts';
 import { migrations } from '../../../models/migrations/index.ts';
 
 test('it names the version, the last migration and a hash', (t) => {
@@ -18,15 +18,4 @@ test('it names the version, the last migration and a hash', (t) => {
 test('it names what may have faults of its own', (t) => {
   const { node, sqlite, openssl } = process.versions;
   t.is(fingerprint().split('\n')[1], `Node ${node}, SQLite ${sqlite}, OpenSSL ${openssl}`);
-});
-
-test('another table, and another operation, make another hash', (t) => {
-  const hashes = [
-    hashOf('CREATE TABLE a', ['get /v0/users', 'post /v0/users']),
-    hashOf('CREATE TABLE b', ['get /v0/users', 'post /v0/users']),
-    hashOf('CREATE TABLE a', ['get /v0/users']),
-  ];
-  t.is(new Set(hashes).size, 3);
-  const [first = ''] = hashes;
-  t.is(hashOf('CREATE TABLE a', ['post /v0/users', 'get /v0/users']), first);
 });

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   buildInWords,
   hashOf,
+  hashOfLines,
   isSameBuild,
   ownBuild,
 } from '../../../../lib/kit/operations/build.ts';
@@ -30,4 +31,15 @@ test('another table, another operation and another path make another hash', (t) 
     hashOf('CREATE TABLE a', { updateRule: { method, path: '/v0/rule/{id}' } }),
   ];
   t.is(new Set(hashes).size, hashes.length);
+});
+
+test('the order of operations does not matter for the hash, a table and an operation do', (t) => {
+  const hashes = [
+    hashOfLines('CREATE TABLE a', ['get /v0/users', 'post /v0/users']),
+    hashOfLines('CREATE TABLE b', ['get /v0/users', 'post /v0/users']),
+    hashOfLines('CREATE TABLE a', ['get /v0/users']),
+  ];
+  t.is(new Set(hashes).size, 3);
+  const [first = ''] = hashes;
+  t.is(hashOfLines('CREATE TABLE a', ['post /v0/users', 'get /v0/users']), first);
 });

@@ -1,7 +1,10 @@
 // Which operation a method and a path ask for, and which an id.
 
 import test from 'ava';
-import { answersTo, operationNamed, operationsAt } from '../../../../lib/kit/operations/find.ts';
+import type { Rules } from '../../../../lib/domain/rules/rules.ts';
+import { ruleOperations } from '../../../../lib/domain/rules/operations.ts';
+import { answersTo, operationsAt, writeNamed } from '../../../../lib/kit/operations/find.ts';
+import type { Operation } from '../../../../lib/kit/operations/operation.ts';
 
 const paths = ['/v0/rules', '/v0/rules/{id}', '/v0/groups/{id}/members/{user}'];
 const found = (path: string) =>
@@ -39,8 +42,9 @@ test('PUT asks for an operation of PATCH, and nothing else is another method', (
 });
 
 test('an id names one operation, and an unknown one is an error of the program', (t) => {
-  const updated = { id: 'updateRule' };
-  const all = [{ id: 'showRule' }, updated];
-  t.is(operationNamed(all, 'updateRule'), updated);
-  t.throws(() => operationNamed(all, 'rule'), { message: 'no operation is called rule' });
+  const all: readonly Operation<{ rules: Rules }>[] = ruleOperations;
+  const updated = all.find(({ id }) => id === 'updateRule');
+  t.is(writeNamed(all, 'updateRule') as unknown, updated as unknown);
+  t.throws(() => writeNamed(all, 'rule'), { message: 'no operation is called rule' });
+  t.throws(() => writeNamed(all, 'showRule'), { message: 'showRule writes nothing' });
 });

@@ -7,13 +7,11 @@ import {
   places,
   recordPlace,
 } from '../../../../lib/kit/operations/places.ts';
-import { operations, unroutedOperations } from '../../../../lib/rooms.ts';
-
-const all = [...operations, ...unroutedOperations];
+import { allOperations } from '../../../../lib/rooms.ts';
 
 test('each name is that of an operation that writes there', (t) => {
   for (const name of Object.keys(places) as OperationName[]) {
-    const found = all.find(({ id }) => id === name);
+    const found = allOperations.find(({ id }) => id === name);
     const { id, method, path, kind } = found ?? {};
     t.deepEqual({ id, method, path }, placed(name), name);
     t.is(kind, 'write', name);
