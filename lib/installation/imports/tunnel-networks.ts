@@ -1,4 +1,4 @@
-// Whether a network of the tunnel holds an address of an import, both as texts.
+// Networks and addresses of an import, read from texts and compared.
 
 import type { NetworkRange } from '../../../dataplane/index.ts';
 import { parseAddress, parseRange } from '../../../models/index.ts';
@@ -7,12 +7,19 @@ import { isInside } from '../../kit/validation/networks.ts';
 /** Whether a network holds an address, both as texts; never where one of them is none. */
 export function holds(network: string | null, address: string): boolean {
   const range = network === null ? null : readNetwork(network);
+  return range !== null && isInAny([range], address);
+}
+
+/** Whether one of some networks holds an address; never where the text is none. */
+export function isInAny(networks: readonly NetworkRange[], address: string): boolean {
   const parsed = parseAddress(address);
-  return range !== null && parsed !== null && isInside(bytesOf(parsed.key), range);
+  if (parsed === null) return false;
+  const bytes = bytesOf(parsed.key);
+  return networks.some((network) => isInside(bytes, network));
 }
 
 /** Reads an address or a CIDR; null where it is none. */
-function readNetwork(text: string): NetworkRange | null {
+export function readNetwork(text: string): NetworkRange | null {
   const range = parseRange(text);
   if (range === null) return null;
   const network = bytesOf(range.start);

@@ -31,7 +31,7 @@ import {
   networkOf,
   settingAdvice,
 } from './server-advice.ts';
-import { holds } from './tunnel-networks.ts';
+import { holds, isInAny, readNetwork } from './tunnel-networks.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
 
 /** In WireGuard, as if there were none. */
@@ -291,11 +291,13 @@ function withoutAddress(
   return `${place} has no address inside ${present}; ${remedy}`;
 }
 
-const REFUSED = [...refusedRanges.IPV4, ...refusedRanges.IPV6].map(([range]) => range);
+const REFUSED = [...refusedRanges.IPV4, ...refusedRanges.IPV6].flatMap(
+  ([range]) => readNetwork(range) ?? [],
+);
 
 /** Whether the data plane drops an address inside a tunnel. */
 function isRefused(address: string): boolean {
-  return REFUSED.some((range) => holds(range, address));
+  return isInAny(REFUSED, address);
 }
 
 /** Names that no device before has: `phone`, `phone (2)`. */
