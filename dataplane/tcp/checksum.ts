@@ -2,29 +2,19 @@
 // pseudo header in its field, as a super-packet of a TUN has: whoever cuts or sends it completes
 // the checksum. Who cannot let native code do that completes and verifies here.
 
-const PROTOCOL_TCP = 6;
+import { checksum } from '../wire/checksum.ts';
+import { PROTOCOL_TCP } from '../wire/ip.ts';
+
 const FIELD = 16;
-
-function fold(sum: number): number {
-  let folded = (sum & 0xffff) + (sum >>> 16);
-  folded = (folded & 0xffff) + (folded >>> 16);
-  return folded;
-}
-
-/** The sum of the words of so many bytes; at most 64 KiB, so that it fits 32 bits. */
-function sumOf(view: DataView, at: number, length: number): number {
-  let sum = 0;
-  const end = at + (length & ~1);
-  for (let i = at; i < end; i += 2) sum += view.getUint16(i);
-  if ((length & 1) !== 0) sum += view.getUint8(end) << 8;
-  return fold(sum >>> 0);
-}
 
 /** The sum of the pseudo header (RFC 9293, 3.1; RFC 8200, 8.1) of the packet at `offset`. */
 function pseudoSum(view: DataView, offset: number, length: number): number {
   const isIpv6 = view.getUint8(offset) >> 4 === 6;
-  const addresses = isIpv6 ? sumOf(view, offset + 8, 32) : sumOf(view, offset + 12, 8);
-  return fold(addresses + PROTOCOL_TCP + length);
+  const others = PROTOCOL_TCP + length;
+  const complement = isIpv6
+    ? checksum(view, offset + 8, 32, others)
+    : checksum(view, offset + 12, 8, others);
+  return ~complement & 0xffff;
 }
 
 /** Writes the sum of the pseudo header into the TCP header `tcp`, which `length` bytes follow. */
@@ -34,16 +24,16 @@ export function writePartial(view: DataView, offset: number, tcp: number, length
 
 /** Completes the checksum of a packet whose field has the sum of the pseudo header. */
 export function complete(view: DataView, tcp: number, length: number): void {
-  view.setUint16(tcp + FIELD, ~sumOf(view, tcp, length) & 0xffff);
+  view.setUint16(tcp + FIELD, checksum(view, tcp, length, 0));
 }
 
 /** Whether the checksum of the TCP segment in the packet at `offset` is right. */
 export function isRight(view: DataView, offset: number, tcp: number, length: number): boolean {
-  return fold(pseudoSum(view, offset, length) + sumOf(view, tcp, length)) === 0xffff;
+  return checksum(view, tcp, length, pseudoSum(view, offset, length)) === 0;
 }
 
 /** Writes the checksum of an IPv4 header of 20 bytes (RFC 791, 3.1). */
 export function writeIpv4(view: DataView, offset: number): void {
   view.setUint16(offset + 10, 0);
-  view.setUint16(offset + 10, ~sumOf(view, offset, 20) & 0xffff);
+  view.setUint16(offset + 10, checksum(view, offset, 20, 0));
 }

@@ -57,12 +57,12 @@ import {
 } from './columns.ts';
 import { OWN_SHIFT } from './congestion.ts';
 import { type Core, ENDED_BY_RESET, ENDED_BY_SILENCE } from './core.ts';
-import { IPV4_BYTES, IPV6_BYTES, TCP_BYTES } from './header.ts';
+import { IPV4_BYTES, IPV6_BYTES } from './header.ts';
 import { isAfter, isBefore } from './numbers.ts';
 import type { Reassembly } from './reassembly.ts';
 import type { Resets } from './resets.ts';
 import { beginRtt, takeSample } from './rtt.ts';
-import { type Segment, TCP_ACK, TCP_RST, TCP_SYN } from './segment.ts';
+import { type Segment, TCP_ACK, TCP_BYTES, TCP_RST, TCP_SYN } from './segment.ts';
 import { type Ends, NONE } from './table.ts';
 
 /** What became of a segment. */

@@ -1,6 +1,7 @@
 // Writes the headers of a packet: IP, TCP and its options. The header is described in one reusable
 // object; the payload is in its place when the header is written, or follows.
 
+import { PROTOCOL_TCP } from '../wire/ip.ts';
 import { writeIpv4, writePartial } from './checksum.ts';
 import type { Ends } from './table.ts';
 import {
@@ -8,17 +9,16 @@ import {
   NO_OPERATION,
   SACK,
   SACK_PERMITTED,
+  TCP_BYTES,
   TIMESTAMP_LINE,
   WINDOW_SCALE,
 } from './segment.ts';
 
 export const IPV4_BYTES = 20;
 export const IPV6_BYTES = 40;
-export const TCP_BYTES = 20;
 export const TIMESTAMP_BYTES = 12;
 /** Options are at most so long (RFC 9293, 3.1: the header has at most 60 bytes). */
 const OPTIONS_MAX = 40;
-const PROTOCOL_TCP = 6;
 const HOP_LIMIT = 64;
 const DO_NOT_FRAGMENT = 0x4000;
 

@@ -7,7 +7,8 @@ export { TCP_ACK, TCP_FIN, TCP_RST, TCP_SYN } from '../wire/ip.ts';
 
 export const TCP_PSH = 0x08;
 
-const HEADER_BYTES = 20;
+/** A header of TCP without options. */
+export const TCP_BYTES = 20;
 /** Kinds of options (IANA). */
 export const END = 0;
 export const NO_OPERATION = 1;
@@ -55,10 +56,10 @@ export function readSegment(
 ): boolean {
   const tcp = offset + packet.upperOffset;
   const end = offset + packet.length;
-  if (tcp + HEADER_BYTES > end) return false;
+  if (tcp + TCP_BYTES > end) return false;
   const headerBytes = (view.getUint8(tcp + 12) >> 4) << 2;
   const at = tcp + headerBytes;
-  if (headerBytes < HEADER_BYTES || at > end) return false;
+  if (headerBytes < TCP_BYTES || at > end) return false;
   segment.sequence = view.getInt32(tcp + 4);
   segment.acknowledgement = view.getInt32(tcp + 8);
   segment.flags = view.getUint8(tcp + 13);
@@ -70,9 +71,9 @@ export function readSegment(
   segment.isSackPermitted = false;
   segment.hasTimestamp = false;
   segment.blockCount = 0;
-  if (headerBytes === HEADER_BYTES + 12 && view.getInt32(tcp + HEADER_BYTES) === TIMESTAMP_LINE)
-    readTimestamp(view, tcp + HEADER_BYTES + 2, segment);
-  else readOptions(view, tcp + HEADER_BYTES, at, segment);
+  if (headerBytes === TCP_BYTES + 12 && view.getInt32(tcp + TCP_BYTES) === TIMESTAMP_LINE)
+    readTimestamp(view, tcp + TCP_BYTES + 2, segment);
+  else readOptions(view, tcp + TCP_BYTES, at, segment);
   return true;
 }
 

@@ -3,6 +3,7 @@
 // request to the own address becomes the reply where there is no TUN, and a packet that is too big
 // or reaches nobody becomes the error that says so.
 
+import { checksum } from './checksum.ts';
 import {
   type InnerPacket,
   isIcmp,
@@ -255,13 +256,4 @@ function finishError6(
   const pseudo = length - 40 + PROTOCOL_ICMPV6;
   view.setUint16(offset + 42, checksum(view, offset + 8, length - 8, pseudo));
   return length;
-}
-
-/** The checksum of RFC 1071 over an even or odd number of bytes, starting with `sum`. */
-function checksum(view: DataView, offset: number, length: number, sum: number): number {
-  let total = sum;
-  for (let i = 0; i + 1 < length; i += 2) total += view.getUint16(offset + i);
-  if ((length & 1) === 1) total += view.getUint8(offset + length - 1) << 8;
-  while (total > 0xffff) total = (total & 0xffff) + (total >>> 16);
-  return ~total & 0xffff;
 }
