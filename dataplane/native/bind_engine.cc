@@ -17,29 +17,11 @@ constexpr size_t BUFFERS = sizeof BUFFER_NAMES / sizeof *BUFFER_NAMES;
 // Two rings with each other worker, the descriptors of what it handed over, and who sleeps.
 constexpr size_t SHARED_BUFFERS = 3 * MAX_WORKERS + 1;
 
-struct Holder {
-  napi_env env;
-  Engine* engine = nullptr;
-  HeldMemory memory = {};
-};
+using EngineHolder = Holder<Engine>;
 static_assert(BUFFERS + SHARED_BUFFERS <= HELD_MAX, "all memory of an engine is kept alive");
 
-void release(Holder* holder) {
-  if (holder->engine == nullptr) return;
-  delete holder->engine;
-  holder->engine = nullptr;
-  holder->memory.release(holder->env);
-}
-
-// Runs when the environment ends: keys are wiped even when nobody closed the engine.
-void clean_up(void* data) {
-  auto* holder = static_cast<Holder*>(data);
-  delete holder->engine;
-  delete holder;
-}
-
 Engine* engine_of(Call& call) {
-  Engine* engine = static_cast<Holder*>(call.context)->engine;
+  Engine* engine = static_cast<EngineHolder*>(call.context)->held;
   if (engine == nullptr) call.refuse("the engine is closed");
   return engine;
 }
@@ -160,7 +142,7 @@ napi_value on_free_handed(napi_env env, napi_callback_info info) {
 
 napi_value on_close(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  release(static_cast<Holder*>(call.context));
+  static_cast<EngineHolder*>(call.context)->release();
   return nullptr;
 }
 
@@ -239,9 +221,9 @@ bool read_others(Options& options, Engine& engine) {
   return true;
 }
 
-bool read_options(Call& call, Holder* holder) {
+bool read_options(Call& call, EngineHolder* holder) {
   Options options{call, call.values[0], holder->memory};
-  Engine& engine = *holder->engine;
+  Engine& engine = *holder->held;
   engine.udp4 = options.integer("udp4", -1, INT32_MAX);
   engine.udp6 = options.integer("udp6", -1, INT32_MAX);
   engine.tun = options.integer("tun", -1, INT32_MAX);
@@ -287,16 +269,16 @@ bool read_options(Call& call, Holder* holder) {
 
 napi_value on_create_engine(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  auto* holder = new Holder{env};
-  holder->engine = new Engine;
-  if (!holder->engine->aead.is_ready())
+  auto* holder = new EngineHolder{env};
+  holder->held = new Engine;
+  if (!holder->held->aead.is_ready())
     call.refuse("OpenSSL gives no ChaCha20-Poly1305 here: its configuration, FIPS say, forbids it");
   if (call.failed || !read_options(call, holder)) {
-    release(holder);
+    holder->release();
     delete holder;
     return nullptr;
   }
-  napi_add_env_cleanup_hook(env, clean_up, holder);
+  napi_add_env_cleanup_hook(env, EngineHolder::clean_up, holder);
   napi_value engine = nullptr;
   napi_create_object(env, &engine);
   define(env, engine, "poll", on_poll, holder);

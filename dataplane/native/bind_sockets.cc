@@ -12,28 +12,10 @@ namespace postern {
 
 namespace {
 
-struct Holder {
-  napi_env env;
-  SocketTable* table = nullptr;
-  HeldMemory memory = {};
-};
-
-void release(Holder* holder) {
-  if (holder->table == nullptr) return;
-  delete holder->table;
-  holder->table = nullptr;
-  holder->memory.release(holder->env);
-}
-
-// Runs when the environment ends: a worker that dies leaves no socket.
-void clean_up(void* data) {
-  auto* holder = static_cast<Holder*>(data);
-  delete holder->table;
-  delete holder;
-}
+using SocketTableHolder = Holder<SocketTable>;
 
 SocketTable* table_of(Call& call) {
-  SocketTable* table = static_cast<Holder*>(call.context)->table;
+  SocketTable* table = static_cast<SocketTableHolder*>(call.context)->held;
   if (table == nullptr) call.refuse("the sockets are closed");
   return table;
 }
@@ -100,7 +82,7 @@ napi_value on_count(napi_env env, napi_callback_info info) {
 
 napi_value on_close_all(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  release(static_cast<Holder*>(call.context));
+  static_cast<SocketTableHolder*>(call.context)->release();
   return nullptr;
 }
 
@@ -165,22 +147,22 @@ bool read_options(Options& options, SocketTable& table) {
 
 napi_value on_create_sockets(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  auto* holder = new Holder{env};
+  auto* holder = new SocketTableHolder{env};
   Options options{call, call.values[0], holder->memory};
   const int32_t capacity = options.integer("capacity", 1, HOST_SOCKETS_MAX);
-  if (!call.failed) holder->table = new SocketTable(capacity);
-  if (!call.failed && read_options(options, *holder->table) &&
-      throws(call, holder->table->epoll, "opening the events of sockets"))
+  if (!call.failed) holder->held = new SocketTable(capacity);
+  if (!call.failed && read_options(options, *holder->held) &&
+      throws(call, holder->held->epoll, "opening the events of sockets"))
     call.failed = true;
   if (call.failed) {
-    release(holder);
+    holder->release();
     delete holder;
     return nullptr;
   }
-  napi_add_env_cleanup_hook(env, clean_up, holder);
+  napi_add_env_cleanup_hook(env, SocketTableHolder::clean_up, holder);
   napi_value sockets = nullptr;
   napi_create_object(env, &sockets);
-  set(env, sockets, "descriptor", make_integer(env, holder->table->epoll));
+  set(env, sockets, "descriptor", make_integer(env, holder->held->epoll));
   define(env, sockets, "connectTcp", on_connect<connect_tcp>, holder);
   define(env, sockets, "connectUdp", on_connect<connect_udp>, holder);
   define(env, sockets, "openEcho", on_open_echo, holder);

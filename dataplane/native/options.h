@@ -22,6 +22,29 @@ struct HeldMemory {
   }
 };
 
+// An object of C++ that JavaScript uses through functions, with the memory that it uses.
+template <typename Held>
+struct Holder {
+  napi_env env;
+  Held* held = nullptr;
+  HeldMemory memory = {};
+
+  void release() {
+    if (held == nullptr) return;
+    delete held;
+    held = nullptr;
+    memory.release(env);
+  }
+
+  // Runs when the environment ends, though nobody closed the object: keys are wiped, and a worker
+  // that dies leaves no socket.
+  static void clean_up(void* data) {
+    auto* holder = static_cast<Holder*>(data);
+    delete holder->held;
+    delete holder;
+  }
+};
+
 struct Options {
   Call& call;
   napi_value object;
