@@ -70,8 +70,18 @@ const SERVED: Readonly<Record<string, readonly string[]>> = {
 /** Databases of Sequelize that Postern has no use for. */
 const DIALECTS = /^\.\/dialects\/(db2|mariadb|mssql|oracle|postgres|snowflake)$/;
 /** Sequelize's validators of a country or a language; no column of Postern has one of them. */
-const NATIONAL =
-  /\/is(IBAN|IdentityCard|LicensePlate|MobilePhone|PassportNumber|PostalCode|TaxID|VAT)\.js$/;
+const NATIONAL = new RegExp(
+  `/validator/lib/is(${[
+    'IBAN',
+    'IdentityCard',
+    'LicensePlate',
+    'MobilePhone',
+    'PassportNumber',
+    'PostalCode',
+    'TaxID',
+    'VAT',
+  ].join('|')})\\.js$`,
+);
 /** What hapi sends: other types need no entry in its table. */
 const SENT_TYPES =
   /^(text|image)\/|^application\/(javascript|json|octet-stream|pdf|vnd\.tcpdump\.pcap|xml|yaml)$/;

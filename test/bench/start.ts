@@ -8,13 +8,14 @@
 // (`schedstat` of all threads), its wake-ups (`voluntary_ctxt_switches`) and its memory are read over
 // `--rest-seconds` (0 leaves this out). Needs root and network namespaces.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { programRoot } from '../support/gateway/bundle.ts';
 import { cpuSecondsOf, Postern } from '../support/gateway/postern.ts';
+import { workOf } from '../support/gateway/work.ts';
 import { Network } from '../support/network/namespaces.ts';
 import { median } from './median.ts';
 
@@ -55,18 +56,6 @@ async function start(postern: Postern): Promise<{ cpu: number; wall: number }> {
   return { cpu: cpuSecondsOf(postern.pid), wall: (performance.now() - begun) / 1_000 };
 }
 
-/** CPU seconds and wake-ups of all threads until now. */
-function workOf(pid: number): { cpu: number; wakes: number } {
-  let [cpu, wakes] = [0, 0];
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    const read = (name: string): string =>
-      readFileSync(`/proc/${pid}/task/${thread}/${name}`, 'utf8');
-    wakes += Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(read('status'))![1]);
-    cpu += Number(read('schedstat').split(' ')[0]) / 1e9;
-  }
-  return { cpu, wakes };
-}
-
 async function rest(pid: number): Promise<Figures> {
   await sleep(SETTLE_MS);
   const before = workOf(pid);
@@ -76,7 +65,7 @@ async function rest(pid: number): Promise<Figures> {
   const megabytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)![1]) / 1_000;
   return {
-    'at rest, CPU, % of a core': (100 * (after.cpu - before.cpu)) / restSeconds,
+    'at rest, CPU, % of a core': (100 * (after.cpuSeconds - before.cpuSeconds)) / restSeconds,
     'at rest, wake-ups a second': (after.wakes - before.wakes) / restSeconds,
     'at rest, VmRSS, MB': megabytes('VmRSS'),
     'at rest, RssAnon, MB': megabytes('RssAnon'),

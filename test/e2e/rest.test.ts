@@ -3,10 +3,10 @@
 // the machine makes neither more, but V8 still compiles for some time after a start: so the quietest
 // of some times counts.
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Postern } from '../support/gateway/postern.ts';
+import { workOf } from '../support/gateway/work.ts';
 import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import {
   API_ADDRESS,
@@ -23,24 +23,6 @@ const WAKES_MAX = 9;
 const CPU_MAX = 0.8;
 const LOOK_S = 10;
 const LOOKS_MAX = 9;
-
-/** What the threads of a process have done since they began. */
-interface Work {
-  /** How often they waited in the kernel and woke. */
-  readonly wakes: number;
-  readonly cpuSeconds: number;
-}
-
-function workOf(pid: number): Work {
-  let [wakes, nanoseconds] = [0, 0];
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    const read = (name: string): string =>
-      readFileSync(`/proc/${pid}/task/${thread}/${name}`, 'utf8');
-    wakes += Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(read('status'))![1]);
-    nanoseconds += Number(read('schedstat').split(' ')[0]);
-  }
-  return { wakes, cpuSeconds: nanoseconds / 1e9 };
-}
 
 /** Looks until a time is as quiet as it must be; fails if none is. */
 async function isAtRest(t: ExecutionContext, { pid }: Postern, when: string): Promise<void> {
