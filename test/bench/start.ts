@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { programRoot } from '../support/gateway/bundle.ts';
 import { cpuSecondsOf, Postern } from '../support/gateway/postern.ts';
-import { workOf } from '../support/gateway/work.ts';
+import { workOf } from '../support/suite/work.ts';
 import { Network } from '../support/network/namespaces.ts';
 import { median } from './median.ts';
 

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Postern } from '../support/gateway/postern.ts';
-import { workOf } from '../support/gateway/work.ts';
+import { workOf } from '../support/suite/work.ts';
 import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import {
   API_ADDRESS,
