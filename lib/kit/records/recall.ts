@@ -1,9 +1,10 @@
 // Recall remembers what was read from the database while it is still true. Each request first asks
 // the database which rows changed since the last time, and forgets what came from those rows. It is
-// one cheap statement, which requests that arrive together share. So a token that any process
-// revoked does not work at the next request, and yet a request need not read its token and the
-// configuration again.
+// one cheap statement, which requests that arrive together share; on SQLite it is asked only after a
+// commit. So a token that any process revoked does not work at the next request, and yet a request
+// need not read its token and the configuration again.
 
+import { setImmediate as turnOver } from 'node:timers/promises';
 import {
   currentRevision,
   type Database,
@@ -66,8 +67,11 @@ export class Recall {
   /** The latest reading of each key. */
   readonly #latest = new Map<string, Reading>();
   #revision: Revision = NO_REVISION;
-  #asking: Promise<void> | null = null;
-  #askingNext: Promise<void> | null = null;
+  /** The version of a SQLite file at which the revision was read; null: it is to be read. */
+  #version: number | null = null;
+  /** The question under way, and the one that is asked after it. */
+  #asking: Promise<void> = Promise.resolve();
+  #next: Promise<void> | null = null;
 
   constructor(database: Database, fixed: FixedSettings = {}) {
     this.#database = database;
@@ -79,14 +83,8 @@ export class Recall {
    * that is asked after the request arrived.
    */
   refresh(): Promise<void> {
-    if (this.#asking === null) return this.#ask();
-    this.#askingNext ??= this.#asking
-      .catch(() => undefined)
-      .then(() => {
-        this.#askingNext = null;
-        return this.#asking ?? this.#ask();
-      });
-    return this.#askingNext;
+    this.#next ??= this.#askNext();
+    return this.#next;
   }
 
   /**
@@ -139,15 +137,26 @@ export class Recall {
     return value;
   }
 
-  #ask(): Promise<void> {
-    const asking = this.#catchUp().finally(() => {
-      if (this.#asking === asking) this.#asking = null;
-    });
-    this.#asking = asking;
-    return asking;
+  async #askNext(): Promise<void> {
+    // Requests that have arrived share the question, and their answers go out together.
+    await turnOver();
+    await this.#asking;
+    this.#next = null;
+    const asking = this.#catchUp();
+    this.#asking = asking.catch(() => undefined);
+    await asking;
   }
 
   async #catchUp(): Promise<void> {
+    // Before the revision is read: a commit meanwhile makes another version, and it is read again.
+    const version = this.#database.version();
+    if (version !== null && version === this.#version) return;
+    this.#version = null;
+    await this.#readChanges();
+    this.#version = version;
+  }
+
+  async #readChanges(): Promise<void> {
     if (this.#kept.size === 0 && this.#underWay.size === 0) {
       this.#revision = await currentRevision(this.#database);
       return;

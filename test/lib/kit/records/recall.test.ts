@@ -144,6 +144,26 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: refreshes at once ask the database once; on SQLite only after a commit`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const recall = new Recall(database);
+    await recall.refresh();
+    let asked = 0;
+    const { sequelize } = database;
+    const query = sequelize.query.bind(sequelize);
+    sequelize.query = ((...given: Parameters<typeof query>) => {
+      asked += 1;
+      return query(...given);
+    }) as typeof query;
+    const refreshes = () => Promise.all(Array.from({ length: 8 }, () => recall.refresh()));
+    await refreshes();
+    t.is(asked, kind === 'sqlite' ? 0 : 1);
+    await addRule(database, '10.0.0.1');
+    asked = 0;
+    await refreshes();
+    t.is(asked, 1);
+  });
+
   test(`${kind}: the configuration is made where there is none`, async (t) => {
     const database = await openDatabase(t, kind);
     const recall = new Recall(database);
