@@ -2,6 +2,7 @@
 // their sortable keys. A setter that gets a value equal to the present one changes nothing, so an
 // update that changes nothing leaves `updated_at` alone (docs/api.md#values).
 
+import { isIPv4 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import ipaddr from 'ipaddr.js';
 import {
@@ -169,7 +170,8 @@ const IPV4_AT_ITS_END = /^::\d+(\.\d+){3}$/;
 
 /** Reads an address without prefix or zone; null when it is none. */
 export function parseAddress(text: string): { family: Family; text: string; key: string } | null {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
+  // ipaddr.js finds by an error that a text is no IPv4 address; every IPv6 address would make one.
+  if (isIPv4(text)) {
     const address = ipaddr.IPv4.parse(text);
     return { family: 4, text: address.toString(), key: hexOf(address.toByteArray()) };
   }

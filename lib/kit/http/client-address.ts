@@ -3,6 +3,7 @@
 // so nobody chooses an address for themselves.
 
 import type { IncomingMessage } from 'node:http';
+import { isIPv4 } from 'node:net';
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
 import type { NetworkRange } from '../../../dataplane/index.ts';
@@ -165,10 +166,13 @@ function isTrusted(address: string, proxies: readonly NetworkRange[]): boolean {
 
 /** One text for one address; an IPv4 address inside IPv6 is that IPv4 address. Null: none. */
 function canonical(text: string): string | null {
+  // Nearly every request comes from such an address, which a socket for both families writes so.
+  const plain = text.startsWith('::ffff:') ? text.slice('::ffff:'.length) : text;
+  if (isIPv4(plain)) return plain;
   // Some proxies write a port behind it.
   const bare = /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1');
   const address = bare.split('%')[0] ?? '';
-  if (!ipaddr.IPv4.isValidFourPartDecimal(address) && !ipaddr.IPv6.isValid(address)) return null;
+  if (!isIPv4(address) && !ipaddr.IPv6.isValid(address)) return null;
   const parsed = ipaddr.process(address);
   return parsed instanceof ipaddr.IPv6 ? parsed.toRFC5952String() : parsed.toString();
 }
