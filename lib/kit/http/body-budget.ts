@@ -42,7 +42,8 @@ export const bodyBudget: Plugin<BodyBudget> = {
       }
     };
     server.ext('onPreAuth', (request, h) => {
-      if (['get', 'head', 'options'].includes(request.method)) return h.continue;
+      if (['get', 'head', 'options'].includes(request.method) || isKnownBefore(request))
+        return h.continue;
       const body: Body = { bytes: 0, isWhole: false };
       bodies.set(request, body);
       request.events.on('peek', (chunk: string | Buffer) => {
@@ -58,3 +59,13 @@ export const bodyBudget: Plugin<BodyBudget> = {
     server.events.on('response', forget);
   },
 };
+
+/** Whether a body is only read once it is known who asks, as on all routes of the API. */
+function isKnownBefore({ server, route }: Request): boolean {
+  // Its types leave out what hapi documents.
+  const auth = server.auth as typeof server.auth & {
+    lookup(of: typeof route): { mode?: string } | false | undefined;
+  };
+  const access = auth.lookup(route);
+  return access !== false && access?.mode === 'required';
+}

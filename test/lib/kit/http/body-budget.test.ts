@@ -1,7 +1,9 @@
 // Bodies of strangers: together they hold a budget of bytes, and who stalls makes room for others.
 
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unauthorized } from '@hapi/boom';
 import Hapi, { type Server } from '@hapi/hapi';
 import test, { type ExecutionContext } from 'ava';
 import { bodyBudget } from '../../../../lib/kit/http/body-budget.ts';
@@ -17,7 +19,7 @@ async function open(t: ExecutionContext) {
     authenticate: ({ headers }, h) =>
       headers['authorization'] === 'good'
         ? h.authenticated({ credentials: {} })
-        : h.unauthenticated(new Error('nobody')),
+        : h.unauthenticated(unauthorized('nobody')),
   }));
   server.auth.strategy('word', 'word', {});
   const handler = (): string => 'done';
@@ -30,6 +32,7 @@ async function open(t: ExecutionContext) {
       options: { ...read, auth: { strategy: 'word', mode: 'try' } },
       handler,
     },
+    { method: 'POST', path: '/known', options: { ...read, auth: 'word' }, handler },
   ]);
   await server.start();
   t.teardown(() => server.stop({ timeout: 0 }));
@@ -86,6 +89,16 @@ test('who is known does not count', async (t) => {
   await sleep(300);
   t.is(refused(), 0);
   t.false(known.closed || stranger.closed);
+});
+
+test('where only who is known may go on, a stranger is answered before the body', async (t) => {
+  const { server, refused } = await open(t);
+  const known = stall(t, server, '/known', 20_000, 'authorization: good\r\n');
+  const stranger = stall(t, server, '/known', 8_000);
+  const [answer] = (await once(stranger, 'data')) as [Buffer];
+  t.regex(answer.toString(), /^HTTP\/1\.1 401 /);
+  t.is(refused(), 0);
+  t.false(known.closed);
 });
 
 test('a body larger than the budget ends by itself', async (t) => {
