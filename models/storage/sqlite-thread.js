@@ -14,12 +14,14 @@ const PART_MS = 2;
 /** Rows between two looks at the clock. */
 const ROWS_PER_LOOK = 64;
 
+/** The beginning of a text that may be asked again. */
+const READING = /^\s*(SELECT|WITH)\b/i;
 /** The end of a text that gives a page at most. */
 const PAGE = /\sLIMIT \d{1,3}\s*;?$/i;
 
 /** `bell` changes with every question, so that none is missed before a sleep. */
 const { port, bell } = workerData;
-/** Open connections by number: a database, and its prepared statements by their texts. */
+/** Open connections by number: a database, and what is prepared for it, by the texts. */
 const connections = new Map();
 /** Reads that have given some rows; each goes on in its turn. */
 const reads = [];
@@ -51,20 +53,21 @@ function perform([id, connection, act, ...values]) {
 
 /** Runs a statement; one with rows may be at its end at once or go on later. */
 function ask(id, opened, act, sql, parameters, isKept) {
-  const statement = prepared(opened, sql, isKept);
+  const known = prepared(opened, sql, isKept);
+  const { statement } = known;
   const values = bind(parameters);
-  if (act === 'all' && !PAGE.test(sql)) {
+  if (act === 'all' && known.mayBeLong) {
     const iterator = statement.iterate(...values);
-    return goOn({ id, opened, statement, sql, values, iterator, rows: [] });
+    return goOn({ id, opened, known, sql, values, iterator, rows: [] });
   }
   try {
-    if (act === 'all') return answer(id, statement, statement.all(...values));
+    if (act === 'all') return answer(id, known, statement.all(...values));
     const { changes, lastInsertRowid } = statement.run(...values);
     port.postMessage([id, null, Number(changes), Number(lastInsertRowid)]);
   } catch (error) {
     opened.prepared.delete(sql);
-    if (error.code !== 'ERR_OUT_OF_RANGE' || act !== 'all') throw error;
-    askRounded({ id, statement, values });
+    if (error.code !== 'ERR_OUT_OF_RANGE' || act !== 'all' || !READING.test(sql)) throw error;
+    askRounded({ id, known, values });
   }
 }
 
@@ -76,18 +79,19 @@ function open(connection, address, options) {
 }
 
 function prepared({ database, prepared: kept }, sql, isKept) {
-  if (!isKept) return makeStatement(database, sql);
-  const statement = kept.get(sql) ?? makeStatement(database, sql);
+  if (!isKept) return prepare(database, sql);
+  const known = kept.get(sql) ?? prepare(database, sql);
   kept.delete(sql);
-  kept.set(sql, statement);
+  kept.set(sql, known);
   if (kept.size > PREPARED_MAX) kept.delete(kept.keys().next().value);
-  return statement;
+  return known;
 }
 
-function makeStatement(database, sql) {
+/** A statement, and whether its rows are taken in parts; an iterator costs as much as some rows. */
+function prepare(database, sql) {
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
-  return statement;
+  return { statement, mayBeLong: READING.test(sql) && !PAGE.test(sql) };
 }
 
 /** Values as a column keeps them: whole numbers as such, where node:sqlite makes 5 a 5.0. */
@@ -106,13 +110,13 @@ function bindable(value) {
 
 /** Takes rows until the part is over; then others have their turn. */
 function goOn(read) {
-  const { id, opened, statement, sql, iterator, rows } = read;
+  const { id, opened, known, sql, iterator, rows } = read;
   const endsAt = performance.now() + PART_MS;
   try {
     do
       for (let i = 0; i < ROWS_PER_LOOK; i += 1) {
         const { done, value } = iterator.next();
-        if (done) return answer(id, statement, rows);
+        if (done) return answer(id, known, rows);
         rows.push(value);
       }
     while (performance.now() < endsAt);
@@ -120,19 +124,20 @@ function goOn(read) {
   } catch (error) {
     opened.prepared.delete(sql);
     iterator.return();
-    if (error.code === 'ERR_OUT_OF_RANGE' && /^\s*(SELECT|WITH)\b/i.test(sql)) askRounded(read);
+    if (error.code === 'ERR_OUT_OF_RANGE' && READING.test(sql)) askRounded(read);
     else refuse(id, error);
   }
 }
 
 /** Asks once more where a whole number was larger than JavaScript's: it is rounded, as a sum is. */
-function askRounded({ id, statement, values }) {
+function askRounded({ id, known, values }) {
+  const { statement } = known;
   try {
     statement.setReadBigInts(true);
     const rounded = (value) => (typeof value === 'bigint' ? Number(value) : value);
     answer(
       id,
-      statement,
+      known,
       statement.all(...values).map((row) => row.map(rounded)),
     );
   } catch (error) {
@@ -141,9 +146,11 @@ function askRounded({ id, statement, values }) {
 }
 
 /** Sends rows: the names of their columns, and all values, row after row. */
-function answer(id, statement, rows) {
+function answer(id, known, rows) {
+  // Where it gave few rows it is read at once the next time: at worst one answer is long.
+  known.mayBeLong &&= rows.length > ROWS_PER_LOOK;
   // Asked after the statement has run: only then it knows of a change of its table.
-  const names = rows.length === 0 ? [] : statement.columns().map(({ name }) => name);
+  const names = rows.length === 0 ? [] : known.statement.columns().map(({ name }) => name);
   port.postMessage([id, null, names, rows.flat()]);
 }
 
