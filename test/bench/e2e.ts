@@ -12,7 +12,8 @@
 // of pasta, against root, both masquerading; with `--workers` that many workers
 // against one, with sixteen devices; with `--against` this checkout against another one. With `--both`
 // the client is what the gateway is: the client is not what bounds it then. With `--profile` Postern
-// alone runs, and perf (Debian's linux-perf) says what its CPU time is spent on.
+// alone runs (of `--against`, if given), and perf (Debian's linux-perf) says what its CPU time is spent
+// on.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,12 +108,15 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
     (host, keys) => startPostern(host, keys, options),
     startWireguardGoClient,
   ];
+  if (values.profile) {
+    const [start, startClient] = postern({ isProfiled: true, root: values.against || undefined });
+    return { postern: [start, values.both ? startPosternClient : startClient] };
+  }
   if (values.both)
     return {
       'postern at both ends': [(host, keys) => startPostern(host, keys), startPosternClient],
       'wireguard-go at both ends': [startWireguardGo, startWireguardGoClient],
     };
-  if (values.profile) return { postern: postern({ isProfiled: true }) };
   if (values.against !== '')
     return { 'this checkout': postern(), 'the other': postern({ root: values.against }) };
   if (workers > 1) return { [`${workers} workers`]: postern({ workers }), 'one worker': postern() };

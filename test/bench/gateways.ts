@@ -68,7 +68,7 @@ export interface PosternOptions {
   readonly isRootless?: boolean;
   readonly masquerades?: boolean;
   /** Another checkout. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   /** Whether perf is to know the names of its functions. */
   readonly isProfiled?: boolean;
 }
