@@ -27,9 +27,12 @@ export interface Patience {
   readonly aboutMs: number;
   /** As long as the gateway leaves a connection open on which nothing happens. */
   readonly performMs: number;
+  /** For an urgent write: its person has to know soon that they must look. */
+  readonly urgentMs: number;
 }
 
-const PATIENCE: Patience = { aboutMs: 5_000, performMs: 120_000 };
+/** How long commands wait. */
+export const PATIENCE: Patience = { aboutMs: 5_000, performMs: 120_000, urgentMs: 15_000 };
 
 /** Errors of a connection that was never made: nothing listens, or nothing takes it. */
 const NOT_SENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ECONNREFUSED', 'EACCES']);
@@ -80,11 +83,12 @@ export async function gatewayHere(asking: Asking): Promise<PerformsOperations | 
     throw new Error(otherVersion(about, own));
   }
   if (writes === 'database') return null;
+  const limitMs = writes === 'urgent' ? patience.urgentMs : patience.performMs;
   return {
     async perform(operation) {
       const { instance, version, schema, commands } = about;
       const gateway = { instance, version, schema, commands };
-      return perform(path, { gateway, ...operation }, patience);
+      return perform(path, { gateway, ...operation }, limitMs);
     },
   };
 }
@@ -106,11 +110,11 @@ async function askAbout(
 async function perform(
   path: string,
   asked: AddressedRequest,
-  { performMs }: Patience,
+  limitMs: number,
 ): Promise<CommandAnswer | null> {
   let answered: [status: number, body: string];
   try {
-    answered = await send(path, { method: 'POST', path: PERFORM, body: asked }, performMs);
+    answered = await send(path, { method: 'POST', path: PERFORM, body: asked }, limitMs);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (NOT_SENT.has(code)) return null;
@@ -118,7 +122,9 @@ async function perform(
       throw new Error('the gateway takes no connections at present, so nothing was changed', {
         cause: error,
       });
-    throw unknownOutcome(`the gateway did not answer: ${messageOf(error)}`);
+    const isOver = (error as Error).name === 'TimeoutError';
+    const why = isOver ? ` within ${limitMs / 1_000} seconds` : `: ${messageOf(error)}`;
+    throw unknownOutcome(`the gateway did not answer${why}`, isOver ? RESTART : '');
   }
   const [status, body] = answered;
   if (status !== 200) throw refusal(status, body);
@@ -167,10 +173,14 @@ function refusal(status: number, body: string): Error {
   return unknownOutcome(`the gateway answered with ${status}${word}${where}`);
 }
 
+/** A gateway that hangs would not answer the next command either. */
+const RESTART = '. If it was not made, restart the gateway first';
+
 /** What is said where a write was sent, and whether it was made is not known. */
-function unknownOutcome(what: string): Error {
+function unknownOutcome(what: string, advice = ''): Error {
+  const look = commandLine('audit list --limit 5');
   return new Error(
-    `${what}. Whether the change was made is not known: before you try again, look at ${commandLine('audit list --limit 5')}`,
+    `${what}. Whether the change was made is not known: before you try again, look at ${look}${advice}`,
   );
 }
 
@@ -190,6 +200,11 @@ async function send(
   question: Question,
   limitMs: number,
 ): Promise<[status: number, body: string]> {
-  const response = await askSocket(socketPath, question, AbortSignal.timeout(limitMs));
-  return [response.statusCode ?? 0, await text(response)];
+  const signal = AbortSignal.timeout(limitMs);
+  try {
+    const response = await askSocket(socketPath, question, signal);
+    return [response.statusCode ?? 0, await text(response)];
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
 }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createPlainServer } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { type Asking, gatewayHere } from '../../../lib/cli/gateway-here.ts';
+import { type Asking, gatewayHere, PATIENCE } from '../../../lib/cli/gateway-here.ts';
 import { commandLineCaller, performOperation } from '../../../lib/cli/perform.ts';
 import { UsageError } from '../../../lib/kit/process/usage-error.ts';
 import { type Build, ownBuild } from '../../../lib/kit/operations/build.ts';
@@ -20,7 +20,7 @@ const RULE = { body: { rule: { destination: '10.0.0.0/8' } } };
 const NO_ROOMS = async (): Promise<never> => {
   throw new Error('the command performs it itself');
 };
-const PATIENT = { aboutMs: 60_000, performMs: 60_000 };
+const PATIENT = { aboutMs: 60_000, performMs: 60_000, urgentMs: 60_000 };
 
 /** Something at the socket of a gateway; its folder is the DATA_DIR. */
 async function listenLocally(t: ExecutionContext, answer: RequestListener): Promise<string> {
@@ -134,7 +134,7 @@ test('beside a gateway that hangs, only what is urgent is written', async (t) =>
   const silent = createPlainServer().listen(localSocketPath({ dataDir }));
   await once(silent, 'listening');
   t.teardown(() => silent.close());
-  const patience = { aboutMs: 50, performMs: 50 };
+  const patience = { aboutMs: 50, performMs: 50, urgentMs: 50 };
   const asking = { config: { dataDir }, database, patience };
   await t.throwsAsync(gatewayHere({ ...asking, writes: 'gateway' }), {
     message: /^the gateway that runs here does not answer, so nothing was changed/,
@@ -161,7 +161,6 @@ const unknown: [says: string, perform: RequestListener, what: RegExp][] = [
     (request) => void request.socket.destroy(),
     /^the gateway did not answer/,
   ],
-  ['answers nothing', () => undefined, /^the gateway did not answer/],
   [
     'fails',
     (_, response) =>
@@ -187,14 +186,35 @@ for (const [says, perform, what] of unknown)
       count += 1;
       perform(request, response);
     });
-    const patience = { aboutMs: 60_000, performMs: says === 'answers nothing' ? 1_000 : 60_000 };
-    const gateway = await gatewayHere({ ...asking, patience, writes: 'urgent' });
+    const gateway = await gatewayHere({ ...asking, writes: 'urgent' });
     const sent = performOperation({ gateway, rooms: NO_ROOMS }, 'createRule', RULE);
     const { message } = (await t.throwsAsync(sent)) ?? { message: '' };
     t.regex(message, what);
     t.regex(message, /Whether the change was made is not known: .* audit list --limit 5$/);
     t.true(count <= 1, 'nothing is sent again');
   });
+
+for (const [writes, patience, seconds] of [
+  ['urgent', { ...PATIENT, urgentMs: 1_000 }, 1],
+  ['gateway', { ...PATIENT, performMs: 1_500 }, 1.5],
+] as const)
+  test(`a gateway that hangs in a write ends the wait of a command: ${writes}`, async (t) => {
+    const database = await openDatabase(t, 'sqlite');
+    let count = 0;
+    const asking = await saying(t, database, {}, () => void (count += 1));
+    const gateway = await gatewayHere({ ...asking, patience, writes });
+    await t.throwsAsync(performOperation({ gateway, rooms: NO_ROOMS }, 'createRule', RULE), {
+      message: new RegExp(
+        `^the gateway did not answer within ${seconds} seconds\\. Whether the change was made is ` +
+          'not known: .* audit list --limit 5\\. If it was not made, restart the gateway first$',
+      ),
+    });
+    t.is(count, 1, 'nothing is sent again');
+  });
+
+test('a command waits for what is urgent much shorter than for other writes', (t) => {
+  t.true(PATIENCE.urgentMs <= PATIENCE.performMs / 4);
+});
 
 const refused: [code: string, status: number, what: RegExp][] = [
   ['forbidden', 403, /^the gateway was restarted at this moment, so nothing was changed; run this/],
