@@ -1,14 +1,13 @@
-// The command `user enrol`: it makes one-time links as the API does, for one user or for a list of
-// e-mails.
+// The command `user enrol`: it makes one-time links for one user or for a list of e-mails. The
+// command itself sends mails with them, because only its shell has the password of the mail server.
 
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
 import { isPossibleEmail } from '../auth/email.ts';
 import { LINK_HOURS } from '../auth/one-time-links.ts';
-import { Enrolments } from '../domain/enrolment/enrolment.ts';
 import type { MailOutcome } from '../domain/enrolment/mails.ts';
-import { type Enrolled, type Enrolment, enrolledFile, mailMany } from '../domain/enrolment/many.ts';
+import { type Enrolled, enrolledFile, mailMany } from '../domain/enrolment/many.ts';
 import {
   addressIn,
   faultsInOne,
@@ -18,7 +17,8 @@ import {
   type Person,
   readPeople,
 } from '../domain/enrolment/people-list.ts';
-import { ApiError } from '../kit/http/errors.ts';
+import type { PeopleEnrolled } from '../domain/enrolment/people-fields.ts';
+import type { Faults } from '../kit/validation/judge.ts';
 import { type FieldError, sentenceOf, sentences } from '../kit/validation/messages.ts';
 import type { Mailer } from '../kit/mail/mailer.ts';
 import { Counters } from '../kit/process/counters.ts';
@@ -27,7 +27,7 @@ import { UsageError } from '../kit/process/usage-error.ts';
 import { isFormula } from '../kit/records/csv.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
-import { commandLineCaller } from './perform.ts';
+import { performOperation } from './perform.ts';
 import { failuresNote } from './rule-rows.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
 import { textOfFile } from './text-file.ts';
@@ -49,24 +49,20 @@ async function enrol(given: Given, command: Command): Promise<Outcome> {
   const people = operand === null ? await listIn(file ?? '', readStdin) : [oneOf(command)];
   // A slip of the pen must not make a user.
   if (operand !== null && !createUser) await findUser(database, operand);
-  const context = await (await given.rooms()).context();
-  const { externalUrl } = context.services.config;
-  const wish = { hours, createdBy: null, isMailed: mailer !== null, externalUrl };
   const groups = groupNames(options.group ?? '', ',', null);
-  const asked = { people, groups, force: options.force };
-  const caller = commandLineCaller();
-  const enrolment = await new Enrolments(context)
-    .enrol(caller, asked, wish)
-    .catch((error: unknown) => {
-      throw error instanceof ApiError ? new Error(inWords(error, file)) : error;
-    });
-  const unsent = await sendAll(database, mailer, enrolment);
-  const { people: enrolled } = enrolment;
+  const body = { enrolment: { people, groups, hours, mail: mailer !== null } };
+  const sent = { body, force: options.force };
+  const { answer, failing } = await performOperation(given, 'enrolPeople', sent, (faults) => {
+    const said = inWords(faults, file);
+    return new Error(said === '' ? `${file ?? '--group'} holds what cannot be kept` : said);
+  });
+  const { people: enrolled, links } = answer as unknown as PeopleEnrolled;
+  const unsent = await sendAll(database, mailer, links);
   const [only] = enrolled;
   if (operand !== null && only?.url === null)
     throw new Error(`${only.email} is disabled, so a link of this user would not work`);
   const data = operand === null ? enrolled : only;
-  const { note: failures } = failuresNote(caller.failing ?? 0);
+  const { note: failures } = failuresNote(failing);
   const notes = [
     ONCE,
     ...(failures === undefined ? [] : [failures]),
@@ -83,9 +79,9 @@ async function enrol(given: Given, command: Command): Promise<Outcome> {
 }
 
 /** A refusal as a sentence, with the way out where policy tests hold people up. */
-function inWords({ faults }: ApiError, file: string | undefined): string {
+function inWords(faults: Faults, file: string | undefined): string {
   const textsOf = (field: string): string[] =>
-    ((faults?.[field] ?? []) as FieldError[]).map(sentenceOf);
+    ((faults[field] ?? []) as FieldError[]).map(sentenceOf);
   const base = textsOf('base').join('; ');
   const groups = faultsInOne(textsOf('groups'));
   const emails = faultsInOne(textsOf('emails'));
@@ -131,11 +127,16 @@ async function mailerFor(config: Config): Promise<Mailer> {
 async function sendAll(
   database: Database,
   mailer: Mailer | null,
-  { links }: Enrolment,
+  links: PeopleEnrolled['links'],
 ): Promise<ReadonlyMap<string, MailOutcome>> {
   if (mailer === null) return new Map();
+  const mailed = links.map(({ id, email, url, expires_at: end }) => ({
+    link: { id, purpose: 'enrolment' as const, expires_at: new Date(end) },
+    email,
+    url,
+  }));
   try {
-    return await mailMany(database, mailer, links);
+    return await mailMany(database, mailer, mailed);
   } finally {
     await mailer.stop();
   }

@@ -53,6 +53,11 @@ const loaders: Readonly<Record<string, (context: CommandContext) => Promise<Room
     const { userOperations } = await import('../domain/users/operations.ts');
     return roomOf(userOperations, { users: new Users(context) });
   },
+  async enrolments(context) {
+    const { Enrolments } = await import('../domain/enrolment/enrolment.ts');
+    const { enrolmentOperations } = await import('../domain/enrolment/operations.ts');
+    return roomOf(enrolmentOperations, { enrolments: new Enrolments(context) });
+  },
   async groups(context) {
     const { Groups } = await import('../domain/groups/groups.ts');
     const { Members } = await import('../domain/groups/members.ts');

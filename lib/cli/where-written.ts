@@ -13,6 +13,7 @@ export type WhereWritten = 'gateway' | 'urgent' | 'database';
 const names: Readonly<Record<WhereWritten, readonly CommandName[]>> = {
   gateway: [
     'user create',
+    'user enrol',
     'user set-password',
     'user enable',
     'user limit',
@@ -53,7 +54,6 @@ const names: Readonly<Record<WhereWritten, readonly CommandName[]>> = {
   ],
   database: [
     'admin create-or-reset',
-    'user enrol',
     'keys rotate',
     'import wg-quick',
     'import wg-easy',

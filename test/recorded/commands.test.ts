@@ -2,12 +2,14 @@
 // what a committed list means: output, errors, exit code and audit trail.
 
 import test from 'ava';
+import { parseCommandLine } from '../../lib/cli/cli.ts';
+import { whereWritten } from '../../lib/cli/where-written.ts';
 import { databaseKinds } from '../support/database/databases.ts';
 import { lineDifferences } from './compare-lines.ts';
 import { expected, type Meant, readMeant } from './meant-differences.ts';
 import { sceneNames, sceneText } from './record-scenes.ts';
-import { readScene, type Typed, writeScene } from './scene.ts';
-import { isFor, playScene } from './scene-world.ts';
+import { readScene, type Typed, wordsOf, writeScene } from './scene.ts';
+import { isFor, type PlayedLine, playScene } from './scene-world.ts';
 import { transports } from './transports.ts';
 
 const scenes = sceneNames().map((name) => {
@@ -30,13 +32,16 @@ for (const transport of transports)
         const ofScene = meant.filter((one) => one.scene === name);
         for (const one of ofScene) unused.add(one);
         const before: Typed[] = [];
-        for await (const { typed, result, bindings } of playScene(scene, kind, transport)) {
+        const hasGateway = transport.hasGateway || (scene.world['gateway'] ?? 'none') !== 'none';
+        for await (const line of playScene(scene, kind, transport)) {
+          const { typed, result, bindings } = line;
           const { end, meant: one } = expected(typed, before, ofScene);
           if (one !== null) unused.delete(one);
           const found =
             end === null
               ? ['is not recorded']
               : lineDifferences(typed.line, end, result, bindings).map(({ says }) => says);
+          if (!isWrittenWhereItShould(line, hasGateway)) found.push('was written elsewhere');
           differences.push(...found.map((says) => `${name}: $ ${typed.line}: ${says}`));
           before.push(typed);
         }
@@ -44,6 +49,19 @@ for (const transport of transports)
       t.deepEqual(differences, []);
       t.deepEqual([...unused], [], 'differences.txt names lines that are in no scene');
     });
+
+/** Whether the gateway wrote what it is to write, and the command everything else. */
+function isWrittenWhereItShould(
+  { typed: { line }, result: { audit }, ofRequests }: PlayedLine,
+  hasGateway: boolean,
+): boolean {
+  const parsed = parseCommandLine(wordsOf(line).slice(1));
+  const place = 'command' in parsed ? whereWritten(parsed.command.words) : null;
+  const isAsked = place === 'gateway' || place === 'urgent';
+  // A command that prints the file of a device makes the key of a gateway that has none yet.
+  const ofCommands = audit.filter((entry) => /^command_line: (?!secret create )/.test(entry));
+  return ofRequests === (isAsked && hasGateway ? ofCommands.length : 0);
+}
 
 test('differences are those of scenes that there are', (t) => {
   const names = new Set(scenes.map(({ name }) => name));

@@ -59,6 +59,8 @@ export interface Result extends Ended {
 export interface PlayedLine {
   readonly typed: Typed;
   readonly result: Result;
+  /** How many entries of the audit trail name a request, because a gateway wrote them. */
+  readonly ofRequests: number;
   readonly bindings: Bindings;
   readonly folder: string;
 }
@@ -85,8 +87,9 @@ export async function* playScene(
       const words = wordsOf(typed.line).map((word) => bindings.fill(word));
       if (words.shift() !== 'postern') throw new Error(`"${typed.line}" does not run postern`);
       const ended = await run(words, bindings.fill(typed.stdin));
-      const result = { ...ended, audit: await trail.news() };
-      yield { typed, result, bindings, folder: open.folder };
+      const { audit, ofRequests } = await trail.news();
+      const result = { ...ended, audit };
+      yield { typed, result, ofRequests, bindings, folder: open.folder };
     }
   } finally {
     for (const end of ends) await end();
@@ -189,11 +192,12 @@ class Trail {
   }
 
   /** The entries that came, without their ids, times and requests. */
-  async news(): Promise<string[]> {
+  async news(): Promise<Pick<PlayedLine, 'ofRequests'> & Pick<Result, 'audit'>> {
     const entries = await readAuditEntries(this.#database, { limit: ENTRIES_READ });
     const fresh = entries.filter(({ id }) => !this.#known.has(id));
     for (const { id } of fresh) this.#known.add(id);
-    return fresh.map((entry) => {
+    const ofRequests = fresh.filter(({ request_id: id }) => id !== null).length;
+    const audit = fresh.map((entry) => {
       const { actor, kind, action, record_id, changes, user_id, email, token_id, address } =
         showEntry(entry);
       const who = Object.entries({ user_id, email, token_id, address })
@@ -201,5 +205,6 @@ class Trail {
         .map(([name, value]) => ` ${name}=${String(value)}`);
       return `${String(actor)}${who.join('')}: ${String(kind)} ${String(action)} ${String(record_id)} ${JSON.stringify(changes)}`;
     });
+    return { audit, ofRequests };
   }
 }

@@ -23,6 +23,8 @@ export type RunLine = (words: readonly string[], stdin: string) => Promise<Ended
 /** A way to run command lines. */
 export interface Transport {
   readonly name: string;
+  /** Whether every scene has a gateway that performs operations. */
+  readonly hasGateway: boolean;
   /** Whether it serves in a world. */
   readonly plays: (world: Scene['world']) => boolean;
   /** Gets ready for the lines of one scene; what it opens ends with the scene. */
@@ -44,6 +46,7 @@ function runIn({ settings }: OpenScene): RunLine {
 
 const inProcess: Transport = {
   name: 'in the process',
+  hasGateway: false,
   plays: () => true,
   open: async (scene) => runIn(scene),
 };
@@ -53,6 +56,7 @@ const REQUEST = /"request_id":"[0-9a-f-]{36}"/g;
 
 const atGateway: Transport = {
   name: 'at a gateway',
+  hasGateway: true,
   // A scene that has a gateway is played at it in any case.
   plays: ({ gateway, configuration }) => gateway === undefined && configuration !== 'none',
   async open(scene) {

@@ -32,7 +32,7 @@ import { refuseFaults } from '../../kit/records/writes.ts';
 import { findUser } from '../users/users.ts';
 import { type JoinWish, planJoining } from './joining.ts';
 import { mailLink } from './mails.ts';
-import { type Enrolment, enrolMany, type EnrolWish } from './many.ts';
+import { type Enrolment, enrolMany, type LinkChoices } from './many.ts';
 
 const PURPOSE = 'enrolment';
 const STATES = ['open', 'used', 'expired'] as const;
@@ -140,8 +140,10 @@ export class Enrolments {
   }
 
   /** Makes the users of a list who do not exist, with links and memberships: all, or nobody. */
-  enrol(caller: Caller, asked: JoinWish, wish: EnrolWish): Promise<Enrolment> {
+  enrol(caller: Caller, asked: JoinWish, choices: LinkChoices): Promise<Enrolment> {
     const { people } = asked;
+    const { externalUrl } = this.#context.services.config;
+    const wish = { ...choices, createdBy: caller.userId, externalUrl };
     return this.#context.writes.run(caller, {
       // People who join groups together must not exceed the limit, and e-mails of new people must
       // not look alike.

@@ -34,12 +34,16 @@ export interface Enrolment {
   readonly links: readonly MailedLink[];
 }
 
-/** What all links of a list have in common. */
-export interface EnrolWish {
+/** What somebody chooses for all links of a list. */
+export interface LinkChoices {
   readonly hours: number;
-  readonly createdBy: string | null;
   /** True where mails with the links follow. */
   readonly isMailed: boolean;
+}
+
+/** What all links of a list have in common. */
+export interface EnrolWish extends LinkChoices {
+  readonly createdBy: string | null;
   readonly externalUrl: string;
 }
 

@@ -1,7 +1,13 @@
-// The operations on the one-time link of a user. The link itself is shown once, when it is made.
+// The operations on the one-time link of a user, and on many people at once, for which the API has
+// no route: a command of the host performs it. A link itself is shown once, when it is made.
 // docs/api.md#enrolment.
 
+import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { type Operation, read, USER_PARAM, write } from '../../kit/operations/operation.ts';
+import { placed } from '../../kit/operations/places.ts';
+import { schemaOfAnswer } from '../../kit/validation/answers.ts';
+import { refuseFaults } from '../../kit/records/writes.ts';
+import { insistence } from '../policy/guard.ts';
 import {
   enrolmentFields,
   type Enrolments,
@@ -9,6 +15,14 @@ import {
   judgeEnrolment,
   madeEnrolmentFields,
 } from './enrolment.ts';
+import {
+  judgePeople,
+  type PeopleEnrolled,
+  peopleEnrolledFields,
+  peopleFields,
+  type PeopleValues,
+  wishOf,
+} from './people-fields.ts';
 
 interface HasEnrolments {
   readonly enrolments: Enrolments;
@@ -58,6 +72,42 @@ export const enrolmentOperations: readonly Operation<HasEnrolments>[] = [
     async run({ enrolments }, caller, { params }) {
       await enrolments.revoke(caller, params['id'] ?? '');
       return null;
+    },
+  }),
+  write<HasEnrolments, PeopleValues, { readonly force: boolean }>({
+    ...placed('enrolPeople'),
+    tag: 'users',
+    isPublic: false,
+    scopes: [],
+    summary: 'Make users of e-mails, with one-time links and memberships: all of them, or nobody',
+    query: insistence,
+    body: {
+      wrapper: 'enrolment',
+      title: 'PeopleEnrolment',
+      fields: peopleFields,
+      judge: judgePeople,
+      mode: 'create',
+    },
+    answer: {
+      title: 'PeopleEnrolled',
+      fields: schemaOfAnswer(peopleEnrolledFields),
+      description: 'The people, and their links.',
+    },
+    async run({ enrolments }, caller, { body: { values, faults }, query }) {
+      refuseFaults(faults);
+      const { hours = LINK_HOURS.default, mail: isMailed = false } = values;
+      const wish = { ...wishOf(values), force: query.force };
+      const { people, links } = await enrolments.enrol(caller, wish, { hours, isMailed });
+      const enrolled: PeopleEnrolled = {
+        people,
+        links: links.map(({ link: { id, expires_at: end }, email, url }) => ({
+          id,
+          email,
+          url,
+          expires_at: end.toISOString(),
+        })),
+      };
+      return { ...enrolled };
     },
   }),
 ];

@@ -49,6 +49,7 @@ export const places = {
   ...recordPlaces('groups', 'Group'),
   ...recordPlaces('policy_tests', 'PolicyTest'),
   deleteApiToken: { method: 'DELETE', path: '/v0/api_tokens/{id}' },
+  enrolPeople: { method: 'POST', path: '/v0/enrolments' },
   changeGroupMembers: { method: 'POST', path: '/v0/groups/{id}/members' },
   unlockUser: { method: 'POST', path: '/v0/accounts/{id}/unlock' },
   removeSecondFactors: { method: 'DELETE', path: '/v0/accounts/{id}/second_factors' },

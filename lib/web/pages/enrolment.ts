@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { findLinkOf, isTakable, type UserRow } from '../../../models/index.ts';
-import { actorId, callerOf } from '../../kit/http/request-caller.ts';
+import { callerOf } from '../../kit/http/request-caller.ts';
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { namesGroups } from '../../domain/enrolment/joining.ts';
 import {
@@ -161,14 +161,12 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   if (isBack(request)) return showForm(web, request, h, typed);
   const { people, groups, hours, faults } = readForm(typed);
   if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
-  const { mails, database, config } = web.services;
+  const { mails, database } = web.services;
   const isMailed = mails !== undefined && typed['mail'] === 'true';
-  const createdBy = actorId(request);
-  const wish = { hours, createdBy, isMailed, externalUrl: config.externalUrl };
   const asked = { people, groups, force: textOf(request, 'do') === 'force' };
   return saveForm(web, request, h, {
     ...(namesGroups(asked) && { asked: { label: 'Make the links', back: PATH, isForm: true } }),
-    write: ({ enrolments }) => enrolments.enrol(callerOf(request), asked, wish),
+    write: ({ enrolments }) => enrolments.enrol(callerOf(request), asked, { hours, isMailed }),
     again: (refused) => showForm(web, request, h, typed, eachInOne(refused)),
     done: async (made) => {
       const isQueued = isMailed && (await queueMails(database, mails, made.links));
