@@ -10,11 +10,14 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { type FieldError, messages, sentences } from '../kit/validation/messages.ts';
+import type { Judged } from '../kit/validation/judge.ts';
+import { type FieldError, messages } from '../kit/validation/messages.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../kit/records/collection.ts';
 import type { FixedSettings } from '../kit/records/effective-configuration.ts';
+import { refuseFaults } from '../kit/records/writes.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
+import type { AdministratorValues, MadeAdministrator } from './account-fields.ts';
 import { neededFault } from './administrators.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
@@ -33,46 +36,6 @@ import { resetSecondFactors } from './second-factors.ts';
 export interface Administrator {
   readonly email: string;
   readonly password: string;
-}
-
-/** The administrator that was made. */
-export interface EnsuredAdministrator {
-  readonly id: string;
-  /** Whether signing in by password was switched off, and is on again. */
-  readonly isLocalReopened: boolean;
-}
-
-/**
- * Makes an enabled administrator with this password; a user who has the e-mail address becomes the
- * administrator. `resetFactors` removes their second factors. Signing in by password is switched
- * on, because the password would be of no use without it, and providers may be out of order.
- * Throws a sentence for a person if the e-mail address or the password is not possible.
- */
-export async function ensureAdministrator(
-  database: Database,
-  administrator: Administrator,
-  { cost = DEFAULT_COST, resetFactors = false } = {},
-): Promise<EnsuredAdministrator> {
-  const values = await administratorValues(administrator, cost);
-  const { result } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: true });
-    const isLocalReopened = await reopenLocal(database, transaction);
-    const user = await findByEmail(database, administrator.email, transaction);
-    if (user === null) {
-      if (await looksTaken(database, values.email, null, transaction))
-        throw new Error(
-          `${values.email} ${sentences.looksTaken}; give another address, or exactly that of the other user`,
-        );
-      const { id } = await database.models.User.create(values, { transaction });
-      return { id, isLocalReopened };
-    }
-    if (resetFactors) await resetSecondFactors(database, user.id, transaction);
-    // A person at the host must get in at once, even if somebody else guessed passwords before.
-    await endWait(database, user, transaction);
-    await user.update({ ...values, email: user.email }, { transaction });
-    return { id: user.id, isLocalReopened };
-  });
-  return result;
 }
 
 async function reopenLocal(database: Database, transaction: Transaction): Promise<boolean> {
@@ -95,6 +58,8 @@ export async function makeFirstUser(
   const { User } = database.models;
   const where = { role: 'admin' } as const;
   if ((await User.count({ where })) > 0) return false;
+  const unfit = unfitAdministrator(administrator);
+  if (unfit !== null) throw unfit;
   const values = await administratorValues(administrator, cost);
   const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
@@ -108,8 +73,9 @@ export async function makeFirstUser(
   return result;
 }
 
+type NewAdministrator = Awaited<ReturnType<typeof administratorValues>>;
+
 async function administratorValues({ email, password }: Administrator, cost: number) {
-  refuseUnfit(email, password);
   const password_hash = await hashPassword(password, cost);
   return {
     email: email.trim(),
@@ -121,12 +87,63 @@ async function administratorValues({ email, password }: Administrator, cost: num
   } as const;
 }
 
+/** What accounts need of the server. */
+export interface AccountContext extends Pick<RecordContext, 'writes'> {
+  readonly services: RecordContext['services'] & {
+    /** Cost of bcrypt; 12 where it is left out. */
+    readonly passwordCost?: number;
+  };
+}
+
 /** What administrators do to the accounts of others, beside what the records of users hold. */
 export class Accounts {
-  readonly #context: Pick<RecordContext, 'services' | 'writes'>;
+  readonly #context: AccountContext;
 
-  constructor(context: Pick<RecordContext, 'services' | 'writes'>) {
+  constructor(context: AccountContext) {
     this.#context = context;
+  }
+
+  /**
+   * Makes an enabled administrator with this password; a user who has the e-mail address becomes
+   * the administrator. Signing in by password is switched on, because the password would be of no
+   * use without it, and providers may be out of order.
+   */
+  async ensureAdministrator(
+    caller: Caller,
+    { values: sent, faults }: Judged<AdministratorValues>,
+  ): Promise<MadeAdministrator> {
+    refuseFaults(faults);
+    const { email = '', password = '', remove_second_factors: resetFactors = false } = sent;
+    const { passwordCost = DEFAULT_COST } = this.#context.services;
+    const values = await administratorValues({ email, password }, passwordCost);
+    return this.#context.writes.run(caller, {
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const user = await findByEmail(this.#database, email, transaction);
+        if (user === null && (await looksTaken(this.#database, values.email, null, transaction)))
+          refuseFaults({ email: [messages.looksTaken] });
+        return user;
+      },
+      write: async (transaction, user) => {
+        const isReopened = await reopenLocal(this.#database, transaction);
+        const { id } =
+          user === null
+            ? await this.#database.models.User.create(values, { transaction })
+            : await this.#promote(user, { values, resetFactors }, transaction);
+        return { user_id: id, password_sign_in_reopened: isReopened };
+      },
+    });
+  }
+
+  async #promote(
+    user: User,
+    { values, resetFactors }: { values: NewAdministrator; resetFactors: boolean },
+    transaction: Transaction,
+  ): Promise<User> {
+    if (resetFactors) await resetSecondFactors(this.#database, user.id, transaction);
+    // A person at the host must get in at once, even if somebody else guessed passwords before.
+    await endWait(this.#database, user, transaction);
+    return user.update({ ...values, email: user.email }, { transaction });
   }
 
   /** Lets a user sign in at once, although many wrong passwords or codes were typed. */
@@ -196,14 +213,16 @@ export function switchedUser(
   };
 }
 
-function refuseUnfit(email: string, password: string): void {
-  if (!isEmail(email.trim())) throw new UsageError(`${email} is no e-mail address`);
+/** Why no administrator can have this e-mail address or password; null: they are possible. */
+export function unfitAdministrator({ email, password }: Administrator): Error | null {
+  if (!isEmail(email.trim())) return new UsageError(`${email} is no e-mail address`);
   const characters = Array.from(password).length;
   if (characters < PASSWORD_CHARACTERS_MIN || characters > PASSWORD_CHARACTERS_MAX)
-    throw new Error(
+    return new Error(
       `a password has ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters, ` +
         `this one has ${characters}`,
     );
-  if (passwordBytes(password) > PASSWORD_BYTES_MAX)
-    throw new Error(`a password has at most ${PASSWORD_BYTES_MAX} bytes in UTF-8`);
+  return passwordBytes(password) > PASSWORD_BYTES_MAX
+    ? new Error(`a password has at most ${PASSWORD_BYTES_MAX} bytes in UTF-8`)
+    : null;
 }

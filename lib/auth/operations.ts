@@ -1,11 +1,18 @@
 // The operations on API tokens (docs/api.md#api-tokens), and those on the accounts of others, for
 // which the API has no route: commands of the host perform them.
 
+import { schemaOfAnswer } from '../kit/validation/answers.ts';
 import { isUuid, joi, mark, resource, text } from '../kit/validation/fields.ts';
 import { judgeOf } from '../kit/validation/judge.ts';
 import { type AskedPage, idPageFields, idPages } from '../kit/operations/id-pages.ts';
 import { type Operation, queryOf, read, UUID_PARAM, write } from '../kit/operations/operation.ts';
 import { placed } from '../kit/operations/places.ts';
+import {
+  administratorFields,
+  type AdministratorValues,
+  madeAdministratorFields,
+  validateAdministrator,
+} from './account-fields.ts';
 import type { Accounts } from './accounts.ts';
 import {
   apiTokenFields,
@@ -109,6 +116,28 @@ const removedFields = resource({
 
 /** The operations on accounts. */
 export const accountOperations: readonly Operation<HasAccounts & HasApiTokens>[] = [
+  write<HasAccounts, AdministratorValues>({
+    ...placed('ensureAdministrator'),
+    tag: 'users',
+    isPublic: false,
+    scopes: [],
+    summary: 'Make an administrator with a password, or make one of a user',
+    body: {
+      wrapper: 'administrator',
+      title: 'Administrator',
+      fields: administratorFields,
+      judge: validateAdministrator,
+      mode: 'create',
+    },
+    answer: {
+      title: 'MadeAdministrator',
+      fields: schemaOfAnswer(madeAdministratorFields),
+      description: 'Who it is.',
+    },
+    run: async ({ accounts }, caller, { body }) => ({
+      ...(await accounts.ensureAdministrator(caller, body)),
+    }),
+  }),
   write<HasAccounts>({
     ...ofUser,
     ...placed('unlockUser'),

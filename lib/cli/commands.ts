@@ -2,11 +2,14 @@
 // audit trail. Errors are thrown with a sentence for the person who typed.
 
 import { readAuditEntries } from '../../models/index.ts';
-import { ensureAdministrator } from '../auth/accounts.ts';
+import type { MadeAdministrator } from '../auth/account-fields.ts';
+import { unfitAdministrator } from '../auth/accounts.ts';
 import { listTokens, NAME_CHARACTERS_MAX } from '../auth/tokens.ts';
 import { isScope, type Scope, SCOPES } from '../kit/operations/scopes.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
+import { type Faults, hasCode } from '../kit/validation/judge.ts';
+import { sentences } from '../kit/validation/messages.ts';
 import { entryLine, showEntry } from '../kit/records/audit.ts';
 import { refusalOf } from './fault-words.ts';
 import { findUser } from './finds.ts';
@@ -38,27 +41,33 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'audit list': listAudit,
 };
 
-async function createOrResetAdministrator(
-  { database, readStdin, rooms }: Given,
-  { options }: Command,
-): Promise<Outcome> {
+async function createOrResetAdministrator(given: Given, { options }: Command): Promise<Outcome> {
   const email = options.email ?? '';
-  const { passwordStdin, resetMfa: resetFactors } = options;
-  const password = await passwordOf(passwordStdin, readStdin);
-  const { isLocalReopened } = await ensureAdministrator(
-    database,
-    { email, password },
-    { resetFactors },
+  const { passwordStdin, resetMfa } = options;
+  const password = await passwordOf(passwordStdin, given.readStdin);
+  const administrator = { email, password, remove_second_factors: resetMfa };
+  const { answer } = await performOperation(
+    given,
+    'ensureAdministrator',
+    { body: { administrator } },
+    (faults) => unfitAdministrator(administrator) ?? refusedAdministrator(email, faults),
   );
-  const { fixed } = await (await rooms()).context();
+  const { password_sign_in_reopened: isReopened } = answer as unknown as MadeAdministrator;
+  const { fixed } = await (await given.rooms()).context();
   const notes = passwordStdin ? [] : [labelOfPassword(email)];
   if (fixed.local_auth_enabled === false) notes.push(LOCAL_FIXED);
-  else if (isLocalReopened) notes.push(LOCAL_REOPENED);
+  else if (isReopened) notes.push(LOCAL_REOPENED);
   return {
     text: passwordStdin ? `${email} is an administrator.` : password,
     data: passwordStdin ? { email } : { email, password },
     ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
   };
+}
+
+function refusedAdministrator(email: string, faults: Faults): Error {
+  if (!hasCode(faults['email'], 'looksTaken')) return refusalOf(faults);
+  const said = `${email.trim()} ${sentences.looksTaken}`;
+  return new Error(`${said}; give another address, or exactly that of the other user`);
 }
 
 async function createTokenFor(given: Given, { options }: Command): Promise<Outcome> {

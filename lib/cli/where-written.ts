@@ -44,6 +44,7 @@ const names: Readonly<Record<WhereWritten, readonly CommandName[]>> = {
     'provider drop-certificate',
   ],
   urgent: [
+    'admin create-or-reset',
     'user disable',
     'user unlock',
     'user reset-mfa',
@@ -53,7 +54,6 @@ const names: Readonly<Record<WhereWritten, readonly CommandName[]>> = {
     'rule delete',
   ],
   database: [
-    'admin create-or-reset',
     'keys rotate',
     'import wg-quick',
     'import wg-easy',

@@ -1,6 +1,5 @@
 // Users: what may be sent, what is shown, and what the operations do. docs/api.md#users.
 
-import type Joi from 'joi';
 import {
   type Database,
   emailKey,
@@ -16,19 +15,13 @@ import {
   userFields,
   type UserRow,
 } from '../../../models/index.ts';
+import { newPassword, withEmailRule } from '../../auth/account-fields.ts';
 import { endWait, switchedUser, switchOffFault } from '../../auth/accounts.ts';
 import { neededFault } from '../../auth/administrators.ts';
-import { EMAIL_PATTERN, isEmail } from '../../auth/email.ts';
 import { looksTaken } from '../../auth/named-user.ts';
-import {
-  hashPassword,
-  PASSWORD_BYTES_MAX,
-  PASSWORD_CHARACTERS_MAX,
-  PASSWORD_CHARACTERS_MIN,
-  passwordBytes,
-} from '../../auth/passwords.ts';
+import { hashPassword } from '../../auth/passwords.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import { isReadableId, isUuid, mark, text, trimmed } from '../../kit/validation/fields.ts';
+import { isReadableId, isUuid, text, trimmed } from '../../kit/validation/fields.ts';
 import {
   addFault,
   type Faults,
@@ -51,15 +44,8 @@ import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
 
 /** The schema that validates a user and describes it. */
 export const userSchema = schemaOf(userFields, {
-  email: (field) =>
-    mark(limited(trimmed(field.description), field).custom(judgeEmail, 'e-mail'), {
-      json: { pattern: EMAIL_PATTERN.source },
-    }),
-  password: ({ description }) =>
-    text(description)
-      .atLeast(PASSWORD_CHARACTERS_MIN)
-      .atMost(PASSWORD_CHARACTERS_MAX)
-      .custom(judgePasswordBytes, 'no longer than bcrypt reads'),
+  email: (field) => withEmailRule(limited(trimmed(field.description), field)),
+  password: ({ description }) => newPassword(description),
 });
 
 /** The filters of a list of users. */
@@ -327,17 +313,6 @@ export async function judgeEmailTaken(
   if (other !== null) addFault(faults, 'email', messages.taken);
   else if (looks) addFault(faults, 'email', messages.looksTaken);
   return faults;
-}
-
-function judgeEmail(email: string, helpers: Joi.CustomHelpers): unknown {
-  return isEmail(email) ? email : helpers.error('text.email');
-}
-
-function judgePasswordBytes(password: string, helpers: Joi.CustomHelpers): unknown {
-  const limit = PASSWORD_BYTES_MAX;
-  return passwordBytes(password) <= limit
-    ? password
-    : helpers.error('string.atMostBytes', { limit });
 }
 
 /** Adds the error if password and confirmation differ; a confirmation alone is ignored. */

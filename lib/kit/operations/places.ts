@@ -51,6 +51,7 @@ export const places = {
   deleteApiToken: { method: 'DELETE', path: '/v0/api_tokens/{id}' },
   enrolPeople: { method: 'POST', path: '/v0/enrolments' },
   changeGroupMembers: { method: 'POST', path: '/v0/groups/{id}/members' },
+  ensureAdministrator: { method: 'PUT', path: '/v0/accounts/administrator' },
   unlockUser: { method: 'POST', path: '/v0/accounts/{id}/unlock' },
   removeSecondFactors: { method: 'DELETE', path: '/v0/accounts/{id}/second_factors' },
   createTokenOfUser: { method: 'POST', path: '/v0/accounts/{id}/api_tokens' },

@@ -1,14 +1,34 @@
 // The administrator that a start or a command makes; shutting a user out and letting them in again.
 
 import test from 'ava';
-import { ensureAdministrator, makeFirstUser, switchedUser } from '../../../lib/auth/accounts.ts';
+import {
+  type AdministratorValues,
+  validateAdministrator,
+} from '../../../lib/auth/account-fields.ts';
+import {
+  Accounts,
+  makeFirstUser,
+  switchedUser,
+  unfitAdministrator,
+} from '../../../lib/auth/accounts.ts';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
-import { writeTransaction } from '../../../models/index.ts';
+import { commandLineCaller } from '../../../lib/cli/perform.ts';
+import { ApiError } from '../../../lib/kit/http/errors.ts';
+import { Writes } from '../../../lib/kit/records/writes.ts';
+import { messages } from '../../../lib/kit/validation/messages.ts';
+import { configOf } from '../../../lib/testing/settings.ts';
+import { type Database, writeTransaction } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const COST = 4;
 const password = 'correct horse battery';
+
+const ensure = (database: Database, sent: AdministratorValues) =>
+  new Accounts({
+    services: { config: configOf({}), database, passwordCost: COST },
+    writes: new Writes(database),
+  }).ensureAdministrator(commandLineCaller(), validateAdministrator(sent, 'create'));
 
 for (const kind of databaseKinds()) {
   test(`${kind}: an administrator's switch beats a provider's and remembers when`, async (t) => {
@@ -49,10 +69,10 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'kim@example.com' });
     const email = 'k\u0131m@example.com';
-    await t.throwsAsync(ensureAdministrator(database, { email, password }, { cost: COST }), {
-      message:
-        'k\u0131m@example.com looks like the address of another user; give another address, or exactly that of the other user',
+    const refused = await t.throwsAsync(ensure(database, { email, password }), {
+      instanceOf: ApiError,
     });
+    t.deepEqual(refused?.faults, { email: [messages.looksTaken] });
     t.false(await makeFirstUser(database, { email, password }, COST));
     t.is(await database.models.User.count(), 1);
   });
@@ -60,26 +80,21 @@ for (const kind of databaseKinds()) {
   test(`${kind}: an administrator is made, or made of the user who has the e-mail`, async (t) => {
     const database = await openDatabase(t, kind);
     const { User } = database.models;
-    const made = await ensureAdministrator(
-      database,
-      { email: ' Ann@example.com ', password },
-      { cost: COST },
-    );
-    const row = await User.findByPk(made.id, { rejectOnEmpty: true });
+    const made = await ensure(database, { email: ' Ann@example.com ', password });
+    const row = await User.findByPk(made.user_id, { rejectOnEmpty: true });
     t.like(row.get(), { email: 'Ann@example.com', role: 'admin', disabled_at: null });
     t.true(await verifyPassword(password, String(row.password_hash)));
     await writeTransaction(database, (transaction) =>
       User.update(
         { role: 'unprivileged', disabled_at: new Date(), disabled_by: 'provider' },
-        { where: { id: made.id }, transaction },
+        { where: { id: made.user_id }, transaction },
       ),
     );
-    const again = await ensureAdministrator(
-      database,
-      { email: 'ANN@EXAMPLE.COM', password: 'another password' },
-      { cost: COST },
-    );
-    t.is(again.id, made.id);
+    const again = await ensure(database, {
+      email: 'ANN@EXAMPLE.COM',
+      password: 'another password',
+    });
+    t.is(again.user_id, made.user_id);
     await row.reload();
     t.like(row.get(), {
       email: 'Ann@example.com',
@@ -93,12 +108,23 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: an administrator needs an e-mail and a fit password`, async (t) => {
     const database = await openDatabase(t, kind);
-    const make = (email: string, secret: string): Promise<unknown> =>
-      ensureAdministrator(database, { email, password: secret }, { cost: COST });
-    await t.throwsAsync(make('ann', password), { message: /no e-mail/ });
-    await t.throwsAsync(make('a@b', 'short'), { message: /12 to 64 characters/ });
-    await t.throwsAsync(make('a@b', 'x'.repeat(65)), { message: /12 to 64 characters/ });
-    await t.throwsAsync(make('a@b', 'ä'.repeat(40)), { message: /72 bytes/ });
+    const unfit: [email: string, password: string, sentence: RegExp, field: string][] = [
+      ['ann', password, /no e-mail/, 'email'],
+      ['a@b', '', /12 to 64 characters, this one has 0/, 'password'],
+      ['a@b', 'short', /12 to 64 characters/, 'password'],
+      ['a@b', 'x'.repeat(65), /12 to 64 characters/, 'password'],
+      ['a@b', 'ä'.repeat(40), /72 bytes/, 'password'],
+    ];
+    for (const [email, secret, message, field] of unfit) {
+      const administrator = { email, password: secret };
+      const refused = await t.throwsAsync(ensure(database, administrator), {
+        instanceOf: ApiError,
+      });
+      t.deepEqual(Object.keys(refused?.faults ?? {}), [field]);
+      t.regex(unfitAdministrator(administrator)?.message ?? '', message);
+      await t.throwsAsync(makeFirstUser(database, administrator, COST), { message });
+    }
+    t.is(unfitAdministrator({ email: 'a@b', password }), null);
     t.is(await database.models.User.count(), 0);
   });
 

@@ -2,7 +2,9 @@
 
 import bcrypt from 'bcrypt';
 import test from 'ava';
-import { ensureAdministrator } from '../../../lib/auth/accounts.ts';
+import { Accounts } from '../../../lib/auth/accounts.ts';
+import { commandLineCaller } from '../../../lib/cli/perform.ts';
+import { Writes } from '../../../lib/kit/records/writes.ts';
 import { hashPassword } from '../../../lib/auth/passwords.ts';
 import { readAuditEntries, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/database/databases.ts';
@@ -196,7 +198,10 @@ for (const kind of databaseKinds()) {
     );
     t.is(log.filter((line) => /a wait of 15 minutes began/.test(JSON.stringify(line))).length, 1);
     const again = { email: 'ann@example.com', password: 'another good password' };
-    await ensureAdministrator(database, again, { cost: 4 });
+    await new Accounts({
+      services: { ...server.services, database },
+      writes: new Writes(database),
+    }).ensureAdministrator(commandLineCaller(), { values: again, faults: {} });
     t.is((await readAuditEntries(database, { action: 'unlock', limit: 10 })).length, 1);
   });
 

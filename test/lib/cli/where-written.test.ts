@@ -16,6 +16,7 @@ test('every row is performed at the gateway that runs', async (t) => {
 test('what ends access works beside a gateway that hangs', (t) => {
   const urgent = names.filter((name) => whereWritten(name) === 'urgent');
   t.deepEqual(urgent.toSorted(), [
+    'admin create-or-reset',
     'device disable',
     'rule delete',
     'rule disable',
