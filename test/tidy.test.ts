@@ -100,6 +100,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/gateway/start-worker.ts': 'test/dataplane/gateway/worker-link.test.ts',
   'lib/auth/named-user.ts': 'test/lib/auth/accounts.test.ts',
   'lib/kit/http/node-http.ts': 'test/lib/start/main.test.ts',
+  'lib/start/made-of.ts': 'test/lib/start/fingerprint.test.ts',
   'lib/start/followers.ts': 'test/lib/start/serve.test.ts',
   'lib/domain/rules/field-pairs.ts': 'test/lib/domain/rules/rules.test.ts',
   'lib/web/parts/rule-form.ts': 'test/lib/web/pages/rules.test.ts',

@@ -3,22 +3,15 @@
 // Then what decides whether a published fault of Node, SQLite or OpenSSL concerns this gateway.
 
 import process from 'node:process';
-import { openApiDocument } from '../api/openapi/document.ts';
-import { hashOfLines } from '../kit/operations/build.ts';
 import { version } from '../kit/process/version.ts';
-import { lastStep, readLatest } from '../../models/index.ts';
+import { BUILD, SCHEMA } from './made-of.ts';
 
 /**
  * Two lines for a person: `1.1.0-dev (schema 0015-gateway-schema, build 1f3a5b7c9d2e)`, and what
  * runs it.
  */
 export function fingerprint(): string {
-  const { paths } = openApiDocument('') as { paths: Record<string, object> };
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method} ${path}`),
-  );
-  const build = hashOfLines(readLatest(), operations);
-  return `${version} (schema ${lastStep()}, build ${build})\n${foundation()}`;
+  return `${version} (schema ${SCHEMA}, build ${BUILD})\n${foundation()}`;
 }
 
 /** What runs the program: `Node 24.21.0, SQLite 3.53.4, OpenSSL 3.5.8`. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import test from 'ava';
 import { fingerprint } from '../../../lib/start/fingerprint.ts';
+import { FINGERPRINT, fingerprintText } from '../../../tools/fingerprint.ts';
 import { migrations } from '../../../models/migrations/index.ts';
 
 test('it names the version, the last migration and a hash', (t) => {
@@ -13,6 +14,11 @@ test('it names the version, the last migration and a hash', (t) => {
   t.is(version, (JSON.parse(manifest) as { version: string }).version);
   t.is(step, migrations.at(-1)?.name);
   t.is(fingerprint(), fingerprint());
+});
+
+test('its constants are those of the schema and of the API', (t) => {
+  const says = 'npm run openapi writes them';
+  t.is(readFileSync(FINGERPRINT, 'utf8'), fingerprintText(), says);
 });
 
 test('it names what may have faults of its own', (t) => {
