@@ -89,6 +89,8 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/domain/rules/counters.ts': 'test/lib/api/v0/rule-counters.test.ts',
   'lib/auth/api-tokens.ts': 'test/lib/api/v0/api-tokens.test.ts',
   'lib/observe/dry-run/dry-runs.ts': 'test/lib/api/v0/dry-run.test.ts',
+  'lib/kit/records/fields.ts': 'test/lib/api/v0/audit.test.ts',
+  'lib/domain/groups/fields.ts': 'test/lib/domain/groups/members.test.ts',
   'lib/observe/live/fields.ts': 'test/lib/api/v0/live.test.ts',
   'lib/observe/explain/fields.ts': 'test/lib/api/v0/explain.test.ts',
   'lib/observe/diagnosis/fields.ts': 'test/lib/api/v0/diagnosis.test.ts',

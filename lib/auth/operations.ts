@@ -1,8 +1,8 @@
 // The operations on API tokens (docs/api.md#api-tokens), and those on the accounts of others, for
 // which the API has no route: commands of the host perform them.
 
-import { schemaOfAnswer } from '../kit/validation/answers.ts';
-import { isUuid, joi, mark, resource, text } from '../kit/validation/fields.ts';
+import { answerTable, schemaOfAnswer } from '../kit/validation/answers.ts';
+import { isUuid, resource, text } from '../kit/validation/fields.ts';
 import { judgeOf } from '../kit/validation/judge.ts';
 import { type AskedPage, idPageFields, idPages } from '../kit/operations/id-pages.ts';
 import { type Operation, queryOf, read, UUID_PARAM, write } from '../kit/operations/operation.ts';
@@ -108,10 +108,8 @@ export const apiTokenOperations: readonly Operation<HasApiTokens>[] = [
 /** A user who did not ask. */
 const ofUser = { tag: 'users', params: UUID_PARAM, scopes: [], isPublic: false } as const;
 
-const removedFields = resource({
-  removed: mark(joi.number().integer().min(0).description('How many authenticators they were.'), {
-    readOnly: true,
-  }),
+const removedFields = answerTable({
+  removed: { kind: 'count', description: 'How many authenticators they were.' },
 });
 
 /** The operations on accounts. */
@@ -152,7 +150,11 @@ export const accountOperations: readonly Operation<HasAccounts & HasApiTokens>[]
     ...ofUser,
     ...placed('removeSecondFactors'),
     summary: 'Remove the second factors of a user, who is signed out',
-    answer: { title: 'SecondFactorsRemoved', fields: removedFields, description: 'How many.' },
+    answer: {
+      title: 'SecondFactorsRemoved',
+      fields: schemaOfAnswer(removedFields),
+      description: 'How many.',
+    },
     run: async ({ accounts }, caller, { params }) => ({
       removed: await accounts.removeSecondFactors(caller, params['id'] ?? ''),
     }),

@@ -19,13 +19,13 @@ async function list({ database }: Given): Promise<Outcome> {
   const rows = await listGateways(database, { afterId: null, limit: LISTED_MAX });
   const seen = { revision, nowMs: Date.now(), here: null };
   const data = rows.map((row) => showGateway(row, seen));
-  const lines = rows.map((row, i) => [
+  const lines = rows.map((row) => [
     row.id,
     row.name,
     row.started_at.toISOString(),
     row.seen_at.toISOString(),
     row.schema_step ?? '',
-    stateOf(data[i] ?? {}),
+    stateOf(showGateway(row, seen)),
   ]);
   return { text: table(['id', 'name', 'started at', 'seen at', 'schema', 'state'], lines), data };
 }

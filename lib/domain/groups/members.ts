@@ -27,8 +27,8 @@ import { failuresOfGroups } from '../policy/memberships.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../../kit/records/collection.ts';
-import type { Shown } from '../../kit/records/shown.ts';
 import { refuseFaults } from '../../kit/records/writes.ts';
+import type { MembersChanged, ShownMember } from './fields.ts';
 
 /** The most users whom one request adds or removes. */
 export const MEMBERS_AT_ONCE_MAX = 1_000;
@@ -52,12 +52,6 @@ export const membersSchema = resource({
 
 /** Validates members in bulk, without the database. */
 export const judgeMembers = judgeOf<MembersSent>(membersSchema);
-
-/** What a change of members did. */
-export interface MembersChanged {
-  readonly added: number;
-  readonly removed: number;
-}
 
 /** A change of members that may be written. */
 export interface MembersPlan {
@@ -263,7 +257,7 @@ export async function membersAmong(
 }
 
 /** A member as it is shown. */
-export function showMember({ id, email, sources }: GroupMember): Shown {
+export function showMember({ id, email, sources }: GroupMember): ShownMember {
   return { id, email, sources: [...sources] };
 }
 

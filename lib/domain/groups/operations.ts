@@ -1,7 +1,8 @@
 // The operations on groups of users, and on their members. docs/api.md#groups.
 
 import { groupNameOf } from '../../../models/index.ts';
-import { isUuid, joi, mark, recordId, resource, text } from '../../kit/validation/fields.ts';
+import { schemaOfAnswer } from '../../kit/validation/answers.ts';
+import { isUuid, resource, text } from '../../kit/validation/fields.ts';
 import { judgeOf } from '../../kit/validation/judge.ts';
 import { type AskedPage, idPageFields, idPages } from '../../kit/operations/id-pages.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../../kit/operations/operation.ts';
 import { placed } from '../../kit/operations/places.ts';
 import { insistence } from '../policy/guard.ts';
+import { changedFields, memberFields } from './fields.ts';
 import { type Groups, groupSchema, type GroupValues, judgeGroup, showGroup } from './groups.ts';
 import {
   judgeMembers,
@@ -45,26 +47,9 @@ const groupParameters = resource({
 
 const memberParameters = resource({ ...idPageFields });
 
-const memberFields = resource({
-  id: recordId('The user.'),
-  email: mark(text('The e-mail of that user.'), { readOnly: true }),
-  sources: mark(
-    joi
-      .array()
-      .items(joi.string())
-      .description('Who says so: `manual` (an administrator), or the id of an identity provider.'),
-    { readOnly: true },
-  ),
-});
-
-const changedFields = resource({
-  added: count('How many users became members.'),
-  removed: count('How many are no members any more.'),
-});
-
 const group = { title: 'Group', fields: groupSchema } as const;
 const body: Omit<Body<GroupValues>, 'mode'> = { ...group, wrapper: 'group', judge: judgeGroup };
-const member = { title: 'GroupMember', fields: memberFields } as const;
+const member = { title: 'GroupMember', fields: schemaOfAnswer(memberFields) } as const;
 const all = { path: '/v0/groups', tag: 'groups' } as const;
 const one = { path: '/v0/groups/{id}', tag: 'groups', params: UUID_PARAM } as const;
 const ofGroup = { ...one, path: '/v0/groups/{id}/members' } as const;
@@ -169,7 +154,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
     },
     answer: {
       title: 'GroupMembersChanged',
-      fields: changedFields,
+      fields: schemaOfAnswer(changedFields),
       description: 'How many were added and removed.',
     },
     run: async ({ members }, caller, input) => ({
@@ -200,7 +185,3 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
     },
   }),
 ];
-
-function count(description: string) {
-  return mark(joi.number().integer().min(0).description(description), { readOnly: true });
-}

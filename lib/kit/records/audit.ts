@@ -7,7 +7,8 @@ import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
 import { inWords } from './audit-names.ts';
-import { type Shown, showTime } from './shown.ts';
+import type { ShownEntry } from './fields.ts';
+import { showTime } from './shown.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -17,7 +18,7 @@ export function idInTrail(id: string): string {
 }
 
 /** An entry as programs get it. */
-export function showEntry(entry: AuditRow): Shown {
+export function showEntry(entry: AuditRow): ShownEntry {
   const { actor, kind, changes } = inWords(entry);
   return {
     id: entry.id,

@@ -9,7 +9,8 @@ import {
 } from '../../../models/index.ts';
 import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
-import { showTime, type Shown } from './shown.ts';
+import type { ShownGateway } from './fields.ts';
+import { showTime } from './shown.ts';
 
 /** The gateway of this process: what others only read of its last heartbeat, it knows. */
 export interface GatewayHere {
@@ -40,7 +41,7 @@ export interface ServesHere {
 }
 
 /** A gateway as it is shown. docs/api.md#gateways. */
-export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSeen): Shown {
+export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSeen): ShownGateway {
   const { id, name, public_key, schema_step, started_at, seen_at, applied_revision } = row;
   const { settings } = row;
   return {
@@ -52,7 +53,7 @@ export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSee
     seen_at: showTime(seen_at),
     running: isWithin(seen_at, GATEWAY_ALIVE_MS, nowMs),
     up_to_date: (row.id === here?.id ? here.appliedRevision : Number(applied_revision)) >= revision,
-    settings: settings === null ? null : (JSON.parse(settings) as object),
+    settings: settings === null ? null : (JSON.parse(settings) as Record<string, unknown>),
   };
 }
 
@@ -74,7 +75,10 @@ export function forgetOldGateways(database: Database, time: ForgettingTime): Cho
 export type GatewayState = 'up to date' | 'behind' | 'stopped';
 
 /** The state of a gateway that was shown. */
-export function stateOf({ running, up_to_date: isUpToDate }: Shown): GatewayState {
-  if (running !== true) return 'stopped';
-  return isUpToDate === true ? 'up to date' : 'behind';
+export function stateOf({
+  running,
+  up_to_date: isUpToDate,
+}: Pick<ShownGateway, 'running' | 'up_to_date'>): GatewayState {
+  if (!running) return 'stopped';
+  return isUpToDate ? 'up to date' : 'behind';
 }

@@ -12,6 +12,7 @@ interface Values {
   ids: readonly string[];
   time: string;
   text: string;
+  texts: readonly string[];
   /** One of `words`. */
   choice: string;
   /** Some of `words`. */
@@ -96,6 +97,7 @@ const makers: Readonly<Record<AnswerField['kind'], (field: AnswerField) => Joi.S
   ids: ({ description }) => joi.array().items(joi.string().uuid()).description(description),
   time: ({ description }) => timestamp(description),
   text: ({ description }) => text(description),
+  texts: ({ description }) => joi.array().items(joi.string()).description(description),
   choice: ({ description, words = [] }) => choice(description, ...words),
   choices: ({ description, words = [] }) =>
     joi
@@ -104,7 +106,8 @@ const makers: Readonly<Record<AnswerField['kind'], (field: AnswerField) => Joi.S
       .description(description),
   flag: ({ description }) => joi.boolean().description(description),
   count: ({ description }) => joi.number().integer().min(0).description(description),
-  object: ({ description }) => joi.object().unknown().description(description),
+  object: ({ description }) =>
+    mark(joi.object().description(description), { json: { additionalProperties: true } }),
   // Joi describes a record in a record as it validates it: what is always there is required.
   record: ({ description, of = {} }) =>
     resource(fieldsOf(of, (schema) => schema.required())).description(description),
