@@ -23,6 +23,6 @@ test('each file is in one room, and no room is too full or has one file alone', 
 test('the README of test names every room, and no other', (t) => {
   const page = readFileSync(join(ROOT, 'test/README.md'), 'utf8');
   const section = page.slice(page.indexOf('## Support, in rooms'), page.indexOf('## Runs'));
-  const named = [...section.matchAll(/^\| `(\w+)\/` \|/gm)].map(([, room]) => room!);
+  const named = [...section.matchAll(/^- `(\w+)\/`: /gm)].map(([, room]) => room!);
   t.deepEqual(named.toSorted(), [...rooms.keys()].toSorted());
 });
