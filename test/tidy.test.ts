@@ -82,7 +82,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/tables/sign-in-request.ts': 'test/models/queries/sign-in-requests.test.ts',
   'models/tables/trusted-provider.ts': 'test/models/queries/trust.test.ts',
   'models/tables/used-assertion.ts': 'test/models/queries/used-assertions.test.ts',
-  'lib/api/id-pages.ts': 'test/lib/api/v0/audit.test.ts',
   'lib/domain/configuration/relinking.ts': 'test/lib/api/v0/relinking.test.ts',
   'lib/domain/configuration/saml-metadata.ts': 'test/lib/api/v0/saml-metadata.test.ts',
   'lib/domain/configuration/trusted-providers.ts': 'test/lib/api/v0/trusted-providers.test.ts',

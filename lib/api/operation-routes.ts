@@ -16,7 +16,6 @@ import type { Scope } from '../kit/operations/scopes.ts';
 import { withoutSecrets } from '../kit/records/secrets.ts';
 import type { Shown } from '../kit/records/shown.ts';
 import { ignoresBody, readJson, takesJson } from './body.ts';
-import { withNextPage } from './id-pages.ts';
 import { answerList } from './lists.ts';
 import { type ApiContext, outsidePath } from './routes.ts';
 
@@ -110,7 +109,11 @@ async function answerPage<Rooms>(
   const { records, next: cursor } = await operation.page(rooms, { params, query });
   const data = callerOf(request).seesSecrets ? records : withoutSecrets(records);
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
-  return withNextPage(h.response({ data: data as object }), services, { path, sent, cursor });
+  const response = h.response({ data: data as object });
+  if (cursor === null) return response;
+  sent.set('cursor', cursor);
+  const next = `${outsidePath(services)}${path}?${sent.toString()}`;
+  return response.header('link', `<${next}>; rel="next"`);
 }
 
 /** Whoever takes both gets JSON, unless the address says otherwise. */
