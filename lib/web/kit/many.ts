@@ -31,7 +31,7 @@ const NAMES_SHOWN = 10;
 const FAULTS_SHOWN = 3;
 
 /** What can be done with the selected records. */
-export interface Deed {
+export interface Change {
   /** What is said afterwards: `switched off`. */
   readonly done: string;
   /** The question before it; `label` is the text of its button. */
@@ -55,7 +55,7 @@ export interface ManyPlan {
   /** Names of the records that exist, by id. */
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** The change that a form asks for; a text says what is wrong with the form. */
-  readonly deed: (name: string, request: Request) => Deed | string;
+  readonly change: (name: string, request: Request) => Change | string;
   /** What such writes would end, for the view `many`; null: nothing. */
   readonly effect: (web: Web, writes: readonly RoomWrite[]) => Promise<object | null>;
   /** What the states of the table mean at this moment, if that can change. */
@@ -88,18 +88,18 @@ async function runMany(
   const isAll = textOf(request, 'all') === 'true';
   const ids = textsOf(request, 'id').filter(isUuid).slice(0, PAGE_RECORDS);
   const name = textOf(request, 'do');
-  const deed = plan.deed(name, request);
-  if (typeof deed === 'string') return giveBack(web, h, back, deed);
-  if (isAll) return askForAll(web, plan, deed, request, h);
+  const change = plan.change(name, request);
+  if (typeof change === 'string') return giveBack(web, h, back, change);
+  if (isAll) return askForAll(web, plan, change, request, h);
   if (ids.length === 0) return giveBack(web, h, back, 'Nothing was selected.');
   const isSure = textOf(request, 'sure') === 'true';
   const caller = callerOf(request);
-  const tried = ids.map((id) => deed.write(caller, id));
+  const tried = ids.map((id) => change.write(caller, id));
   const effect = isSure ? null : await plan.effect(web, tried);
-  if (!isSure && (deed.isHarmless !== true || effect !== null)) {
+  if (!isSure && (change.isHarmless !== true || effect !== null)) {
     const names = await plan.names(ids);
     return web.pages.show(request, h, 'many', {
-      ...deed.question,
+      ...change.question,
       count: inWords(plan, names.size),
       names: [...names.values()],
       more: 0,
@@ -109,8 +109,8 @@ async function runMany(
       back,
     });
   }
-  const { done, left } = await runEach(web, plan, deed, ids, caller);
-  const said = doneInWords(plan, deed, done);
+  const { done, left } = await runEach(web, plan, change, ids, caller);
+  const said = doneInWords(plan, change, done);
   const refused = `${inWords(plan, left.length)} could not be: ${named(left)}.`;
   if (left.length === 0) web.pages.flash(h, 'done', said);
   else web.pages.flash(h, 'failed', done === 0 ? refused : `${said} ${refused}`);
@@ -125,7 +125,7 @@ function giveBack(web: Web, h: ResponseToolkit, back: string, fault: string): Re
 async function runEach(
   web: Web,
   plan: ManyPlan,
-  deed: Deed,
+  change: Change,
   ids: readonly string[],
   caller: Caller,
 ): Promise<{ done: number; left: Left[] }> {
@@ -134,9 +134,9 @@ async function runEach(
   let done = 0;
   for (const id of ids) {
     try {
-      const tried = await attempt(() => deed.write(caller, id)(web.rooms));
+      const tried = await attempt(() => change.write(caller, id)(web.rooms));
       if (tried.faults === null) done += 1;
-      else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults, deed.about) });
+      else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults, change.about) });
     } catch (error) {
       // Somebody removed the record after the table was shown.
       if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
@@ -155,7 +155,7 @@ function named(left: readonly Left[]): string {
 async function askForAll(
   web: Web,
   plan: ManyPlan,
-  deed: Deed,
+  change: Change,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
@@ -179,11 +179,11 @@ async function askForAll(
     matching: async (some) =>
       searchEveryId(database, table, { ...(await wish()), ids: some }, some.length),
     names,
-    run: (one, id) => deed.write(one, id)(web.rooms),
-    title: deed.question.label,
+    run: (one, id) => change.write(one, id)(web.rooms),
+    title: change.question.label,
     nouns,
-    done: deed.done,
-    ...(deed.about === undefined ? {} : { about: deed.about }),
+    done: change.done,
+    ...(change.about === undefined ? {} : { about: change.about }),
     back,
     action: actionOf(plan),
   });
@@ -195,7 +195,7 @@ async function askForAll(
       'Too many changes are being made already. Please wait until they are done.',
     );
   return web.pages.show(request, h, 'many', {
-    ...deed.question,
+    ...change.question,
     count: inWords(plan, ids.length),
     names: [...(await names(ids.slice(0, NAMES_SHOWN))).values()],
     more: Math.max(0, ids.length - NAMES_SHOWN),

@@ -14,7 +14,7 @@ import {
 } from '../parts/device-status.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
-import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
+import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
 import { effectView, type RoomWrite } from '../parts/effect.ts';
 import { sessionRules, withFiles } from '../parts/own-devices.ts';
 import { ownersOf } from '../parts/owners.ts';
@@ -83,7 +83,7 @@ export function deviceTablePages(web: Web): ServerRoute[] {
           devices.map((device) => [device.id, fullName(device, owners.get(device.user_id))]),
         );
       },
-      deed: deedOf,
+      change: changeOf,
       effect: effectView,
       facts: async () => ({ service: serviceRules(await sessionRules(web)) }),
     }),
@@ -131,7 +131,7 @@ function fullName(device: DeviceRow, owner: UserRow | undefined): string {
   return address === undefined ? name : `${name} · ${address}`;
 }
 
-function deedOf(name: string, request: Request): Deed | string {
+function changeOf(name: string, request: Request): Change | string {
   if (name === 'remove')
     return {
       done: 'deleted: no packet passes any more',
@@ -145,11 +145,11 @@ function deedOf(name: string, request: Request): Deed | string {
   if (!['on', 'off', 'expire'].includes(name)) return 'Nothing was chosen.';
   const switches = switchesIn(request);
   if (switches === null) return `The end ${NO_TIME}.`;
-  const write: Deed['write'] = (caller, id) => switchesDevice(caller, id, switches);
+  const write: Change['write'] = (caller, id) => switchesDevice(caller, id, switches);
   return { ...switchWords(switches), isHarmless: true, write };
 }
 
-function switchWords({ isOn, expiresAt }: Switches): Pick<Deed, 'done' | 'question'> {
+function switchWords({ isOn, expiresAt }: Switches): Pick<Change, 'done' | 'question'> {
   if (isOn === true)
     return {
       done: 'switched on',
@@ -218,7 +218,7 @@ async function showDevices(
       names: shown.map(({ device, owner }) => fullName(device, owner)),
       every: everyOf(found, 'devices'),
       asksEnd: true,
-      deeds: [
+      changes: [
         { name: 'on', label: 'Switch on' },
         { name: 'off', label: 'Switch off' },
         { name: 'remove', label: 'Delete…', tone: 'danger' },

@@ -26,7 +26,7 @@ import { meaningOf, meantNetwork } from '../../domain/rules/meaning.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, textOfValue, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
-import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
+import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
 import { effectView } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import {
@@ -115,7 +115,7 @@ export function rulePages(web: Web): ServerRoute[] {
         const found = await readRules(web.services.database, { ids: [...ids] });
         return new Map(found.map((rule) => [rule.id, ruleInWords(rule)]));
       },
-      deed: (name) => (name === 'remove' ? removal : 'Nothing was chosen.'),
+      change: (name) => (name === 'remove' ? removal : 'Nothing was chosen.'),
       effect: effectView,
     }),
     adminPage('GET', `${RULES}/new`, (request, h) =>
@@ -162,7 +162,7 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
       ids: rules.map(({ id }) => id),
       names: rules.map(ruleInWords),
       every: everyOf(found, 'rules'),
-      deeds: [{ name: 'remove', label: 'Delete…', tone: 'danger' }],
+      changes: [{ name: 'remove', label: 'Delete…', tone: 'danger' }],
     },
   });
 }
@@ -210,7 +210,7 @@ function actionCell(rule: RuleRow): object {
   return { text, badge: rule.action === 'accept' ? 'good' : 'bad' };
 }
 
-const removal: Deed = {
+const removal: Change = {
   done: 'deleted',
   question: {
     title: 'Delete these rules?',

@@ -55,20 +55,20 @@ export function secondFactorsPages(web: Web): ServerRoute[] {
   return routes.map((route) => recently(route));
 }
 
-/** An action for which a code is asked. */
-interface Deed {
+/** What is said where a code is asked for before something is done. */
+interface CodeQuestion {
   readonly title: string;
   readonly text: string;
   readonly label: string;
 }
 
-const removal: Deed = {
+const removal: CodeQuestion = {
   title: 'Remove a second factor',
   text: 'You cannot sign in with its codes any more. If it is your last one, your recovery codes are removed too. Your other browsers are signed out.',
   label: 'Remove it',
 };
 
-const renewal: Deed = {
+const renewal: CodeQuestion = {
   title: 'New recovery codes',
   text: 'You get ten new codes. The old codes no longer work, and your other browsers are signed out.',
   label: 'Make new ones',
@@ -200,10 +200,10 @@ async function askForCode(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  deed: Deed,
+  question: CodeQuestion,
   faults: Faults,
 ): Promise<ResponseObject> {
-  const values = { ...deed, action: request.path, faults };
+  const values = { ...question, action: request.path, faults };
   const response = await web.pages.show(request, h, 'ask-for-code', values);
   return response.code(Object.keys(faults).length === 0 ? 200 : 422);
 }

@@ -19,7 +19,7 @@ import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { faultLine } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
-import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
+import { type Change, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
@@ -186,9 +186,9 @@ async function changeUser(web: Web, request: Request, h: ResponseToolkit): Promi
 
 function manyPlan(
   web: Web,
-  choose: (all: typeof deeds) => Partial<Record<string, Deed>>,
+  choose: (all: typeof changes) => Partial<Record<string, Change>>,
 ): ManyPlan {
-  const chosen = choose(deeds);
+  const chosen = choose(changes);
   return {
     table: 'users',
     path: '/users',
@@ -197,14 +197,14 @@ function manyPlan(
       const found = await readUsers(web.services.database, { ids: [...ids] });
       return new Map(found.map(({ id, email }) => [id, email]));
     },
-    deed: (name) => chosen[name] ?? 'Nothing was chosen.',
+    change: (name) => chosen[name] ?? 'Nothing was chosen.',
     effect: effectView,
     facts: () => quotaFacts(web),
   };
 }
 
 /** What is done with many users at once. */
-const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
+const changes: Readonly<Record<'enable' | 'disable' | 'remove', Change>> = {
   enable: {
     done: 'enabled',
     question: {

@@ -136,7 +136,7 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
       ids: users.map(({ id }) => id),
       names: users.map(({ email }) => email),
       every: everyOf(found, 'users'),
-      deeds: [
+      changes: [
         { name: 'enable', label: 'Enable', action: `${USERS}/many_enabled` },
         { name: 'disable', label: 'Disable…' },
         { name: 'remove', label: 'Delete…', tone: 'danger' },

@@ -9,9 +9,9 @@ import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
 import { disableUser, revokeToken } from '../../../support/database/revoke.ts';
 
 /** Does something between the moment a request is let in and its handler. */
-function meanwhile({ server }: TestServer, path: string, deed: () => Promise<unknown>): void {
+function meanwhile({ server }: TestServer, path: string, act: () => Promise<unknown>): void {
   server.ext('onPreHandler', async (request, h) => {
-    if (request.method !== 'get' && request.path === path) await deed();
+    if (request.method !== 'get' && request.path === path) await act();
     return h.continue;
   });
 }
@@ -19,7 +19,7 @@ function meanwhile({ server }: TestServer, path: string, deed: () => Promise<unk
 const rule = { body: { rule: { destination: '10.0.0.1' } } };
 
 for (const kind of databaseKinds()) {
-  for (const [title, status, deed] of [
+  for (const [title, status, act] of [
     [
       'token is revoked',
       401,
@@ -59,7 +59,7 @@ for (const kind of databaseKinds()) {
   ] as const)
     test(`${kind}: a request whose ${title} meanwhile writes nothing`, async (t) => {
       const opened = await openServer(t, kind);
-      meanwhile(opened, '/v0/rules', () => deed(opened));
+      meanwhile(opened, '/v0/rules', () => act(opened));
       const answer = await opened.send('POST', '/v0/rules', rule);
       t.is(answer.status, status);
       const said = (answer.body as { detail?: string }).detail;
