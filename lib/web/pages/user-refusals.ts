@@ -8,7 +8,8 @@ import { liveGateway } from '../../observe/live/gateway.ts';
 import { listRefusals } from '../../observe/live/refusals.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
 import { ownDevices } from '../parts/own-devices.ts';
-import { addressCell, serviceInWords } from '../parts/packet-words.ts';
+import type { Cell } from '../parts/live-rows.ts';
+import { addressCell, isUnasked, serviceInWords } from '../parts/packet-words.ts';
 import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 
@@ -28,24 +29,35 @@ async function showOwn(web: Web, request: Request, h: ResponseToolkit): Promise<
   const refusals = await listRefusals(live, asked, READ_MAX);
   // The list is in memory; whose a device is by now, the rows say.
   const own = new Map((await ownDevices(web, request)).map(({ row }) => [row.id, row.name]));
-  const list = refusals
-    .filter(({ direction, device_id: id }) => direction === 'from_device' && own.has(id ?? ''))
-    .slice(0, SHOWN_MAX);
+  const sent = refusals.filter(
+    ({ direction, device_id: id }) => direction === 'from_device' && own.has(id ?? ''),
+  );
+  const { false: list = [], true: unasked = [] } = Object.groupBy(sent, (one) =>
+    isUnasked(one) ? 'true' : 'false',
+  );
+  const rowsOf = (ones: readonly ShownRefusal[]): Cell[][] =>
+    ones.slice(0, SHOWN_MAX).map((one) => rowOf(one, own));
   const elsewhere = await readElsewhere(web.services.database, live.id, [...own.keys()]);
   return web.pages.show(request, h, 'user-refusals', {
     title: 'What was blocked',
     elsewhere: [...elsewhere.keys()].map((id) => own.get(id) ?? ''),
-    list: list.map((one) => [
-      { time: one.last_at },
-      {
-        text: own.get(one.device_id ?? '') ?? '',
-        href: `/user_devices/${one.device_id}`,
-      },
-      { ...addressCell(one.destination), help: serviceInWords(one).join('') },
-      whyInWords(one),
-      String(one.count),
-    ]),
+    list: rowsOf(list),
+    unasked: {
+      packets: unasked.reduce((sum, { count }) => sum + count, 0),
+      list: rowsOf(unasked),
+    },
   });
+}
+
+/** The cells of refused packets that are alike; `own` has the names of the person's devices. */
+function rowOf(one: ShownRefusal, own: ReadonlyMap<string, string>): Cell[] {
+  return [
+    { time: one.last_at },
+    { text: own.get(one.device_id ?? '') ?? '', href: `/user_devices/${one.device_id}` },
+    { ...addressCell(one.destination), help: serviceInWords(one).join('') },
+    whyInWords(one),
+    String(one.count),
+  ];
 }
 
 /** Why, as people see it who know no rules. */

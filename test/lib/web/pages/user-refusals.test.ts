@@ -67,6 +67,32 @@ for (const kind of firstKind())
   });
 
 for (const kind of firstKind())
+  test(`${kind}: what devices sent by themselves is one line at the end`, async (t) => {
+    const ids = new Map<string, string>();
+    const live = fakeLive(GATEWAY, {
+      refusals: async () => [
+        refusalOf('own', { destination: 'ff02::fb', port: 5_353, count: 1_200 }),
+        refusalOf('own', { destination: '224.0.0.251', port: 5_353, count: 34 }),
+        refusalOf('other', { destination: '239.255.255.250', count: 7_000 }),
+        refusalOf('own', { destination: '10.0.0.7' }),
+      ],
+      deviceIdOf: (key) => ids.get(key) ?? null,
+    });
+    const { user, database, plainUser, adminUser } = await openConsole(t, kind, {}, { live });
+    ids.set('own', (await addDevice(database, plainUser.id)).id);
+    ids.set('other', (await addDevice(database, adminUser.id)).id);
+    const { text } = await user.get('/user_refusals');
+    const [shown = '', folded = ''] = text.split('<details class="past">');
+    t.true(shown.includes('10.0.0.7'));
+    for (const address of ['ff02::fb', '224.0.0.251']) {
+      t.false(shown.includes(address), address);
+      t.true(folded.includes(address), address);
+    }
+    t.true(folded.includes('1,234 packets that your devices sent by themselves'));
+    t.false(text.includes('239.255.255.250'), 'a device of somebody else');
+  });
+
+for (const kind of firstKind())
   test(`${kind}: nothing, text that is no markup, and no data plane`, async (t) => {
     let id = '';
     const live = fakeLive(GATEWAY, {
