@@ -7,6 +7,7 @@ import type { DocumentLimits } from './auth/documents.ts';
 import type { DiagnosingGateway } from './observe/diagnosis/diagnose.ts';
 import type { CapturingGateway } from './observe/capture/captures.ts';
 import type { ExplainingGateway } from './observe/explain/elsewhere.ts';
+import type { RecentTraffic } from './observe/history/recent-traffic.ts';
 import type { LiveGateway } from './observe/live/gateway.ts';
 import type { HttpLimits } from './kit/http/listener.ts';
 import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
@@ -28,6 +29,8 @@ export interface Services extends Shared {
   readonly observed?: Observed;
   /** What metrics read of the data plane and the reconciler; left out if there is none. */
   readonly watched?: Watched;
+  /** What this gateway carried lately; left out if there is no data plane. */
+  readonly recent?: RecentTraffic;
   /** Who explains what becomes of packets; left out if there is no data plane. */
   readonly explaining?: ExplainingGateway;
   /** Who says why devices cannot connect; left out if there is no data plane. */

@@ -234,6 +234,7 @@ export {
   type HistoryKind,
   type HistoryReport,
   KEPT_S,
+  readDevicesOfHistory,
   readHistory,
   readRefusals,
   recordHistory,

@@ -23,6 +23,7 @@ import { type FlowLogExport, NOTHING_REPORTED } from '../observe/flow-log/export
 import type { Followers } from './followers.ts';
 import { shrinkDatabase } from '../kit/database/shrinking.ts';
 import { forgetHistory, forgetRemovedHistory } from '../observe/history/keeping.ts';
+import { RecentTraffic } from '../observe/history/recent-traffic.ts';
 import { type HttpLimits, limitsWithin } from '../kit/http/listener.ts';
 import { openLocalSocket } from '../kit/http/local-socket.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
@@ -93,7 +94,8 @@ export async function serveRequests(
 ): Promise<{ readonly server: Server; readonly reload: () => void }> {
   const { followers, flowLog, undo } = served;
   const { reconciler } = followers;
-  const sampler = samplerOf({ database, gateway, gatewayId, log }, followers);
+  const recent = new RecentTraffic({ deviceIdOf: (key) => reconciler.deviceIdOf(key) });
+  const sampler = samplerOf({ database, gateway, gatewayId, log }, followers, recent);
   const state = { isDraining: false };
   const shared = { config, database, log, counters: new Counters() };
   const mails = await mailerFor(config, shared);
@@ -118,6 +120,7 @@ export async function serveRequests(
     httpLimits,
     ...(passwordCost === undefined ? {} : { passwordCost }),
     ...aboutGateway(gatewayId, gateway, sampler, followers),
+    recent,
     flowLog: () => flowLog?.counts ?? NOTHING_REPORTED,
     checkup: checkupOf({ ...shared, warnings, hasHost, runningTun: () => gateway.facts.tun }),
   });
@@ -262,6 +265,7 @@ async function listenForRequests(server: Server, config: Config): Promise<void> 
 function samplerOf(
   options: Omit<SamplerOptions, 'deviceIdOf' | 'onSample' | 'usage'>,
   { reconciler, presence, ...history }: Followers,
+  recent: RecentTraffic,
 ): Sampler {
   const usage = new PendingUsage({
     ...options,
@@ -273,7 +277,10 @@ function samplerOf(
     ...history,
     usage,
     deviceIdOf: (key) => reconciler.deviceIdOf(key),
-    onSample: ({ peers }) => presence.observe(peers),
+    onSample: (sample) => {
+      presence.observe(sample.peers);
+      recent.observe(sample);
+    },
   });
 }
 

@@ -214,6 +214,20 @@ export async function readRefusals(
   return new Map(rows.map(({ reason, packets }) => [reason, Number(packets)]));
 }
 
+/** Reads the ids of the devices whose history is that of a user or a group. */
+export async function readDevicesOfHistory(
+  database: Database,
+  of: { readonly userId: string } | { readonly groupId: string },
+): Promise<string[]> {
+  const devices = 'userId' in of ? DEVICES_OF_USER : DEVICES_OF_GROUP;
+  const rows = await database.sequelize.query<{ id: string }>(devices, {
+    ...plainSelect(),
+    replacements: of,
+  });
+  return rows.map(({ id }) => id);
+}
+
+const DEVICES_OF_USER = 'SELECT id FROM devices WHERE user_id = :userId';
 const DEVICES_OF_GROUP = `SELECT devices.id FROM devices JOIN group_memberships
   ON group_memberships.user_id = devices.user_id WHERE group_memberships.group_id = :groupId`;
 
@@ -223,9 +237,7 @@ function whereOf({ kind, subject, userId, groupId }: Omit<HistoryWish, 'step'>):
   const isThere = owners === null ? [] : [`EXISTS (SELECT 1 FROM ${owners} WHERE id = :subject)`];
   const conditions = [
     ...(subject === undefined ? [] : [`${column} = :subject`, ...isThere]),
-    ...(userId === undefined
-      ? []
-      : [`${column} IN (SELECT id FROM devices WHERE user_id = :userId)`]),
+    ...(userId === undefined ? [] : [`${column} IN (${DEVICES_OF_USER})`]),
     ...(groupId === undefined ? [] : [`${column} IN (${DEVICES_OF_GROUP})`]),
     // All there are: so the key leads to the times.
     `step IN (${STEPS.join(', ')})`,

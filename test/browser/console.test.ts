@@ -42,7 +42,7 @@ test('the dashboard shows what the gateway does, and updates itself', async (t) 
   const user_id = await make(stage, 'user', { email: 'ann@example.com' });
   const device = await make(stage, 'device', { user_id, name: 'laptop', public_key: key() });
   await page.locator('[data-value=devices]').getByText('1', { exact: true }).waitFor();
-  await page.getByText('No traffic in the last two minutes.').waitFor();
+  await page.getByText('No traffic in the last five minutes.').waitFor();
   // A scanner sends packets: the page shows them by itself, in the words that it has after a
   // reload.
   const scanner = createSocket('udp4');
@@ -54,9 +54,8 @@ test('the dashboard shows what the gateway does, and updates itself', async (t) 
   await page.reload();
   t.is(await drops.innerText(), shown);
   const stop = await carryTraffic(stage, device);
-  await page.locator('.u-wrap').waitFor();
+  await page.locator('[data-value=online]').getByText('1', { exact: true }).waitFor();
   stop();
-  t.regex(await page.locator('.u-legend').innerText(), /Down[^–]+Up[^–]+$/, 'the latest values');
   await inspect(t, page, 'console-dashboard');
 });
 
@@ -175,7 +174,7 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.getByText('It ended at').waitFor();
   await page.getByRole('button', { name: 'Switch off' }).click();
   await page.getByText('Switched off since').waitFor();
-  await page.getByText('No traffic in the last two minutes.').waitFor();
+  await page.getByText('No traffic in the last five minutes.').waitFor();
   await inspect(t, page, 'console-device');
   await page.getByRole('link', { name: 'Change', exact: true }).click();
   await page.getByLabel('Description').fill(NASTY);

@@ -7,6 +7,41 @@ import { echoRequest, tcp, udp } from '../support/dataplane/packets.ts';
 import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
 import { openDevice } from '../support/web/sending-device.ts';
 
+test('charts show what was carried before the page was opened', async (t) => {
+  const stage = await openBrowser(t);
+  const person = { email: 'ann@example.com', password: 'correct horse battery' };
+  const confirmed = { ...person, password_confirmation: person.password };
+  const user_id = await make(stage, 'user', confirmed);
+  const { id, ipv4: source, send } = await openDevice(t, stage, 'laptop', user_id);
+  const data = new Uint8Array(1_000);
+  for (let i = 0; i < 60; i += 1) {
+    send(udp({ source, destination: '100.64.0.1', destinationPort: 9, data }));
+    await sleep(50);
+  }
+  // What comes later is not of this traffic.
+  await sleep(2_000);
+  const [admin, owner] = [await stage.person(), await stage.person()];
+  await signIn(admin);
+  await signIn(owner, person);
+  await owner.waitForURL('/user_devices');
+  for (const [page, path] of [
+    [admin, '/dashboard'],
+    [admin, `/devices/${id}`],
+    [owner, `/user_devices/${id}`],
+  ] as const) {
+    await page.goto(path);
+    const chart = page.getByRole('img', { name: 'Traffic in the last five minutes' });
+    await chart.waitFor();
+    await inspect(t, page, `chart-${path.split('/')[1]}`);
+    // Its points are those of the gateway's memory, drawn at once; the legend says the latest.
+    t.regex(await chart.locator('.u-legend').innerText(), /Down[^–]+Up[^–]+$/);
+    t.true(await page.getByText('No traffic in the last five minutes.').isHidden());
+  }
+  await admin.goto('/dashboard?range=1h');
+  t.is(await admin.locator('[data-history]').getAttribute('data-step'), '60');
+  await inspect(t, admin, 'chart-hour');
+});
+
 test('what passes and what does not, for administrators and for the owner', async (t) => {
   const stage = await openBrowser(t);
   const person = { email: 'ann@example.com', password: 'correct horse battery' };

@@ -77,7 +77,11 @@ export function spanOf({ from, to, step }: SpanValues, now: Date, faults: Faults
 }
 
 /** The beginnings of all steps of a span. */
-export function startsOf({ from, to, step }: Span): number[] {
+export function startsOf({
+  from,
+  to,
+  step,
+}: Readonly<Record<'from' | 'to' | 'step', number>>): number[] {
   return Array.from({ length: (to - from) / step }, (_, i) => from + i * step);
 }
 

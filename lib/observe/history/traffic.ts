@@ -112,9 +112,10 @@ export function trafficCsv(of: TrafficOf, { points }: Traffic): string {
   return csvLine(head) + lines.join('');
 }
 
-function trafficOf(
+/** Makes the points of a span of what was counted in each step. */
+export function trafficOf(
   names: readonly string[],
-  span: Span,
+  span: Readonly<Record<'from' | 'to' | 'step', number>>,
   countsAt: (at: number) => readonly number[],
 ): Traffic {
   const totals = Object.fromEntries(names.map((name) => [name, 0]));

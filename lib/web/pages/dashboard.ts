@@ -5,6 +5,7 @@ import type { ServerRoute } from '@hapi/hapi';
 import { adminPage } from '../kit/route.ts';
 import { historyView } from '../parts/history-view.ts';
 import type { Web } from '../kit/web.ts';
+import { isOneOfSeveral } from '../parts/live-status.ts';
 import { unknownSendersView } from '../parts/diagnosis.ts';
 
 /** The routes of the dashboard. */
@@ -17,6 +18,7 @@ export function dashboardPages(web: Web): ServerRoute[] {
         scripts: ['device-live.js', 'dashboard.js', 'history.js'],
         history: await historyView(web, request, '/dashboard', { kind: 'all', id: '' }),
         fleet: await web.live.fleet(),
+        isOneOfSeveral: await isOneOfSeveral(web.services),
         strangers: await unknownSendersView(web),
       }),
     ),

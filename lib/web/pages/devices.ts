@@ -50,6 +50,7 @@ import { act, performs, saveForm } from '../kit/save.ts';
 import { queryText } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
+import { isOneOfSeveral } from '../parts/live-status.ts';
 import { diagnosisView } from '../parts/diagnosis.ts';
 import {
   addressesOf,
@@ -171,6 +172,7 @@ async function showDevice(
       ...switches,
     },
     problem: problemOf(web.services, device.id),
+    isOneOfSeveral: await isOneOfSeveral(web.services),
     diagnosis: await diagnosisView(web, device),
     isFileOld: filed?.isFileOld ?? false,
     owner: { id: device.user_id, email: owner?.email ?? '' },

@@ -42,6 +42,7 @@ import { page } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
+import { isOneOfSeveral } from '../parts/live-status.ts';
 import { ownDiagnosisView } from '../parts/diagnosis.ts';
 
 /** The path of the list. */
@@ -126,6 +127,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
     status: deviceStatusView(row, stopOf(row, owner, rules)),
     switches: switchView(row),
     problem: problemOf(web.services, row.id),
+    isOneOfSeveral: await isOneOfSeveral(web.services),
     diagnosis: await ownDiagnosisView(web, row),
     addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
     settings: settingNames.map((name) => ({

@@ -35,8 +35,6 @@ export interface FleetView {
   readonly down: string;
   readonly up: string;
   readonly dropped: string;
-  readonly rxBytes: number;
-  readonly txBytes: number;
   /** Refused packets of devices. */
   readonly drops: readonly Drops[];
   /** Refused packets and messages of strangers and of this host. */
@@ -125,8 +123,6 @@ export class Fleet {
       down: `${bytesInWords(down)}/s`,
       up: `${bytesInWords(up)}/s`,
       dropped: dropped.toLocaleString('en'),
-      rxBytes: status.rxBytes,
-      txBytes: status.txBytes,
       drops: drops.map(shownDrops),
       others: all.filter(([reason]) => !isOfDevices(reason)).map(shownDrops),
       gateway: await this.#asked.problems(),

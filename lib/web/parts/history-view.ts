@@ -2,7 +2,9 @@
 // that is. The page has them as a table; static/history.js draws them.
 
 import type { Request } from '@hapi/hapi';
-import { type Span, spanOf } from '../../observe/history/span.ts';
+import { readMinutes } from '../../observe/history/minutes.ts';
+import { MINUTE_S } from '../../observe/history/recent-traffic.ts';
+import { spanOf } from '../../observe/history/span.ts';
 import {
   readAllTraffic,
   readTraffic,
@@ -11,6 +13,7 @@ import {
 } from '../../observe/history/traffic.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
+import { isOneOfSeveral } from './live-status.ts';
 import { bytesInWords } from '../kit/words.ts';
 
 /** The times that can be chosen, by their names in the address. */
@@ -20,6 +23,8 @@ const RANGES = [
   { name: '14d', label: '14 days', seconds: 14 * 86_400 },
   { name: '400d', label: '400 days', seconds: 400 * 86_400 },
 ] as const;
+/** The one that is shown in minutes. */
+const HOUR = RANGES[0];
 /** The one that is shown first. */
 const FIRST = RANGES[1];
 
@@ -57,24 +62,39 @@ interface HistorySubject {
   readonly id: string;
 }
 
+/** What a page shows of the time that was chosen. */
+interface ChosenTraffic {
+  readonly range: (typeof RANGES)[number];
+  readonly traffic: Traffic;
+  /** Others carried something too, which it does not have. */
+  readonly isOfOneGateway: boolean;
+}
+
 /** The history of the time that a request chooses; null where none is kept. */
 export async function chosenTraffic(
   web: Web,
   request: Request,
   { kind, id }: HistorySubject,
   now: Date = new Date(),
-): Promise<{ range: (typeof RANGES)[number]; span: Span; traffic: Traffic } | null> {
+): Promise<ChosenTraffic | null> {
   const { config, database } = web.services;
   if (config.historyRetention === 'off') return null;
   const asked = queryText(request, 'range');
   const range = RANGES.find(({ name }) => name === asked) ?? FIRST;
+  const { recent } = web.services;
+  if (range === HOUR && recent !== undefined) {
+    const to = Math.ceil(now.getTime() / (MINUTE_S * 1_000)) * MINUTE_S;
+    const isOfOneGateway = await isOneOfSeveral(web.services);
+    const wish = { of: kind, id, from: to - range.seconds, to, isOneOfSeveral: isOfOneGateway };
+    return { range, traffic: await readMinutes(database, recent, wish), isOfOneGateway };
+  }
   const span = spanOf({ from: new Date(now.getTime() - range.seconds * 1_000) }, now, {});
   if (span === null) return null;
   const traffic =
     kind === 'all'
       ? await readAllTraffic(database, span)
       : await readTraffic(database, kind, id, span);
-  return { range, span, traffic };
+  return { range, traffic, isOfOneGateway: false };
 }
 
 /** What a page shows of a history. */
@@ -83,6 +103,7 @@ export interface HistoryView {
   readonly file: string;
   readonly tabs: readonly { href: string; label: string; isCurrent: boolean }[];
   readonly label: string;
+  readonly isOfOneGateway: boolean;
   /** For the chart: Unix time in seconds. */
   readonly from: number;
   readonly to: number;
@@ -106,10 +127,9 @@ export async function historyView(
 ): Promise<HistoryView | null> {
   const chosen = await chosenTraffic(web, request, of, now);
   if (chosen === null) return null;
-  const { range, span } = chosen;
-  const { points } = chosen.traffic;
+  const { range, traffic, isOfOneGateway } = chosen;
   const columns = COLUMNS[of.kind];
-  const lines = points.map((point) => ({
+  const lines = traffic.points.map((point) => ({
     at: Date.parse(point.at) / 1_000,
     time: point.at,
     cells: columns.map(([name]) => {
@@ -125,7 +145,10 @@ export async function historyView(
     })),
     file: `${path}${TRAFFIC_FILE}?range=${range.name}`,
     label: range.label,
-    ...boundsOf(span),
+    isOfOneGateway,
+    from: Date.parse(traffic.from) / 1_000,
+    to: Date.parse(traffic.to) / 1_000,
+    step: traffic.step,
     columns: columns.map(([name, words]) => ({ words, isDrawn: isBytes(name) })),
     lines: lines.filter(({ cells }) => cells.some(({ count }) => count > 0)).toReversed(),
   };
@@ -133,8 +156,4 @@ export async function historyView(
 
 function isBytes(name: string): boolean {
   return name.endsWith('bytes');
-}
-
-function boundsOf({ from, to, step }: Span): Pick<HistoryView, 'from' | 'to' | 'step'> {
-  return { from, to, step };
 }

@@ -12,6 +12,7 @@ import { isAlive } from '../../kit/records/session-life.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { describeError } from '../../kit/process/log.ts';
 import type { Services } from '../../services.ts';
+import { readOthersRunning } from '../../observe/whereabouts.ts';
 import { deviceStatusView, type SeenDevice, stopOf } from './device-status.ts';
 import { Fleet, type FleetView } from './fleet.ts';
 import { type Asked, dashboardProblems } from './gateway-problems.ts';
@@ -29,6 +30,16 @@ interface Looker {
   readonly deviceId: string | null;
   readonly sessionId: string;
   readonly stream: Readable;
+  /** When the latest step began that was sent, Unix time in seconds. */
+  sentS: number;
+}
+
+/** Whether other gateways serve the database too; charts then say that they show one of several. */
+export async function isOneOfSeveral({
+  database,
+  live,
+}: Pick<Services, 'database' | 'live'>): Promise<boolean> {
+  return live !== undefined && (await readOthersRunning(database, live.id)).length > 0;
 }
 
 const NEVER_SEEN: SeenDevice = {
@@ -46,15 +57,20 @@ export class LiveStatus {
   readonly #database: Database;
   readonly #log: Services['log'];
   readonly #fleet: Fleet;
+  readonly #recent: Services['recent'];
   readonly #lookers = new Set<Looker>();
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor(services: Pick<Services, 'database' | 'log' | 'observed'> & Asked, recall: Recall) {
+  constructor(
+    services: Pick<Services, 'database' | 'log' | 'observed' | 'recent'> & Asked,
+    recall: Recall,
+  ) {
     this.#config = services.config;
     this.#recall = recall;
     this.#database = services.database;
     this.#log = services.log;
+    this.#recent = services.recent;
     this.#fleet = new Fleet(services, {
       sessions: () => this.#sessions(),
       problems: () => dashboardProblems({ services, recall }),
@@ -79,7 +95,7 @@ export class LiveStatus {
         detail: 'too many live pages',
       });
     const stream = new Readable({ read: () => undefined, highWaterMark: UNREAD_BYTES_MAX });
-    const looker = { deviceId, sessionId, stream };
+    const looker = { deviceId, sessionId, stream, sentS: 0 };
     stream.once('close', () => this.#lookers.delete(looker));
     if (this.#isClosed) {
       stream.push(null);
@@ -125,12 +141,21 @@ export class LiveStatus {
         if (view === undefined || !sessions.has(looker.sessionId)) {
           this.#send(looker, 'event: end\ndata: {}\n\n');
           this.#finish(looker);
-        } else this.#send(looker, `event: status\ndata: ${view}\n\n`);
+        } else this.#send(looker, `event: status\ndata: ${this.#withChart(looker, view)}\n\n`);
       }
     } catch (error) {
       this.#log.warn({ err: describeError(error) }, 'live values could not be read');
       for (const looker of lookers) this.#send(looker, ': the database is out of reach\n\n');
     }
+  }
+
+  /** Adds the steps of the chart that the looker has not: with the first event all of them. */
+  #withChart(looker: Looker, view: string): string {
+    if (this.#recent === undefined) return view;
+    const chart = this.#recent.live(looker.deviceId, looker.sentS);
+    // The latest one may not be over, and is sent again.
+    looker.sentS = Math.max(looker.sentS, chart.from + (chart.down.length - 1) * chart.step);
+    return `${view.slice(0, -1)},"chart":${JSON.stringify(chart)}}`;
   }
 
   async #liveSessions(lookers: readonly Looker[]): Promise<ReadonlySet<string>> {

@@ -1,12 +1,12 @@
 // The live values of a page about one device or about all. Server-sent events replace the values
-// that the page was made with, and a plot shows the traffic of the last minutes. A window that
-// nobody sees asks for nothing.
+// that the page was made with, and a plot shows the traffic of the last minutes: the first event has
+// all of them, each later one the steps that are new. A window that nobody sees asks for nothing.
 
 import uPlot from './lib/uplot.js';
 import { showInOwnZone } from './postern.js';
 
 /** Seconds that the plot shows. */
-const SPAN_SECONDS = 120;
+const SPAN_SECONDS = 300;
 const HEIGHT = 170;
 
 for (const place of document.querySelectorAll('[data-live]')) follow(place);
@@ -14,15 +14,19 @@ for (const place of document.querySelectorAll('[data-live]')) follow(place);
 function follow(place) {
   const box = place.querySelector('[data-plot]');
   const plot = box === null ? null : makePlot(box, place.querySelector('[data-idle]'));
+  let isFirst = true;
   let source = null;
   let hasEnded = false;
   const open = () => {
     if (source !== null || hasEnded) return;
     source = new EventSource(place.dataset.live);
+    // What was missed meanwhile is sent again.
+    source.addEventListener('open', () => (isFirst = true));
     source.addEventListener('status', ({ data }) => {
       const status = JSON.parse(data);
       show(place, status);
-      plot?.add(status);
+      if (status.chart !== undefined) plot?.add(status.chart, isFirst);
+      isFirst = false;
       place.dispatchEvent(new CustomEvent('live', { detail: status }));
     });
     source.addEventListener('end', () => {
@@ -54,15 +58,12 @@ function show(place, status) {
   }
 }
 
-/** Plots bytes a second, down and up; where there is no traffic, `idle` says so. */
+/** Plots bytes a second, down and up; where there is no traffic, `idle` is there instead. */
 function makePlot(box, idle) {
   const times = [];
   const down = [];
   const up = [];
-  let before = null;
   let plot = null;
-  idle.textContent = 'The first values come in a moment.';
-  idle.hidden = false;
   const colours = matchMedia('(prefers-color-scheme: dark)');
   const draw = () => {
     plot?.destroy();
@@ -71,28 +72,29 @@ function makePlot(box, idle) {
   const width = () => Math.max(box.clientWidth, 200);
   new ResizeObserver(() => plot?.setSize({ width: width(), height: HEIGHT })).observe(box);
   colours.addEventListener('change', () => plot !== null && draw());
+  /** Takes the steps of an event; `isAll`: in the place of those that are there. */
+  const take = (chart, isAll) => {
+    const first = isAll ? 0 : times.findLastIndex((time) => time < chart.from) + 1;
+    for (const series of [times, down, up]) series.length = first;
+    times.push(...chart.down.map((_rate, i) => chart.from + i * chart.step));
+    down.push(...chart.down);
+    up.push(...chart.up);
+    const old = times.findIndex((time) => time >= times.at(-1) - SPAN_SECONDS);
+    for (const series of [times, down, up]) series.splice(0, old);
+  };
   return {
-    add(status) {
-      const seconds = before === null ? 0 : (status.at - before.at) / 1_000;
-      if (seconds > 0) {
-        times.push(status.at / 1_000);
-        down.push(Math.max(0, status.txBytes - before.txBytes) / seconds);
-        up.push(Math.max(0, status.rxBytes - before.rxBytes) / seconds);
-        while (times[0] < status.at / 1_000 - SPAN_SECONDS)
-          for (const series of [times, down, up]) series.shift();
-        const isIdle = [...down, ...up].every((rate) => rate === 0);
-        idle.textContent = 'No traffic in the last two minutes.';
-        [idle.hidden, box.hidden] = [!isIdle, isIdle];
-        if (isIdle) return (before = status);
-        box.setAttribute('role', 'img');
-        box.setAttribute('aria-label', 'Traffic of the last two minutes');
-        if (plot === null) draw();
-        else {
-          plot.setData([times, down, up]);
-          if (plot.cursor.idx == null) plot.setLegend({ idx: null });
-        }
+    add(chart, isAll) {
+      take(chart, isAll);
+      const isIdle = [...down, ...up].every((rate) => rate === 0);
+      [idle.hidden, box.hidden] = [!isIdle, isIdle];
+      if (isIdle) return;
+      box.setAttribute('role', 'img');
+      box.setAttribute('aria-label', box.dataset.plot);
+      if (plot === null) draw();
+      else {
+        plot.setData([times, down, up]);
+        if (plot.cursor.idx == null) plot.setLegend({ idx: null });
       }
-      return (before = status);
     },
   };
 }

@@ -24,7 +24,7 @@ function drawIn(box) {
   colours.addEventListener('change', draw);
 }
 
-/** Every step has a value; those that the table leaves out are 0. */
+/** Every step has a value; those that the table leaves out are 0. The last one ends at a point. */
 function read(box) {
   const [from, to, step] = ['from', 'to', 'step'].map((name) => Number(box.dataset[name]));
   const times = [];
@@ -39,6 +39,8 @@ function read(box) {
     for (const [i, column] of drawn.entries())
       values[i][place] = Number(counts[column].dataset.count);
   }
+  times.push(to);
+  for (const series of values) series.push(series.at(-1));
   return { labels: drawn.map((column) => heads[column].textContent), data: [times, ...values] };
 }
 
@@ -62,7 +64,7 @@ function optionsOf(box, labels, width) {
       { ...axis, size: 76, values: (_plot, values) => values.map(bytesText) },
     ],
     series: [
-      { label: 'Since', value: (_plot, value) => timeOf(value) },
+      { label: 'Since', value: (plot, value) => timeOf(startOf(plot, value)) },
       ...labels.map((label, i) => {
         const name = ['accent', 'warn'][i];
         return {
@@ -77,6 +79,11 @@ function optionsOf(box, labels, width) {
       }),
     ],
   };
+}
+
+/** When the step of a point begins: the last point is the end of the last step. */
+function startOf({ data: [times] }, time) {
+  return time != null && time === times.at(-1) ? times.at(-2) : time;
 }
 
 /** Days are those of UTC; all else is in the zone of the reader. */

@@ -1,7 +1,14 @@
 // What was carried over time, on the pages of administrators: a table, and what a chart is drawn from.
 
 import test from 'ava';
-import { newId, recordConnections, recordHistory } from '../../../../models/index.ts';
+import {
+  newId,
+  recordConnections,
+  recordHistory,
+  registerGateway,
+} from '../../../../models/index.ts';
+import { RecentTraffic } from '../../../../lib/observe/history/recent-traffic.ts';
+import { fakeLive } from '../../../support/observe/fake-gateway.ts';
 import { addDevice, addRule } from '../../../models/fixtures.ts';
 import { judgeText, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
@@ -68,6 +75,35 @@ for (const kind of firstKind()) {
       t.true(unknown.text.includes(line('')), 'an unknown time is that of the beginning');
       t.false(unknown.text.includes('<script>'));
     }
+  });
+
+  test(`${kind}: the last hour has sixty points, which a file has too`, async (t) => {
+    const recent = new RecentTraffic({
+      deviceIdOf: (key) => key,
+      wallMs: () => Date.now() - 120_000,
+    });
+    const live = fakeLive(GATEWAY);
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { recent, live });
+    const { id } = await addDevice(database, plainUser);
+    const bytes = { rxBytes: 9, txBytes: 9, rxInnerBytes: 7, txInnerBytes: 2_000 };
+    const peer = { publicKey: id, latestHandshakeMs: null, endpoint: null, ...bytes };
+    recent.observe({ peers: [peer], rules: [], drops: {}, forgotten: {} });
+    for (const path of ['/dashboard', `/devices/${id}`, `/users/${plainUser.id}`]) {
+      const { text } = await admin.get(`${path}?range=1h`);
+      const [, from, to] = text.match(/data-from="(\d+)" data-to="(\d+)" data-step="60"/) ?? [];
+      t.is(Number(to) - Number(from), 3_600, path);
+      t.true(text.includes('data-count="2000"'), path);
+      t.false(text.includes('Traffic at this gateway'), path);
+    }
+    const { text: file } = await admin.get(`/devices/${id}/traffic.csv?range=1h`);
+    t.is(file.trim().split('\r\n').length, 61);
+    t.regex(file, /,7,2000\r\n/);
+    await registerGateway(database, { id: 'there', name: 'paris', startedAt: new Date() });
+    const page = await admin.get('/dashboard?range=1h');
+    t.true(page.text.includes('data-title="Traffic at this gateway of the last 1 hour"'));
+    t.true(page.text.includes('The last hour is what this gateway carried.'));
+    const day = await admin.get('/dashboard?range=24h');
+    t.false(day.text.includes('what this gateway carried'));
   });
 
   test(`${kind}: where no history is kept, no page has one`, async (t) => {

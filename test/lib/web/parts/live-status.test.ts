@@ -7,7 +7,17 @@ import type { Readable } from 'node:stream';
 import test from 'ava';
 import { Recall } from '../../../../lib/kit/records/recall.ts';
 import { LiveStatus } from '../../../../lib/web/parts/live-status.ts';
-import { newId, recordStatus, removeDevices, writeTransaction } from '../../../../models/index.ts';
+import {
+  newId,
+  recordStatus,
+  registerGateway,
+  removeDevices,
+  writeTransaction,
+} from '../../../../models/index.ts';
+import { RecentTraffic } from '../../../../lib/observe/history/recent-traffic.ts';
+import { addDevice } from '../../../models/fixtures.ts';
+import { fakeLive } from '../../../support/observe/fake-gateway.ts';
+import { openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addOwn, visit } from '../../../support/web/portal.ts';
 import { configOf, listen, openServer } from '../../../support/api/server.ts';
@@ -59,6 +69,63 @@ for (const kind of firstKind()) {
     t.like(page.statuses[2], { state: 'Online', remote: '192.0.2.9:7', uploaded: '5.0\u00a0kB' });
     const gaps = Number(page.statuses[2]?.['at']) - Number(page.statuses[1]?.['at']);
     t.true(gaps >= 990, `${gaps} ms`);
+  });
+
+  test(`${kind}: the first event has the whole chart, each later one what is new`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id, public_key: key } = await addOwn(server, ann);
+    const session = await server.database.models.Session.findOne({ rejectOnEmpty: true });
+    let wallMs = Date.UTC(2026, 10, 30, 2);
+    const from = wallMs / 1_000;
+    const recent = new RecentTraffic({ deviceIdOf: () => id, wallMs: () => wallMs });
+    const carried = { publicKey: key, latestHandshakeMs: null, endpoint: null };
+    const observe = (rxBytes: number): void => {
+      wallMs += 1_000;
+      const bytes = { rxBytes, txBytes: 9, rxInnerBytes: 1, txInnerBytes: 1 };
+      recent.observe({ peers: [{ ...carried, ...bytes }], rules: [], drops: {}, forgotten: {} });
+    };
+    for (let i = 0; i < 3; i += 1) observe(1_000);
+    const live = new LiveStatus({ ...server.services, recent }, new Recall(server.database));
+    t.teardown(() => live.close());
+    const [all, one] = [null, id].map((of) => new Listener(live.follow(of, session.id)));
+    if (all === undefined || one === undefined) throw new Error('two pages');
+    const chartOf = ({ statuses }: Listener): unknown => statuses.at(-1)?.['chart'];
+    await all.until(() => all.statuses.length === 1 && one.statuses.length === 1);
+    const three = { down: [9, 9, 9], up: [1_000, 1_000, 1_000] };
+    t.deepEqual(chartOf(all), { from, step: 1, ...three });
+    t.deepEqual(chartOf(one), { from, step: 5, down: [9], up: [1_000] });
+    observe(5_000);
+    await all.until(() => all.statuses.length === 2 && one.statuses.length === 2);
+    t.deepEqual(chartOf(all), { from: from + 2, step: 1, down: [9, 9], up: [1_000, 5_000] });
+    t.deepEqual(chartOf(one), { from, step: 5, down: [9], up: [2_000] });
+    const late = new Listener(live.follow(null, session.id));
+    await late.until(() => late.statuses.length === 1);
+    t.like(chartOf(late), { from, up: [1_000, 1_000, 1_000, 5_000] }, 'it has none yet');
+  });
+
+  test(`${kind}: pages say where the chart is of one gateway among several`, async (t) => {
+    const live = fakeLive('here');
+    const console = await openConsole(t, kind, {}, { live });
+    const { admin, user, database, plainUser } = console;
+    const { id } = await addDevice(database, plainUser);
+    const pages = [
+      [admin, '/dashboard'],
+      [admin, `/devices/${id}`],
+      [user, `/user_devices/${id}`],
+    ] as const;
+    await registerGateway(database, { id: 'here', name: 'berlin', startedAt: new Date() });
+    for (const [visitor, path] of pages) {
+      const { text } = await visitor.get(path);
+      t.true(text.includes('>No traffic in the last five minutes.<'), path);
+      t.false(text.includes('this gateway carries'), path);
+    }
+    await registerGateway(database, { id: 'there', name: 'paris', startedAt: new Date() });
+    for (const [visitor, path] of pages) {
+      const { text } = await visitor.get(path);
+      t.true(text.includes('>No traffic at this gateway in the last five minutes.<'), path);
+      t.true(text.includes('The chart shows what this gateway carries.'), path);
+    }
   });
 
   test(`${kind}: a dashboard hears of all devices, until its session ends`, async (t) => {
