@@ -1,8 +1,8 @@
 // Recall remembers what was read from the database while it is still true. Each request first asks
 // the database which rows changed since the last time, and forgets what came from those rows. It is
-// one cheap statement, which requests that arrive together share; on SQLite it is asked only after a
-// commit. So a token that any process revoked does not work at the next request, and yet a request
-// need not read its token and the configuration again.
+// one cheap statement, which requests that arrive together share; on SQLite it is asked only after
+// a commit. So a token that any process revoked does not work at the next request, and yet a
+// request need not read its token and the configuration again.
 
 import { setImmediate as turnOver } from 'node:timers/promises';
 import {
