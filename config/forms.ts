@@ -1,4 +1,4 @@
-// The forms that settings have: each judges the text of a variable and converts it. Complaints say
+// The forms that settings have: each validates the text of a variable and converts it. Errors say
 // what is wanted and quote no secret.
 
 import ipaddr from 'ipaddr.js';

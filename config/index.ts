@@ -131,7 +131,7 @@ export function describeConfig(config: Config): string[] {
   return [...lines, ...fixed];
 }
 
-/** A text and where it came from, for complaints. */
+/** A text and where it came from, for errors. */
 interface Given {
   name: string;
   text: string;

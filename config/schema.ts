@@ -37,7 +37,7 @@ export interface Setting {
   fallback: string | number | boolean | null;
   /** Value when nothing is given, where other settings decide; `fallback` goes with theirs. */
   derive?: (config: Config) => string;
-  /** A good value, quoted in complaints. */
+  /** A good value, quoted in errors. */
   example: string;
   /** What it does, in one sentence. */
   sentence: string;

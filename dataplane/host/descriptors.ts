@@ -180,12 +180,12 @@ function openTun(
     return makeTun(options, addon, virtioHeader, workers);
   } catch (error) {
     if (error instanceof UndividedError) throw error;
-    const complaint = messageOf(error);
+    const message = messageOf(error);
     if (options.tun === 'required')
-      throw new Error(`WIREGUARD_TUN=required, but ${complaint}`, { cause: error });
+      throw new Error(`WIREGUARD_TUN=required, but ${message}`, { cause: error });
     options.log(
       'warn',
-      `${complaint}. Devices reach each other and the gateway's address, but no network beyond`,
+      `${message}. Devices reach each other and the gateway's address, but no network beyond`,
     );
     return none;
   }

@@ -31,12 +31,12 @@ export async function runNft(args: readonly string[], script = ''): Promise<NftA
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(script);
-  const [fault, output, complaint] = await Promise.all([
+  const [fault, output, errors] = await Promise.all([
     ended,
     text(child.stdout),
     text(child.stderr),
   ]);
   if (fault === null) return { output };
-  const [said = ''] = complaint.trim().split('\n');
+  const [said = ''] = errors.trim().split('\n');
   return { fault: said === '' ? fault : said };
 }

@@ -15,7 +15,7 @@ export type Parsed =
   | { readonly command: Command }
   | { readonly help: string }
   | { readonly isVersion: true }
-  | { readonly complaint: string };
+  | { readonly error: string };
 
 const SEE_HELP = `see: ${commandLine('help')}`;
 
@@ -30,7 +30,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   } catch (error) {
     // What Node adds, on arguments that begin with a hyphen, helps nobody here.
     const [message = ''] = messageOf(error).split('. ');
-    return { complaint: `${message.replace(/\.$/, '')}; ${SEE_HELP}` };
+    return { error: `${message.replace(/\.$/, '')}; ${SEE_HELP}` };
   }
   if (values.version === true || words.join(' ') === 'version') return { isVersion: true };
   if (values.help === true || words[0] === 'help')
@@ -38,8 +38,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   const found = findCommand(words.length === 0 ? ['serve'] : words);
   if (found === null)
     return {
-      complaint:
-        nounText(commands, words) ?? `there is no command "${words.join(' ')}"; ${SEE_HELP}`,
+      error: nounText(commands, words) ?? `there is no command "${words.join(' ')}"; ${SEE_HELP}`,
     };
   return judge(found.name, found.rest, values);
 }
@@ -101,25 +100,24 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const entry: Entry = commands[name];
   const usage = `usage: ${usageOf(name, entry)}`;
   const alien = Object.keys(values).find((option) => !entry.takes.includes(option as OptionName));
-  if (alien !== undefined) return { complaint: `--${alien} is not an option of ${name}; ${usage}` };
+  if (alien !== undefined) return { error: `--${alien} is not an option of ${name}; ${usage}` };
   for (const option of entry.needs ?? [])
     if (values[option] === undefined || values[option] === '')
-      return { complaint: `--${option} is missing; ${usage}` };
+      return { error: `--${option} is missing; ${usage}` };
   const empty = emptyFault(values);
-  if (empty !== null) return { complaint: `${empty}; ${usage}` };
+  if (empty !== null) return { error: `${empty}; ${usage}` };
   const [least, most] = entry.operands ?? (entry.operand === true ? [1, 1] : [0, 0]);
   // A script hands on a variable that holds nothing as an empty operand.
   const missing = [...rest, ''].indexOf('');
-  if (missing < least)
-    return { complaint: `${entry.usage.split(' ')[missing]} is missing; ${usage}` };
+  if (missing < least) return { error: `${entry.usage.split(' ')[missing]} is missing; ${usage}` };
   const both = EXCLUDING.find((names) => names.every((option) => isGiven(values[option])));
   if (both !== undefined)
-    return { complaint: `--${both.join(' and --')} exclude each other; ${usage}` };
-  if (rest.length > most) return { complaint: `"${rest[most]}" is too much; ${usage}` };
+    return { error: `--${both.join(' and --')} exclude each other; ${usage}` };
+  if (rest.length > most) return { error: `"${rest[most]}" is too much; ${usage}` };
   const numbers = numbersOf(values, entry);
-  if ('complaint' in numbers) return numbers;
+  if ('error' in numbers) return numbers;
   const times = timesOf(values);
-  if ('complaint' in times) return times;
+  if ('error' in times) return times;
   const options: Options = {
     ...textsOf(values),
     ...numbers,
@@ -189,7 +187,7 @@ type NumberOption = keyof typeof NUMBER_OPTIONS;
 function numbersOf(
   values: Values,
   { limitMost = NUMBER_OPTIONS.limit }: Entry,
-): Pick<Options, NumberOption> | { complaint: string } {
+): Pick<Options, NumberOption> | { error: string } {
   const numbers: { [Name in NumberOption]?: number } = {};
   const mosts = { ...NUMBER_OPTIONS, limit: limitMost };
   for (const [name, most] of Object.entries(mosts) as [NumberOption, number][]) {
@@ -197,7 +195,7 @@ function numbersOf(
     if (text === undefined) continue;
     const value = Number(text);
     if (!(Number.isInteger(value) && value >= 1 && value <= most))
-      return { complaint: `--${name} takes a whole number from 1 to ${most}, not "${text}"` };
+      return { error: `--${name} takes a whole number from 1 to ${most}, not "${text}"` };
     numbers[name] = value;
   }
   return numbers;
@@ -220,27 +218,25 @@ type TimeOption = (typeof TIME_OPTIONS)[number][1];
 type EndOption = (typeof END_OPTIONS)[number][1];
 
 /** The times of options that name one, or what is wrong with one. */
-function timesOf(
-  values: Values,
-): Pick<Options, TimeOption | EndOption | 'at'> | { complaint: string } {
+function timesOf(values: Values): Pick<Options, TimeOption | EndOption | 'at'> | { error: string } {
   const times: { [Name in TimeOption]?: Date } & { [Name in EndOption | 'at']?: Date | null } = {};
   for (const [option, name] of TIME_OPTIONS) {
     const text = values[option];
     const time = text === undefined ? undefined : parseTime(text);
-    if (time === null) return { complaint: noTime(option, text) };
+    if (time === null) return { error: noTime(option, text) };
     if (time !== undefined) times[name] = time;
   }
   for (const [option, name] of END_OPTIONS) {
     const text = values[option];
     if (text === undefined) continue;
     const time = text === 'none' ? null : parseTime(text);
-    if (time === null && text !== 'none') return { complaint: `${noTime(option, text)}; or none` };
+    if (time === null && text !== 'none') return { error: `${noTime(option, text)}; or none` };
     times[name] = time;
   }
   if (values.at === undefined) return times;
   times.at = values.at === 'never' ? null : parseTime(values.at);
   if (times.at === null && values.at !== 'never')
-    return { complaint: `${noTime('at', values.at)}; or never` };
+    return { error: `${noTime('at', values.at)}; or never` };
   return times;
 }
 

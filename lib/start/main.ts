@@ -24,8 +24,8 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`postern ${fingerprint()}\n`);
     return 0;
   }
-  if ('complaint' in parsed) {
-    process.stderr.write(`${parsed.complaint}\n`);
+  if ('error' in parsed) {
+    process.stderr.write(`${parsed.error}\n`);
     return EXIT_USAGE;
   }
   const { command } = parsed;

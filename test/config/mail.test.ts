@@ -1,4 +1,4 @@
-// SMTP_URL and MAIL_FROM: what may be given, and that secrets stay out of complaints.
+// SMTP_URL and MAIL_FROM: what may be given, and that secrets stay out of errors.
 
 import test from 'ava';
 import { mailFaults } from '../../config/mail.ts';

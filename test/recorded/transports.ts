@@ -38,8 +38,7 @@ function runIn({ settings }: OpenScene): RunLine {
     if ('help' in parsed) return { status: 0, stdout: parsed.help, stderr: '' };
     if ('isVersion' in parsed)
       return { status: 0, stdout: `postern ${fingerprint()}\n`, stderr: '' };
-    if ('complaint' in parsed)
-      return { status: EXIT_USAGE, stdout: '', stderr: `${parsed.complaint}\n` };
+    if ('error' in parsed) return { status: EXIT_USAGE, stdout: '', stderr: `${parsed.error}\n` };
     return obeyedHere(words, settings, stdin);
   };
 }

@@ -37,9 +37,9 @@ export function readFixedSettings(
     const text = texts[variable.name];
     if (text === undefined) continue;
     const read = readOne(variable, text);
-    if ('complaints' in read) {
+    if ('errors' in read) {
       const end = `got ${quoted(variable, text)}; for example ${variable.name}=${variable.example}`;
-      faults.push(...read.complaints.map((one) => `${variable.name} ${one}; ${end}`));
+      faults.push(...read.errors.map((one) => `${variable.name} ${one}; ${end}`));
     } else Object.assign(values, read.values);
   }
   return { fixed: faults.length === 0 ? storedValues(config, values) : {}, faults };
@@ -55,9 +55,9 @@ export function fixedSettingsOf(config: Config): FixedSettings {
 function readOne(
   { name, form }: ConfigurationVariable,
   text: string,
-): { values: ConfigurationValues } | { complaints: string[] } {
+): { values: ConfigurationValues } | { errors: string[] } {
   const raw = rawValue(form, text);
-  if (raw === undefined) return { complaints: [sentences.badJson] };
+  if (raw === undefined) return { errors: [sentences.badJson] };
   const field = name.toLowerCase();
   const { values, faults } = judgeConfiguration({ [field]: raw }, 'update');
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
@@ -65,9 +65,9 @@ function readOne(
     // Metadata with an address are fetched later, so that no provider delays a start.
     const fault = isJudged ? samlMetadataFault(provider.metadata, provider.entity_id) : null;
     if (fault !== null)
-      return { complaints: [`entry ${index + 1}: metadata ${sentenceOf(metadataFault(fault))}`] };
+      return { errors: [`entry ${index + 1}: metadata ${sentenceOf(metadataFault(fault))}`] };
   }
-  return isFaultless(faults) ? { values } : { complaints: (faults[field] ?? []).flatMap(textsOf) };
+  return isFaultless(faults) ? { values } : { errors: (faults[field] ?? []).flatMap(textsOf) };
 }
 
 /** The value that a request would have sent; undefined for text that should be JSON and is not. */

@@ -62,7 +62,7 @@ export async function runImport(
       await lockScopes(database, transaction, { configuration: true, addressPool: true });
       const found = await work(transaction);
       const imported = { ...found, notes: joined(found.notes) };
-      if (imported.faults.length > 0) throw new ImportError(complaint(imported));
+      if (imported.faults.length > 0) throw new ImportError(errorText(imported));
       if (isTrial) throw new TrialEnds(imported);
       return imported;
     });
@@ -101,7 +101,7 @@ function linesOf(place: string, messages: FieldFaults): string[] {
   );
 }
 
-function complaint({ faults, notes }: Imported): string {
+function errorText({ faults, notes }: Imported): string {
   const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
   const head =
     faults.length > FAULTS_MAX

@@ -54,7 +54,7 @@ export function effectiveFields<Field extends ChangeableField>(
   return values as Pick<Configuration, Field>;
 }
 
-/** Complains of fields that were sent and are fixed, even at the same value. */
+/** Gives an error for fields that were sent and are fixed, even at the same value. */
 export function refuseFixed(values: object, fixed: FixedSettings, faults: Faults): void {
   for (const name of Object.keys(fixed)) {
     const present = faults[name];

@@ -1,4 +1,4 @@
-// Answers of nft: output, or its first complaint. There is one without nft, and without rights.
+// Answers of nft: output, or its first error. There is one without nft, and without rights.
 
 import test from 'ava';
 import { fixOfNft, NFT_MISSING, runNft } from '../../../dataplane/io/nft.ts';

@@ -115,7 +115,7 @@ for (const [line, words, operand, options] of good)
     t.deepEqual({ ...parsed.command.options, ...options }, parsed.command.options);
   });
 
-const bad: [line: string, complaint: RegExp][] = [
+const bad: [line: string, error: RegExp][] = [
   ['dance', /there is no command "dance"; see: npm run -s postern -- help$/],
   ['token', /^token wants a verb:[^]*token create[^]*token list[^]*token revoke ID/],
   ['token dance', /^there is no command "token dance":[^]*token create/],
@@ -190,11 +190,11 @@ const bad: [line: string, complaint: RegExp][] = [
   ['configuration set', /^NAME=VALUE is missing; usage: postern configuration set NAME=VALUE/],
   ['constructor', /there is no command/],
 ];
-for (const [line, complaint] of bad)
+for (const [line, error] of bad)
   test(`"${line}" is complained about`, (t) => {
     const parsed = parseCommandLine(line.split(' '));
-    t.true('complaint' in parsed);
-    if ('complaint' in parsed) t.regex(parsed.complaint, complaint);
+    t.true('error' in parsed);
+    if ('error' in parsed) t.regex(parsed.error, error);
   });
 
 for (const line of ['help', '--help', '-h', 'dance --help'])
@@ -226,5 +226,5 @@ test('help on one command tells its options and no other command', (t) => {
 test('--version, or the word alone, says which version this is', (t) => {
   t.deepEqual(parseCommandLine(['--version']), { isVersion: true });
   t.deepEqual(parseCommandLine(['version']), { isVersion: true });
-  t.true('complaint' in parseCommandLine(['version', 'of', 'it']));
+  t.true('error' in parseCommandLine(['version', 'of', 'it']));
 });

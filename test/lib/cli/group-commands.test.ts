@@ -125,5 +125,5 @@ for (const kind of databaseKinds()) {
 test('a rule is of a user or of a group', (t) => {
   const both = 'rule create --destination 10.0.0.1 --email a@b --group ops';
   const parsed = parseCommandLine(both.split(' '));
-  t.regex('complaint' in parsed ? parsed.complaint : '', /^--email and --group exclude each other/);
+  t.regex('error' in parsed ? parsed.error : '', /^--email and --group exclude each other/);
 });
