@@ -230,7 +230,7 @@ export class ConfigInForce {
   #takeSteps(rules: Amendment['rules'], drafts: Draft[]): void {
     const ofGroups = new Map<string, Draft>();
     for (const [name, ofScope] of rules) {
-      const { place, group } = placeOf(name);
+      const { place, group } = compiledPlaceOf(name);
       let draft = ofGroups.get(place);
       if (draft === undefined) {
         draft = this.#draft(place);
@@ -285,7 +285,7 @@ export class ConfigInForce {
 const STAGED_OF_GROUPS = stagedScope(GROUPS_SCOPE);
 
 /** Where the rules of a scope are compiled: those of all groups are together. */
-function placeOf(scope: string): { readonly place: string; readonly group: number | null } {
+function compiledPlaceOf(scope: string): { readonly place: string; readonly group: number | null } {
   const group = groupOfScope(scope);
   if (group === null) return { place: scope, group };
   return { place: besideScope(scope) === null ? GROUPS_SCOPE : STAGED_OF_GROUPS, group };

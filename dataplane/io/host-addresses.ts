@@ -24,7 +24,7 @@ export function readHostAddresses(
     hostProcess === null ? [] : orElse(() => addressesOf(hostProcess), before.outside);
   const isHere = new Set(here.map(String));
   const read = { here, outside: outside.filter((address) => !isHere.has(String(address))) };
-  return textOf(read) === textOf(before) ? before : read;
+  return addressesText(read) === addressesText(before) ? before : read;
 }
 
 function orElse<T>(read: () => T, otherwise: T): T {
@@ -35,7 +35,7 @@ function orElse<T>(read: () => T, otherwise: T): T {
   }
 }
 
-function textOf({ here, outside }: HostAddresses): string {
+function addressesText({ here, outside }: HostAddresses): string {
   return `${here.join(' ')}, ${outside.join(' ')}`;
 }
 

@@ -64,7 +64,7 @@ export async function endedAmong(
       }
     const latest = latestOf(heads);
     if (latest === null) return { flows, next: null };
-    if (flows.length === limit) return { flows, next: heads.map(placeOf) };
+    if (flows.length === limit) return { flows, next: heads.map(nextNumberOf) };
     flows.push(latest.found.shift()!);
   }
 }
@@ -80,7 +80,7 @@ function latestOf(heads: readonly Head[]): Head | null {
   return latest;
 }
 
-function placeOf({ found, before }: Head): number {
+function nextNumberOf({ found, before }: Head): number {
   return found.length > 0 ? found[0]!.number + 1 : before;
 }
 

@@ -51,11 +51,11 @@ function jsonOf(contentType: unknown, bytes: Buffer): unknown {
   const declared = typeof contentType === 'string' ? contentType : '';
   const [type = ''] = declared.split(';');
   if (declared !== '' && !JSON_TYPE.test(type.trim())) throw new ApiError('unsupported_media_type');
-  return bytes.length === 0 ? {} : parse(textOf(bytes));
+  return bytes.length === 0 ? {} : parse(utf8Text(bytes));
 }
 
 /** The text of a body. A byte that is no UTF-8 is refused, or the text would be stored damaged. */
-function textOf(bytes: Buffer): string {
+function utf8Text(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
   throw new ApiError('malformed_body', { faults: { body: [messages.badUtf8] } });
 }

@@ -80,7 +80,7 @@ function handlerOf<Rooms>(
     const csv = operation.kind === 'read' ? operation.csv : undefined;
     if (csv !== undefined && wantsCsv(request)) return asCsv(h, csv.fileName, csv.write(answer));
     const response = h.response({ data: answer });
-    const place = operation.kind === 'write' ? operation.placeOf?.(answer as Shown) : undefined;
+    const place = operation.kind === 'write' ? operation.locationOf?.(answer as Shown) : undefined;
     return place === undefined ? response : response.created(outside + place);
   };
 }

@@ -80,7 +80,7 @@ export const apiTokenOperations: readonly Operation<HasApiTokens>[] = [
       'For the user who asks, and not longer than the token with which they ask. The token itself is in this answer only.',
     body: newToken,
     answer: madeToken,
-    placeOf: ({ id }) => `${all.path}/${String(id)}`,
+    locationOf: ({ id }) => `${all.path}/${String(id)}`,
     run: ({ apiTokens }, caller, { body }) => apiTokens.make(caller, body),
   }),
   read<HasApiTokens>({

@@ -33,7 +33,7 @@ async function showConfiguration({ rooms }: Given): Promise<Outcome> {
   );
   const rows = variables.map(({ name }) => [
     fieldOf(name),
-    textOf(data[fieldOf(name)]),
+    valueText(data[fieldOf(name)]),
     Object.hasOwn(context.fixed, fieldOf(name)) ? `fixed by ${name}` : '',
   ]);
   return { text: table(['setting', 'value', ''], rows), data };
@@ -53,7 +53,7 @@ async function setConfiguration(given: Given, { operand }: Command): Promise<Out
     (faults) => refusalOf(faults, {}, example),
   );
   const value = answer[field];
-  return { text: `${field} is ${textOf(value)} now.`, data: { [field]: value } };
+  return { text: `${field} is ${valueText(value)} now.`, data: { [field]: value } };
 }
 
 /** An empty text takes the value away, so that what is derived or empty serves. */
@@ -74,7 +74,7 @@ function fieldOf(variable: string): string {
   return variable.toLowerCase();
 }
 
-function textOf(value: unknown): string {
+function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(',');
   return value === null || value === undefined ? 'none' : `${value as string | number | boolean}`;
 }

@@ -2,7 +2,7 @@
 // that runs.
 
 import type { Diagnosis, ShownAttempt, ShownSender } from '../observe/diagnosis/fields.ts';
-import { placeOf } from '../observe/diagnosis/place.ts';
+import { endpointInWords } from '../observe/diagnosis/place.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Command, Outcome } from './run.ts';
 import { table } from './text-table.ts';
@@ -15,7 +15,7 @@ export async function diagnose(gateway: LocalGateway, { operands }: Command): Pr
   const { data } = (await gateway.ask('GET', `/v0/devices/${id}/diagnosis`)) as {
     data: Diagnosis;
   };
-  return { text: textOf(data), data };
+  return { text: diagnosisText(data), data };
 }
 
 async function listSenders(gateway: LocalGateway): Promise<Outcome> {
@@ -30,7 +30,7 @@ async function listSenders(gateway: LocalGateway): Promise<Outcome> {
   return { text, data };
 }
 
-function textOf(diagnosis: Diagnosis): string {
+function diagnosisText(diagnosis: Diagnosis): string {
   const { code, text, advice, attempts, inside, unknown_senders: senders } = diagnosis;
   return [
     `${code}: ${text}`,
@@ -77,5 +77,5 @@ function placeIn(one: {
   readonly remote_port: number | null;
 }): string {
   const { remote_ip: address, remote_port: port } = one;
-  return placeOf(address === null || port === null ? null : { address, port });
+  return endpointInWords(address === null || port === null ? null : { address, port });
 }

@@ -22,7 +22,7 @@ export async function dryRun(gateway: LocalGateway, row: Row, command: Command):
   const asked = { dry_run: { method, path, ...(body === undefined ? {} : { body }) } };
   const answer = await gateway.ask('POST', `/v0/dry_run${query}`, asked, row.hints);
   const { data } = answer as { data: DryRunAnswer };
-  return { text: await textOf(gateway, data), data };
+  return { text: await dryRunText(gateway, data), data };
 }
 
 /** Finds at the gateway what somebody named. */
@@ -40,7 +40,7 @@ function findsAt(gateway: LocalGateway): Finds {
   };
 }
 
-async function textOf(gateway: LocalGateway, answer: DryRunAnswer): Promise<string> {
+async function dryRunText(gateway: LocalGateway, answer: DryRunAnswer): Promise<string> {
   const { ended_flows: flows, passed_refusals: refusals, shadowed_rules: rules } = answer;
   const names = await namesIn(gateway, [...flows, ...refusals]);
   const tests = answer.failing_policy_tests;

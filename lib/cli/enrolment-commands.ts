@@ -53,7 +53,7 @@ async function enrol(given: Given, command: Command): Promise<Outcome> {
   const body = { enrolment: { people, groups, hours, mail: mailer !== null } };
   const sent = { body, force: options.force };
   const { answer, failing } = await performOperation(given, 'enrolPeople', sent, (faults) => {
-    const said = inWords(faults, file);
+    const said = refusedInWords(faults, file);
     return new Error(said === '' ? `${file ?? '--group'} holds what cannot be kept` : said);
   });
   const { people: enrolled, links } = answer as unknown as PeopleEnrolled;
@@ -79,7 +79,7 @@ async function enrol(given: Given, command: Command): Promise<Outcome> {
 }
 
 /** A refusal as a sentence, with the way out where policy tests hold people up. */
-function inWords(faults: Faults, file: string | undefined): string {
+function refusedInWords(faults: Faults, file: string | undefined): string {
   const textsOf = (field: string): string[] =>
     ((faults[field] ?? []) as FieldError[]).map(sentenceOf);
   const base = textsOf('base').join('; ');

@@ -32,7 +32,7 @@ export async function explainPacket(gateway: LocalGateway, command: Command): Pr
   };
   const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
   const { data } = answer as { data: Answer };
-  return { text: `${askedIn(command)}\n${textOf(data)}`, data };
+  return { text: `${askedIn(command)}\n${explanationText(data)}`, data };
 }
 
 /** The question, as it was typed and understood. */
@@ -79,7 +79,7 @@ function numberOf(word: string): number | string {
 
 const MARKS = { passed: 'ok', waits: '..', refused: 'NO', not_reached: '' } as const;
 
-function textOf(answer: Answer): string {
+function explanationText(answer: Answer): string {
   const { verdict, text, advice, rule_id: rule, staged_rule_id: staged } = answer;
   const { gates, shadowed, host, latest_handshake: handshake } = answer;
   const width = gates.reduce((widest, { code }) => Math.max(widest, code.length), 0);

@@ -75,7 +75,7 @@ const refusals: Listing<ShownRefusal> = {
   rowOf: (one, names) => [
     nameOf(names, one.device_id),
     one.source ?? '',
-    placeOf(one.destination ?? '', one.port),
+    addressAndPort(one.destination ?? '', one.port),
     one.protocol ?? '',
     String(one.count),
     secondOf(one.last_at),
@@ -263,10 +263,10 @@ function nameOf(names: Names, id: string | null): string {
 }
 
 function endOf(names: Names, id: string | null, address: string, port: number | null): string {
-  const place = placeOf(address, port);
+  const place = addressAndPort(address, port);
   return id === null ? place : `${nameOf(names, id)} ${place}`;
 }
 
-function placeOf(address: string, port: number | null): string {
+function addressAndPort(address: string, port: number | null): string {
   return port === null ? address : endpointText(address, port);
 }

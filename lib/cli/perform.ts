@@ -44,8 +44,8 @@ export async function performOperation(
     return { answer: (answer ?? {}) as Done['answer'], failing, params: found.params };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (typeof words !== 'function') throw inWords(error, sent, words);
-    throw error.faults === null ? inWords(error, sent, {}) : words(error.faults);
+    if (typeof words !== 'function') throw refusedInWords(error, sent, words);
+    throw error.faults === null ? refusedInWords(error, sent, {}) : words(error.faults);
   }
 }
 
@@ -71,7 +71,7 @@ async function performThereOrHere(
 }
 
 /** A refusal, with the way out where policy tests hold the write up. */
-function inWords(
+function refusedInWords(
   { code, faults, sentence }: ApiError,
   { named = '', called = {} }: Sending,
   { hints = {}, forced, absent = goneMeanwhile }: RefusalWords,

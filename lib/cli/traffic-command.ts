@@ -31,7 +31,7 @@ export async function showTraffic(gateway: LocalGateway, command: Command): Prom
     return { text: file.replace(/\n$/, ''), data: null };
   }
   const { data } = (await gateway.ask('GET', path, undefined, HINTS)) as { data: Traffic };
-  return { text: textOf(data), data };
+  return { text: trafficText(data), data };
 }
 
 async function pathOf(gateway: LocalGateway, { operand, options }: Command): Promise<string> {
@@ -62,7 +62,7 @@ async function whoseOf(
   return rule === undefined ? '' : `rules/${encodeURIComponent(await gateway.findRule(rule))}/`;
 }
 
-function textOf({ from, to, step, totals, points, refusals = [] }: Traffic): string {
+function trafficText({ from, to, step, totals, points, refusals = [] }: Traffic): string {
   const names = Object.keys(totals);
   const counted = points.filter((point) => names.some((name) => Number(point[name]) > 0));
   const span = `${secondOf(from)} to ${secondOf(to)}, steps of ${step} s`;

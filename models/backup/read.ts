@@ -159,7 +159,7 @@ async function* linesOf(path: string): AsyncGenerator<string, undefined> {
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       parts.push(chunk.subarray(start, end));
-      yield textOf(parts);
+      yield utf8Text(parts);
       [parts, bytes, start] = [[], 0, end + 1];
     }
     parts.push(chunk.subarray(start));
@@ -171,6 +171,6 @@ async function* linesOf(path: string): AsyncGenerator<string, undefined> {
 }
 
 /** Bytes that are no UTF-8 become others, so that the checksum tells. */
-function textOf(parts: readonly Buffer[]): string {
+function utf8Text(parts: readonly Buffer[]): string {
   return (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString('utf8');
 }

@@ -1,7 +1,12 @@
 // One word for each meaning: no file of the repository holds a word that docs/glossary.md retired.
 
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import test from 'ava';
 import { filesWithRetiredWords, retiredWordIn, retiredWords } from '../support/suite/words.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const SOURCES = ['config', 'dataplane', 'lib', 'models'];
 
 test('no file holds a retired word', (t) => {
   t.deepEqual([...filesWithRetiredWords()], [], 'docs/glossary.md says what to write instead');
@@ -33,4 +38,14 @@ test('words that only look like retired ones are not found', (t) => {
     'shutdown is outside',
   ])
     t.is(retiredWordIn(text), null, text);
+});
+
+test('names that say nothing of their own are those of one function at most', (t) => {
+  const found = execFileSync(
+    'git',
+    ['grep', '-hoE', '^(export )?(async )?function (placeOf|inWords|textOf)\\b', '--', ...SOURCES],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  const names = found.split('\n').flatMap((line) => /\w+$/.exec(line)?.[0] ?? []);
+  t.deepEqual(names, ['textOf'], 'the text of a field of a form; the others say which place it is');
 });

@@ -157,7 +157,7 @@ function success(operation: Any): Json {
     return { 200: kind === 'read' && operation.csv !== undefined ? orCsv(json) : json };
   }
   if (answer === null) return { 204: { description: 'It is gone.', headers: headerRefs(WRITTEN) } };
-  if (operation.placeOf === undefined) return { 200: answered(answer, false, WRITTEN) };
+  if (operation.locationOf === undefined) return { 200: answered(answer, false, WRITTEN) };
   return { 201: answered(answer, false, { Location: 'Location', ...WRITTEN }) };
 }
 

@@ -9,7 +9,7 @@ import { readNames } from '../identity/groups.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { addressesOf, CLOCK_SKEW_MS, type SamlSetup } from './service-provider.ts';
 import { parseMessage, refuse } from './shape.ts';
-import { childrenOf, isNamed, textOf } from './xml.ts';
+import { childrenOf, isNamed, onlyTextIn } from './xml.ts';
 
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
@@ -68,7 +68,7 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
   if (assertion.getAttribute('Version') !== '2.0') refuse('not version 2.0');
   const id = assertion.getAttribute('ID') ?? '';
   if (id === '' || id.length > NAME_CHARACTERS_MAX) refuse('ID');
-  const issuer = textOf(only(assertion, 'Issuer')) ?? '';
+  const issuer = onlyTextIn(only(assertion, 'Issuer')) ?? '';
   if (issuer !== metadata.entityId) refuse('Issuer');
   const subject = only(assertion, 'Subject');
   const ends = [judgeConfirmation(subject, setup, now), judgeConditions(assertion, setup, now)];
@@ -123,7 +123,7 @@ function judgeConditions(assertion: Element, { ours }: SamlSetup, now: Date): nu
   // Each restriction must name us (SAML core, section 2.5.1.4).
   const isForUs = (restriction: Element): boolean =>
     childrenOf(restriction, ASSERTION, 'Audience').some(
-      (audience) => textOf(audience) === ours.entityId,
+      (audience) => onlyTextIn(audience) === ours.entityId,
     );
   if (restrictions.length === 0 || !restrictions.every(isForUs)) refuse('audience');
   return end ?? 0;
@@ -148,7 +148,7 @@ function judgeStatements(
 }
 
 function readName(element: Element) {
-  const nameId = textOf(element) ?? '';
+  const nameId = onlyTextIn(element) ?? '';
   if (nameId === '' || nameId.length > NAME_CHARACTERS_MAX) refuse('NameID');
   const nameIdFormat = element.getAttribute('Format');
   return { nameId, nameIdFormat, isTransient: nameIdFormat === TRANSIENT };
@@ -159,7 +159,7 @@ function attributesOf(assertion: Element): SamlAttribute[] {
   return attributeElements(assertion).map((attribute) => ({
     name: nameOfAttribute(attribute),
     values: childrenOf(attribute, ASSERTION, 'AttributeValue')
-      .map((value) => textOf(value) ?? '')
+      .map((value) => onlyTextIn(value) ?? '')
       .filter((text) => text !== ''),
   }));
 }
@@ -207,7 +207,7 @@ function groupsOf(
     .flatMap((attribute) => childrenOf(attribute, ASSERTION, 'AttributeValue'))
     .filter((value) => value.firstChild !== null)
     // A value that holds elements is no text, and not an empty one either.
-    .map(textOf)
+    .map(onlyTextIn)
     .filter((text) => text !== '');
   const isElsewhere = values.length === 0 && valuesOf(attributes, GROUPS_ELSEWHERE).length > 0;
   return isElsewhere ? { problem: 'overage' } : readNames(values);

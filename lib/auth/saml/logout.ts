@@ -18,7 +18,7 @@ import {
   parseMessage,
   refuse,
 } from './shape.ts';
-import { childrenOf, isNamed, textOf } from './xml.ts';
+import { childrenOf, isNamed, onlyTextIn } from './xml.ts';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
@@ -136,17 +136,17 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
   const issuer = childrenOf(message, ASSERTION, 'Issuer');
   const [first] = issuer;
   if (first === undefined || issuer.length > 1) refuse('Issuer');
-  if (textOf(first) !== setup.metadata.entityId) refuse('Issuer');
+  if (onlyTextIn(first) !== setup.metadata.entityId) refuse('Issuer');
   // Signed messages must name their receiver (SAML bindings, sections 3.4.5.2 and 3.5.5.2).
   if (message.getAttribute('Destination') !== addressesOf(setup.provider).logout)
     refuse('Destination');
   const issuedMs = judgeAge(message, now);
   const [name, second] = childrenOf(message, ASSERTION, 'NameID');
-  const nameId = name === undefined ? '' : (textOf(name) ?? '');
+  const nameId = name === undefined ? '' : (onlyTextIn(name) ?? '');
   if (name === undefined || second !== undefined || nameId === '') refuse('NameID');
   if (nameId.length > NAME_CHARACTERS_MAX) refuse('NameID');
   const sessionIndexes = childrenOf(message, PROTOCOL, 'SessionIndex').map(
-    (index) => textOf(index) ?? refuse('SessionIndex'),
+    (index) => onlyTextIn(index) ?? refuse('SessionIndex'),
   );
   return {
     id,

@@ -10,7 +10,7 @@ import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
 import { addressesOf, loadNodeSaml, samlOf, type SamlSetup } from './service-provider.ts';
 import { decodeMessage, judgeMessageShape, parseMessage, refuse } from './shape.ts';
-import { childrenOf, everything, isNamed, textOf } from './xml.ts';
+import { childrenOf, everything, isNamed, onlyTextIn } from './xml.ts';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
@@ -102,7 +102,7 @@ function judgeEnvelope(response: Element, { provider, metadata, requestId }: Sam
   const destination = response.getAttribute('Destination');
   if (destination !== null && destination !== addressesOf(provider).consume) refuse('Destination');
   for (const issuer of childrenOf(response, ASSERTION, 'Issuer'))
-    if (textOf(issuer) !== metadata.entityId) refuse('Issuer');
+    if (onlyTextIn(issuer) !== metadata.entityId) refuse('Issuer');
 }
 
 /** `Success`, or the most exact word for what went wrong. */

@@ -83,7 +83,7 @@ export function* everything(root: Element): Generator<Node> {
  * The text of an element that contains only one text; null for any other element. The blanks of XML
  * around it do not count. Any other blank counts: a name with it is the name of somebody else.
  */
-export function textOf(element: Element): string | null {
+export function onlyTextIn(element: Element): string | null {
   const { firstChild } = element;
   if (firstChild === null || firstChild.nextSibling !== null) return null;
   if (firstChild.nodeType !== firstChild.TEXT_NODE) return null;

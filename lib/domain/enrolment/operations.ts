@@ -58,7 +58,7 @@ export const enrolmentOperations: readonly Operation<HasEnrolments>[] = [
       mode: 'create',
     },
     answer: { title: 'MadeEnrolment', fields: madeEnrolmentFields, description: 'The link.' },
-    placeOf: ({ user_id: id }) => PATH.replace('{id}', String(id)),
+    locationOf: ({ user_id: id }) => PATH.replace('{id}', String(id)),
     run: ({ enrolments }, caller, { params, body }) =>
       enrolments.make(caller, params['id'] ?? '', body),
   }),

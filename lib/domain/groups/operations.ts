@@ -89,7 +89,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
     summary: 'Make a group',
     body: { ...body, mode: 'create' },
     answer: { ...group, description: 'The group.' },
-    placeOf: ({ id }) => `${all.path}/${String(id)}`,
+    locationOf: ({ id }) => `${all.path}/${String(id)}`,
     run: async ({ groups }, caller, input) => showGroup(await groups.create(caller, input.body)),
   }),
   read<HasGroups>({

@@ -178,15 +178,15 @@ function candidatesOf(
   const made = (network: Network, notes: readonly string[]): Candidate => {
     const server = own.find((number) => inside(network, number));
     const address = addressIn(family, network, server, taken);
-    const text = textOf(family, network.first);
+    const text = addressOfNumber(family, network.first);
     const isMoved = server !== undefined && address !== server;
     return {
       network: `${text}/${network.prefix}`,
-      address: textOf(family, address),
+      address: addressOfNumber(family, address),
       notes: [
         ...(isMoved
           ? [
-              `${textOf(family, server)} cannot be the address of the gateway in ${text}/${network.prefix}; the clients do not need it, unless it is their DNS server`,
+              `${addressOfNumber(family, server)} cannot be the address of the gateway in ${text}/${network.prefix}; the clients do not need it, unless it is their DNS server`,
             ]
           : []),
         ...notes,
@@ -219,7 +219,7 @@ function candidatesOf(
     outside.map(([first = '']) => numberOf(first)),
   );
   if (!isPrivate(family, wide)) return [narrow];
-  const name = `${textOf(family, wide.first)}/${wide.prefix}`;
+  const name = `${addressOfNumber(family, wide.first)}/${wide.prefix}`;
   return [
     made(wide, [
       `${name} holds the addresses of all peers; the gateway has one network of each family`,
@@ -270,7 +270,10 @@ function around(
 }
 
 function isPrivate(family: FamilyOf, { first, prefix }: Network): boolean {
-  const [low, high] = [textOf(family, first), textOf(family, last(family, first, prefix))];
+  const [low, high] = [
+    addressOfNumber(family, first),
+    addressOfNumber(family, last(family, first, prefix)),
+  ];
   return PRIVATE.some((range) => holds(range, low) && holds(range, high));
 }
 
@@ -305,7 +308,7 @@ function last({ bits }: FamilyOf, first: bigint, prefix: number): bigint {
   return first + (1n << BigInt(bits - prefix)) - 1n;
 }
 
-function textOf({ bits }: FamilyOf, number: bigint): string {
+function addressOfNumber({ bits }: FamilyOf, number: bigint): string {
   return addressText(number.toString(16).padStart(bits / 4, '0'));
 }
 

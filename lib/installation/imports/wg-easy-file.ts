@@ -55,12 +55,12 @@ export function parseWgEasyJson(text: string): WgEasy {
   if (server === null || !isObject(clients))
     throw new Error('wg0.json of wg-easy is one JSON object with server and clients');
   const faults: string[] = [];
-  const address = textOf(server['address']);
+  const address = trimmedText(server['address']);
   if (address === '') faults.push('server.address is missing');
   return {
-    privateKey: textOf(server['privateKey']),
+    privateKey: trimmedText(server['privateKey']),
     keyPlace: 'privateKey of server',
-    port: server['port'] === undefined ? null : textOf(server['port']),
+    port: server['port'] === undefined ? null : trimmedText(server['port']),
     mtu: null,
     addresses: address === '' ? [] : [address.includes('/') ? address : `${address}/24`],
     clients: Object.entries(clients).flatMap(([id, client]: [string, unknown]) => {
@@ -78,11 +78,11 @@ export function parseWgEasyJson(text: string): WgEasy {
 
 function clientOfJson(id: string, client: ForeignRow): WgEasyClient {
   return {
-    place: placeOf(id, client['name']),
+    place: clientPlace(id, client['name']),
     name: client['name'],
     publicKey: client['publicKey'],
     presharedKey: client['preSharedKey'],
-    addresses: [client['address']].map(textOf).filter((text) => text !== ''),
+    addresses: [client['address']].map(trimmedText).filter((text) => text !== ''),
     isEnabled: client['enabled'] !== false,
     expiresAt: client['expiredAt'] ?? client['expireAt'] ?? null,
     insertedAt: timeOf(client['createdAt']),
@@ -108,12 +108,12 @@ export function readWgEasyTables({ tables, lacksLog }: ForeignTables): WgEasy {
       ? []
       : [`interfaces_table has ${interfaces.length} rows; the gateway has one interface`];
   return {
-    privateKey: textOf(server['private_key']),
+    privateKey: trimmedText(server['private_key']),
     keyPlace: 'private_key of interfaces_table',
-    port: textOf(server['port']),
-    mtu: textOf(server['mtu']),
+    port: trimmedText(server['port']),
+    mtu: trimmedText(server['mtu']),
     addresses: ['ipv4_cidr', 'ipv6_cidr']
-      .map((name) => textOf(server[name]))
+      .map((name) => trimmedText(server[name]))
       .filter((text) => text !== ''),
     clients: clients.map((row) => clientOfRow(row, defaults)),
     faults,
@@ -130,12 +130,12 @@ function logNotes(lacksLog: boolean): string[] {
 }
 
 function defaultNotes(defaults: ForeignRow): string[] {
-  const host = textOf(defaults['host']);
+  const host = trimmedText(defaults['host']);
   const allowed = listOf(defaults['default_allowed_ips'])?.join(', ') ?? '';
   return [
     ...(host === ''
       ? []
-      : [`the clients look for the server at ${host}:${textOf(defaults['port'])}`]),
+      : [`the clients look for the server at ${host}:${trimmedText(defaults['port'])}`]),
     ...(allowed === '' || allowed === '0.0.0.0/0, ::/0'
       ? []
       : [
@@ -152,14 +152,16 @@ function clientOfRow(row: ForeignRow, defaults: ForeignRow): WgEasyClient {
     if (value !== null && value !== defaults[`default_${name}`]) own[name] = value;
   }
   const hooks = ['pre_up', 'post_up', 'pre_down', 'post_down'].filter(
-    (name) => textOf(row[name]) !== '',
+    (name) => trimmedText(row[name]) !== '',
   );
   return {
-    place: placeOf(textOf(row['id']), row['name']),
+    place: clientPlace(trimmedText(row['id']), row['name']),
     name: row['name'],
     publicKey: row['public_key'],
     presharedKey: row['pre_shared_key'],
-    addresses: [row['ipv4_address'], row['ipv6_address']].map(textOf).filter((text) => text !== ''),
+    addresses: [row['ipv4_address'], row['ipv6_address']]
+      .map(trimmedText)
+      .filter((text) => text !== ''),
     isEnabled: Number(row['enabled']) !== 0,
     expiresAt: row['expires_at'] ?? null,
     insertedAt: timeOf(row['created_at']),
@@ -175,8 +177,8 @@ function clientOfRow(row: ForeignRow, defaults: ForeignRow): WgEasyClient {
   };
 }
 
-function placeOf(id: string, name: unknown): string {
-  return `client ${id} (${textOf(name)})`;
+function clientPlace(id: string, name: unknown): string {
+  return `client ${id} (${trimmedText(name)})`;
 }
 
 function parse(text: string): ForeignRow {
@@ -193,7 +195,7 @@ function recordOf(value: unknown): ForeignRow | null {
   return isObject(value) ? (value as ForeignRow) : null;
 }
 
-function textOf(value: unknown): string {
+function trimmedText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 }
 

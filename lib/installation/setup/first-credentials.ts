@@ -44,11 +44,11 @@ export function showCredentials(
   { isTerminal, print }: Listener = standardOutput,
 ): void {
   if (isTerminal)
-    return print(textOf('These are shown once and are not stored:', credentials, config));
+    return print(credentialsText('These are shown once and are not stored:', credentials, config));
   const file = credentialsFile(config);
   try {
     const head = 'These are only in this file. Keep them in a safe place, then delete the file:';
-    replaceFile(file, textOf(head, credentials, config));
+    replaceFile(file, credentialsText(head, credentials, config));
     log.info(
       { file },
       'password and API token of the first administrator are in this file: read it, then delete it',
@@ -62,7 +62,7 @@ export function showCredentials(
   }
 }
 
-function textOf(
+function credentialsText(
   head: string,
   { email, password, token }: FirstCredentials,
   config: Config,

@@ -29,7 +29,7 @@ export interface Fix {
 
 /** Finds the fix of an error; null if it is not about the database. */
 export function fixOf(error: unknown, config: Config, room = roomOf): Fix | null {
-  const { setting, disk, file, folder } = placeOf(config);
+  const { setting, disk, file, folder } = databasePlace(config);
   if (isDatabaseDamaged(error))
     return {
       what: 'the database is damaged, or the file is not a database',
@@ -76,7 +76,7 @@ interface Place {
   readonly folder: string | null;
 }
 
-function placeOf(config: Config): Place {
+function databasePlace(config: Config): Place {
   const set = databaseFile(config);
   const file = set === null ? null : resolve(set);
   return { ...settingOf(config), file, folder: file === null ? null : dirname(file) };

@@ -29,7 +29,7 @@ interface Place {
   readonly password: string;
 }
 
-function placeOf(smtpUrl: string): Place {
+function mailServerOf(smtpUrl: string): Place {
   const { protocol, port, username, password } = new URL(smtpUrl);
   const isSecure = protocol === 'smtps:';
   const host = hostOf(smtpUrl);
@@ -45,7 +45,7 @@ function placeOf(smtpUrl: string): Place {
 
 /** Connections to the server; with `isSafe` encrypted ones alone. */
 export function transportOf(smtpUrl: string, isSafe = false) {
-  const { host, port, isHere, isSecure, user, password } = placeOf(smtpUrl);
+  const { host, port, isHere, isSecure, user, password } = mailServerOf(smtpUrl);
   return createTransport({
     pool: true,
     maxConnections: AT_ONCE_MAX,
@@ -122,7 +122,7 @@ export interface Greeting {
 
 /** Connects and signs in as for a mail, and sends none. */
 export async function greet(smtpUrl: string): Promise<Greeting> {
-  const { host, port, isHere } = placeOf(smtpUrl);
+  const { host, port, isHere } = mailServerOf(smtpUrl);
   const server = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const error = await tryOnce(smtpUrl, !isHere);
   if (error === null) return { server, fault: null, isSafe: true };

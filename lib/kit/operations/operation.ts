@@ -81,7 +81,7 @@ export interface Write<in Rooms, Values, Asked> extends Base<Asked> {
   /** Null: nothing is answered, because what was there is gone. */
   readonly answer: Answer | null;
   /** The address of what was made; an operation that has it answers 201. */
-  readonly placeOf?: (made: Shown) => string;
+  readonly locationOf?: (made: Shown) => string;
   /** Whether a dry run may try it. */
   readonly isTriable?: boolean;
   readonly run: (

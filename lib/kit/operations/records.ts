@@ -58,7 +58,7 @@ export function recordOperations<Rooms, Values>(
       summary: `Make a ${noun}`,
       body: body('create'),
       answer: { ...answer, description: 'The record.' },
-      placeOf: ({ id }) => `${all.path}/${String(id)}`,
+      locationOf: ({ id }) => `${all.path}/${String(id)}`,
       run: (rooms, caller, input) => roomOf(rooms).create(caller, input.body, input.query.force),
     }),
     read<Rooms>({

@@ -97,11 +97,11 @@ export function textStream(out: NodeJS.WritableStream): Writable {
 
 function readable(line: string): string {
   const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
-  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(name, value)}`);
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${loggedText(name, value)}`);
   return `${String(time)} ${String(level).padEnd(5)} ${String(msg)}${rest.join('')}`;
 }
 
-function textOf(name: string, value: unknown): string {
+function loggedText(name: string, value: unknown): string {
   if (name === 'err' && typeof value === 'object' && value !== null && 'stack' in value)
     return `\n${String(value.stack)}`;
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -47,14 +47,14 @@ const TIME_NAME = /_at$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** What of an entry is shown in other words than its row has. */
-export interface InWords {
+export interface ShownNames {
   readonly actor: string;
   readonly kind: string;
   readonly changes: FieldChanges;
 }
 
 /** Actor, kind and changes of an entry as they are shown. */
-export function inWords({ actor, kind, changes }: AuditRow): InWords {
+export function shownNames({ actor, kind, changes }: AuditRow): ShownNames {
   const renamed = RENAMED[kind] ?? {};
   return {
     actor: actor.replaceAll(' ', '_'),

@@ -6,7 +6,7 @@ import { isUuid } from '../validation/fields.ts';
 import type { ForgettingTime } from '../process/forgetting.ts';
 import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../process/log.ts';
-import { inWords } from './audit-names.ts';
+import { shownNames } from './audit-names.ts';
 import type { ShownEntry } from './fields.ts';
 import { showTime } from './shown.ts';
 
@@ -19,7 +19,7 @@ export function idInTrail(id: string): string {
 
 /** An entry as programs get it. */
 export function showEntry(entry: AuditRow): ShownEntry {
-  const { actor, kind, changes } = inWords(entry);
+  const { actor, kind, changes } = shownNames(entry);
   return {
     id: entry.id,
     happened_at: showTime(entry.happened_at),
@@ -38,7 +38,7 @@ export function showEntry(entry: AuditRow): ShownEntry {
 
 /** An entry as a line for people: when, who, from where, what, and the names of the fields. */
 export function entryLine(entry: AuditRow): string {
-  const { actor, kind, changes } = inWords(entry);
+  const { actor, kind, changes } = shownNames(entry);
   return [
     entry.happened_at.toISOString(),
     entry.email ?? actor,

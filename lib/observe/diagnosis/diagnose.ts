@@ -24,7 +24,7 @@ import type { EffectiveConfiguration } from '../../kit/records/effective-configu
 import { showTime, showTimeOrNull } from '../../kit/records/shown.ts';
 import type { Diagnosis, ShownAttempt, ShownInside, ShownSender } from './fields.ts';
 import { findingOf, type Found, latelyUnknown, type Stranger } from './finding.ts';
-import { advice, type FindingCode, textOf, timeOf } from './words.ts';
+import { advice, type FindingCode, findingText, timeOf } from './words.ts';
 
 /** What the gateway of this process remembers. */
 export interface DiagnosingGateway {
@@ -96,7 +96,7 @@ export async function diagnose(
   const connectedForMs = gateway.connectedForMs(device.public_key);
   return {
     code: found.code,
-    text: textOf(found),
+    text: findingText(found),
     advice: advice[found.code],
     connected_since: connectedForMs === null ? null : showTime(new Date(nowMs - connectedForMs)),
     attempts: trace === null ? [] : trace.attempts.map(showAttempt).toReversed(),

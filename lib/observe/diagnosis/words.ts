@@ -4,7 +4,7 @@
 import type { Endpoint } from '../../../dataplane/index.ts';
 import { reasonInWords } from '../../domain/policy/reason-words.ts';
 import type { Away, Found, Stranger } from './finding.ts';
-import { placeOf } from './place.ts';
+import { endpointInWords } from './place.ts';
 
 /** The name of a finding, as programs know it. */
 export type FindingCode = Found['code'];
@@ -119,7 +119,7 @@ export const advice: Readonly<Record<FindingCode, string>> = {
 };
 
 /** What the administrator reads. */
-export function textOf(found: Found): string {
+export function findingText(found: Found): string {
   switch (found.code) {
     case 'connected':
       return 'It is connected, and its packets pass.';
@@ -170,12 +170,12 @@ const BARRED = {
 
 function failureText({ code, attempt }: Extract<Found, { attempt: unknown }>): string {
   const { endpoint, count, firstAtMs, datedMs, latestDatedMs, reason } = attempt;
-  const place = `from ${placeOf(endpoint)}, ${lastly(attempt)}`;
+  const place = `from ${endpointInWords(endpoint)}, ${lastly(attempt)}`;
   const came = `${times(count)}, ${place}`;
   const began = count === 1 ? 'once' : `${times(count)} since ${when(firstAtMs)}`;
   switch (code) {
     case 'under_way':
-      return `It has just begun a handshake from ${placeOf(endpoint)}.`;
+      return `It has just begun a handshake from ${endpointInWords(endpoint)}.`;
     case 'not_confirmed':
       return reason === null
         ? `Its handshakes are answered, but it never uses an answer: ${began}, ${place}.`
@@ -189,7 +189,7 @@ function failureText({ code, attempt }: Extract<Found, { attempt: unknown }>): s
 
 function strangerText(stranger: Stranger): string {
   const { endpoint, count } = stranger;
-  const came = `from ${placeOf(endpoint)}, where the device was last: ${times(count)}, ${lastly(stranger)}`;
+  const came = `from ${endpointInWords(endpoint)}, where the device was last: ${times(count)}, ${lastly(stranger)}`;
   return 'publicKey' in stranger
     ? `Handshakes with a key that no device has come ${came}. The key is ${stranger.publicKey}.`
     : `Handshakes for the key of another gateway come ${came}.`;
@@ -203,7 +203,7 @@ function nothingText({
   const own =
     initiated === null
       ? ''
-      : ` The gateway began a handshake with it at ${placeOf(initiated.endpoint)} without an answer: ${times(initiated.count)}, ${lastly(initiated)}.`;
+      : ` The gateway began a handshake with it at ${endpointInWords(initiated.endpoint)} without an answer: ${times(initiated.count)}, ${lastly(initiated)}.`;
   const since = lastMs === null ? '' : ` since its handshake of ${when(lastMs)}`;
   if (away === null) return `Nothing has arrived from it${since}.${own}`;
   if (away.last === null)
@@ -218,7 +218,7 @@ function othersText({ hasOthers }: Away): string {
 }
 
 function placesOf(attempts: readonly { readonly endpoint: Endpoint | null }[]): string {
-  return [...new Set(attempts.map(({ endpoint }) => placeOf(endpoint)))].join(' and ');
+  return [...new Set(attempts.map(({ endpoint }) => endpointInWords(endpoint)))].join(' and ');
 }
 
 function lastly({ count, lastAtMs }: { count: number; lastAtMs: number }): string {

@@ -100,7 +100,7 @@ async function runMany(
     const names = await plan.names(ids);
     return web.pages.show(request, h, 'many', {
       ...change.question,
-      count: inWords(plan, names.size),
+      count: countInWords(plan, names.size),
       names: [...names.values()],
       more: 0,
       effect,
@@ -111,7 +111,7 @@ async function runMany(
   }
   const { done, left } = await runEach(web, plan, change, ids, caller);
   const said = doneInWords(plan, change, done);
-  const refused = `${inWords(plan, left.length)} could not be: ${named(left)}.`;
+  const refused = `${countInWords(plan, left.length)} could not be: ${named(left)}.`;
   if (left.length === 0) web.pages.flash(h, 'done', said);
   else web.pages.flash(h, 'failed', done === 0 ? refused : `${said} ${refused}`);
   return web.pages.redirect(h, back);
@@ -171,7 +171,7 @@ async function askForAll(
   const ids = await searchEveryId(database, plan.table, await wish(), JOB_RECORDS_MAX + 1);
   if (ids.length === 0) return giveBack(web, h, back, 'Nothing matches any more.');
   if (ids.length > JOB_RECORDS_MAX)
-    return giveBack(web, h, back, `At most ${inWords(plan, JOB_RECORDS_MAX)} at once.`);
+    return giveBack(web, h, back, `At most ${countInWords(plan, JOB_RECORDS_MAX)} at once.`);
   const { table, names, nouns } = plan;
   const job = web.jobs.ask({
     userId: actorId(request),
@@ -196,7 +196,7 @@ async function askForAll(
     );
   return web.pages.show(request, h, 'many', {
     ...change.question,
-    count: inWords(plan, ids.length),
+    count: countInWords(plan, ids.length),
     names: [...(await names(ids.slice(0, NAMES_SHOWN))).values()],
     more: Math.max(0, ids.length - NAMES_SHOWN),
     effect: null,
@@ -230,7 +230,7 @@ function showJob(web: Web, request: Request, h: ResponseToolkit): Promise<Respon
   if (job === null || !job.isBegun) throw new ApiError('not_found');
   const { plan, total, done, passedOver, refused, isOver, named: left } = job;
   return web.pages.show(request, h, 'many-progress', {
-    title: `${plan.title}: ${inWords(plan, total)}`,
+    title: `${plan.title}: ${countInWords(plan, total)}`,
     scripts: isOver ? [] : ['many-progress.js'],
     isOver,
     total,
@@ -252,12 +252,12 @@ function resultOf(job: Job): string[] {
     ...(passedOver === 0
       ? []
       : [
-          `${inWords(plan, passedOver)} ${verb(passedOver)} left alone: deleted meanwhile, or no longer found by the search.`,
+          `${countInWords(plan, passedOver)} ${verb(passedOver)} left alone: deleted meanwhile, or no longer found by the search.`,
         ]),
-    ...(refused === 0 ? [] : [`${inWords(plan, refused)} could not be:`]),
+    ...(refused === 0 ? [] : [`${countInWords(plan, refused)} could not be:`]),
     ...(broke === null
       ? []
-      : [`${broke} The other ${inWords(plan, rest)} ${verb(rest)} as before.`]),
+      : [`${broke} The other ${countInWords(plan, rest)} ${verb(rest)} as before.`]),
   ];
 }
 
@@ -270,10 +270,10 @@ function backTo({ path }: ManyPlan, request: Request): string {
 }
 
 function doneInWords(plan: Pick<ManyPlan, 'nouns'>, { done }: { done: string }, count: number) {
-  return `${inWords(plan, count)} ${verb(count)} ${done}.`;
+  return `${countInWords(plan, count)} ${verb(count)} ${done}.`;
 }
 
-function inWords({ nouns: [one, several] }: Pick<ManyPlan, 'nouns'>, count: number): string {
+function countInWords({ nouns: [one, several] }: Pick<ManyPlan, 'nouns'>, count: number): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
 }
 

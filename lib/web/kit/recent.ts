@@ -48,13 +48,13 @@ function askAgain(
   const isForm = request.method === 'post';
   if (isForm)
     web.pages.flash(h, 'failed', 'Nothing is changed: your sign-in is more than 5 minutes ago.');
-  const place = placeOf(request, back);
+  const place = formPath(request, back);
   const query = new URLSearchParams({ why: 'recent', return_to: place }).toString();
   return web.pages.redirect(h, `/sign_in_again?${query}`);
 }
 
 /** The page that the form was on: its browser fills it in again there (static/typed-again.js). */
-function placeOf(request: Request, back: string | null): string {
+function formPath(request: Request, back: string | null): string {
   if (back === null) return request.path;
   const place = back.replace('{id}', encodeURIComponent(String(request.params['id'])));
   // A table says which of its pages.

@@ -33,14 +33,14 @@ export function changedMeanwhile(
   const asked = new Map(sections.flatMap(({ fields }) => fields).map((one) => [one.name, one]));
   const differing = Object.entries(present)
     .filter(([name, text]) => asked.get(name)?.kind !== 'secret' && (typed[name] ?? '') !== text)
-    .map(([name, text]) => [name, [`is ${inWords(text, asked.get(name))} now`]] as const);
+    .map(([name, text]) => [name, [`is ${valueInWords(text, asked.get(name))} now`]] as const);
   // Where what was typed is what is there, nothing would be overwritten.
   return differing.length === 0
     ? null
     : { base: [CHANGED_MEANWHILE], ...Object.fromEntries(differing) };
 }
 
-function inWords(text: string, asked: Asked | undefined): string {
+function valueInWords(text: string, asked: Asked | undefined): string {
   if (asked?.kind === 'box') return text === 'true' ? 'ticked' : 'not ticked';
   const label = asked?.choices?.find(([value]) => value === text)?.[1];
   if (label !== undefined) return `“${label}”`;

@@ -11,7 +11,7 @@ import {
 } from '../../../models/index.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
 import { idInTrail } from '../../kit/records/audit.ts';
-import { inWords, shownKinds, storedWords } from '../../kit/records/audit-names.ts';
+import { shownNames, shownKinds, storedWords } from '../../kit/records/audit-names.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
@@ -101,7 +101,7 @@ function choices(words: readonly string[], chosen: string): [string, string][] {
 
 function entryView(entry: AuditRow): object {
   const page = PAGES[entry.kind];
-  const { actor, kind, changes } = inWords(entry);
+  const { actor, kind, changes } = shownNames(entry);
   return {
     id: entry.id,
     time: entry.happened_at.toISOString(),

@@ -4,7 +4,7 @@
 import { askDiagnosis, askUnknownSenders } from '../../observe/diagnosis/ask.ts';
 import type { Diagnosed } from '../../observe/diagnosis/diagnose.ts';
 import type { Diagnosis, ShownAttempt, ShownSender } from '../../observe/diagnosis/fields.ts';
-import { placeOf } from '../../observe/diagnosis/place.ts';
+import { endpointInWords } from '../../observe/diagnosis/place.ts';
 import { ownerWords } from '../../observe/diagnosis/words.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { reasonInWords } from '../../domain/policy/reason-words.ts';
@@ -113,7 +113,7 @@ function lineOf(one: ShownAttempt | ShownSender, what: string): Line {
   return {
     what,
     deviceId: null,
-    place: placeOf(address === null || port === null ? null : { address, port }),
+    place: endpointInWords(address === null || port === null ? null : { address, port }),
     count: one.count.toLocaleString('en'),
     last: one.last_at,
   };

@@ -2,7 +2,13 @@
 // saml-metadata.test.ts and response.test.ts test the readers that build on it.
 
 import test from 'ava';
-import { childrenOf, isNamed, parseXml, textOf, XmlError } from '../../../../lib/auth/saml/xml.ts';
+import {
+  childrenOf,
+  isNamed,
+  parseXml,
+  onlyTextIn,
+  XmlError,
+} from '../../../../lib/auth/saml/xml.ts';
 
 const LIMITS = { characters: 1_000_000, tags: 10_000, attributes: 2_000 };
 
@@ -58,7 +64,7 @@ test('only direct children of the right name and namespace are children', (t) =>
 });
 
 test('an element has a text only if it holds nothing else', (t) => {
-  const text = (xml: string) => textOf(parseXml(xml, LIMITS));
+  const text = (xml: string) => onlyTextIn(parseXml(xml, LIMITS));
   t.is(text('<a>one &amp; two</a>'), 'one & two');
   t.is(text('<a>\r\n\t one \n</a>'), 'one', 'the blanks of XML do not count');
   // To take these off would make one person of two.

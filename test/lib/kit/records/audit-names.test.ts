@@ -1,7 +1,7 @@
 // Rows of the audit trail in the words of the API, and back.
 
 import test from 'ava';
-import { inWords, storedWords } from '../../../../lib/kit/records/audit-names.ts';
+import { shownNames, storedWords } from '../../../../lib/kit/records/audit-names.ts';
 import type { AuditRow } from '../../../../models/index.ts';
 
 function rowOf(fields: Partial<AuditRow>): AuditRow {
@@ -10,7 +10,7 @@ function rowOf(fields: Partial<AuditRow>): AuditRow {
 
 test('actors and kinds have the names of the API, and rows are found by both', (t) => {
   const stored = { who: 'command line', kind: 'token' };
-  const shown = inWords(rowOf({ actor: 'command line', kind: 'token' }));
+  const shown = shownNames(rowOf({ actor: 'command line', kind: 'token' }));
   t.like(shown, { actor: 'command_line', kind: 'api_token' });
   t.deepEqual(storedWords({ who: shown.actor, kind: shown.kind }), stored);
   t.deepEqual(storedWords(stored), stored);
@@ -20,7 +20,7 @@ test('actors and kinds have the names of the API, and rows are found by both', (
     kind: 'policy_test',
   });
   for (const kind of ['second factor', 'recovery code', 'recovery codes', 'group_membership']) {
-    const name = inWords(rowOf({ kind })).kind;
+    const name = shownNames(rowOf({ kind })).kind;
     t.regex(name, /^[a-z_]+$/);
     t.deepEqual(storedWords({ kind: name }), { kind });
   }
@@ -34,18 +34,18 @@ test('fields have the names and values of the API', (t) => {
     description: { to: time },
     preshared_key: { changed: true },
   } as const;
-  t.deepEqual(inWords(rowOf({ kind: 'device', changes })).changes, {
+  t.deepEqual(shownNames(rowOf({ kind: 'device', changes })).changes, {
     ends_at: { from: null, to: '0099-06-01T00:00:00.000000Z' },
     enabled: { from: false, to: true },
     description: { to: time },
     preshared_key: { changed: true },
   });
   const members = { added: ['10.0.0.1'], removed: [] };
-  t.deepEqual(inWords(rowOf({ kind: 'device', changes: { dns: members } })).changes, {
+  t.deepEqual(shownNames(rowOf({ kind: 'device', changes: { dns: members } })).changes, {
     dns: members,
   });
   const ofToken = { scopes: { from: 'read capture' }, expires_at: { from: time } };
-  t.deepEqual(inWords(rowOf({ kind: 'token', changes: ofToken })).changes, {
+  t.deepEqual(shownNames(rowOf({ kind: 'token', changes: ofToken })).changes, {
     scopes: { from: ['read', 'capture'] },
     expires_at: { from: '0099-06-01T00:00:00.000000Z' },
   });

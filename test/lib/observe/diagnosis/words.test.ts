@@ -8,7 +8,7 @@ import {
   advice,
   findingCodes,
   ownerWords,
-  textOf,
+  findingText,
   timeOf,
 } from '../../../../lib/observe/diagnosis/words.ts';
 
@@ -119,14 +119,14 @@ const texts: readonly [Found, string][] = [
 ];
 
 test('each finding says what it rests on', (t) => {
-  for (const [found, text] of texts) t.is(textOf(found), text, found.code);
+  for (const [found, text] of texts) t.is(findingText(found), text, found.code);
   const elsewhere = {
     code: 'elsewhere',
     gatewayId: 'g',
     gatewayName: 'berlin',
     sinceMs: AT,
   } as const;
-  t.regex(textOf(elsewhere), /connected to berlin since/);
+  t.regex(findingText(elsewhere), /connected to berlin since/);
 });
 
 test('each finding has words for both readers, which end as sentences do', (t) => {
