@@ -130,6 +130,11 @@ export const userFields = fieldsOf({
     audit: 'nothing',
     api: { kind: 'text', description: '`email`, or the id of a provider.', readOnly: true },
   },
+  // When the user, then an administrator, put the first steps of the dashboard away.
+  first_steps_dismissed_at: {
+    column: { kind: 'time', nullable: true, inRows: false },
+    audit: 'nothing',
+  },
   inserted_at: {
     column: { kind: 'timestamp' },
     audit: 'nothing',

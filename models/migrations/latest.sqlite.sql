@@ -1,7 +1,7 @@
 -- What the migrations make of an empty SQLite file. Generated: npm run schema.
 CREATE TABLE `leases` (`name` VARCHAR(32) NOT NULL PRIMARY KEY, `owner` CHAR(36) NOT NULL, `expires_ms` BIGINT NOT NULL);
 CREATE TABLE `migrations` (`name` VARCHAR(64) NOT NULL PRIMARY KEY, `executed_at` DATETIME NOT NULL);
-CREATE TABLE `users` (`id` CHAR(36) NOT NULL PRIMARY KEY, `email` VARCHAR(255) NOT NULL, `email_key` VARCHAR(768) NOT NULL, `role` VARCHAR(16) NOT NULL, `password_hash` VARCHAR(255), `disabled_at` DATETIME, `disabled_by` VARCHAR(16), `last_signed_in_at` DATETIME, `last_signed_in_method` VARCHAR(64), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `disabled_provider` VARCHAR(80), `limit_down` BIGINT, `limit_up` BIGINT, `quota` BIGINT, `role_provider` VARCHAR(80), `email_look` CHAR(64), UNIQUE (`email_key`));
+CREATE TABLE `users` (`id` CHAR(36) NOT NULL PRIMARY KEY, `email` VARCHAR(255) NOT NULL, `email_key` VARCHAR(768) NOT NULL, `role` VARCHAR(16) NOT NULL, `password_hash` VARCHAR(255), `disabled_at` DATETIME, `disabled_by` VARCHAR(16), `last_signed_in_at` DATETIME, `last_signed_in_method` VARCHAR(64), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `disabled_provider` VARCHAR(80), `limit_down` BIGINT, `limit_up` BIGINT, `quota` BIGINT, `role_provider` VARCHAR(80), `email_look` CHAR(64), `first_steps_dismissed_at` DATETIME, UNIQUE (`email_key`));
 CREATE INDEX `users_inserted_at_id` ON `users` (`inserted_at`, `id`);
 CREATE TABLE `devices` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `name` VARCHAR(255) NOT NULL, `description` VARCHAR(2048), `public_key` CHAR(44) NOT NULL, `preshared_key` TEXT NOT NULL, `ipv4` VARCHAR(15), `ipv4_key` CHAR(8), `ipv6` VARCHAR(45), `ipv6_key` CHAR(32), `use_default_allowed_ips` TINYINT(1) NOT NULL, `use_default_dns` TINYINT(1) NOT NULL, `use_default_endpoint` TINYINT(1) NOT NULL, `use_default_mtu` TINYINT(1) NOT NULL, `use_default_persistent_keepalive` TINYINT(1) NOT NULL, `allowed_ips` TEXT, `dns` TEXT, `endpoint` TEXT, `mtu` INTEGER, `persistent_keepalive` INTEGER, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `client_file_sha256` CHAR(64), `disabled_at` DATETIME, `expires_at` DATETIME, `routes` TEXT, `limit_down` BIGINT, `limit_up` BIGINT, UNIQUE (`user_id`, `name`), UNIQUE (`public_key`), UNIQUE (`ipv4_key`), UNIQUE (`ipv6_key`));
 CREATE INDEX `devices_inserted_at_id` ON `devices` (`inserted_at`, `id`);
@@ -75,6 +75,7 @@ CREATE INDEX `audit_entries_actor_action_id` ON `audit_entries` (`actor`, `actio
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0020-schema-of-1.1.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0021-first-steps', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -39,9 +39,16 @@ test('the dashboard shows what the gateway does, and updates itself', async (t) 
   await signIn(page);
   await page.waitForURL('/dashboard');
   await inspect(t, page, 'console-dashboard-empty');
+  const todo = page.locator('.steps .state').getByText('to do');
+  t.is(await todo.count(), 4);
+  await page.getByLabel('Endpoint').fill('vpn.example.com');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Files of devices lead there from now on.').waitFor();
+  t.is(await todo.count(), 3);
   const user_id = await make(stage, 'user', { email: 'ann@example.com' });
   const device = await make(stage, 'device', { user_id, name: 'laptop', public_key: key() });
   await page.locator('[data-value=devices]').getByText('1', { exact: true }).waitFor();
+  await page.locator('[data-step=device].done').waitFor();
   await page.getByText('No traffic in the last five minutes.').waitFor();
   // A scanner sends packets: the page shows them by itself, in the words that it has after a
   // reload.
@@ -56,6 +63,8 @@ test('the dashboard shows what the gateway does, and updates itself', async (t) 
   const stop = await carryTraffic(stage, device);
   await page.locator('[data-value=online]').getByText('1', { exact: true }).waitFor();
   stop();
+  await page.reload();
+  t.is(await page.locator('.steps').count(), 0, 'all steps are done');
   await inspect(t, page, 'console-dashboard');
 });
 

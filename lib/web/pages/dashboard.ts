@@ -1,32 +1,77 @@
 // The dashboard, the home page of administrators: what the gateway does at this moment. The server
 // makes the page, and server-sent events keep it up to date.
 
-import type { ServerRoute } from '@hapi/hapi';
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import { hostFaults } from '../kit/entry-words.ts';
+import { textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
-import { historyView } from '../parts/history-view.ts';
+import { act, saveForm } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
-import { isOneOfSeveral } from '../parts/live-status.ts';
 import { unknownSendersView } from '../parts/diagnosis.ts';
+import { ENDPOINT, firstStepsView, type SentEndpoint } from '../parts/first-steps.ts';
+import { historyView } from '../parts/history-view.ts';
+import { isOneOfSeveral } from '../parts/live-status.ts';
+import { changesSettings, fixedSentence } from '../parts/settings.ts';
+
+const DASHBOARD = '/dashboard';
 
 /** The routes of the dashboard. */
 export function dashboardPages(web: Web): ServerRoute[] {
   return [
-    adminPage('GET', '/dashboard', async (request, h) =>
-      web.pages.show(request, h, 'dashboard', {
-        title: 'Dashboard',
-        styles: ['lib/uplot.css'],
-        scripts: ['device-live.js', 'dashboard.js', 'history.js'],
-        history: await historyView(web, request, '/dashboard', { kind: 'all', id: '' }),
-        fleet: await web.live.fleet(),
-        isOneOfSeveral: await isOneOfSeveral(web.services),
-        strangers: await unknownSendersView(web),
+    adminPage('GET', DASHBOARD, (request, h) => showDashboard(web, request, h)),
+    adminPage('POST', `${DASHBOARD}/endpoint`, (request, h) => saveEndpoint(web, request, h)),
+    adminPage('POST', `${DASHBOARD}/first_steps`, (request, h) =>
+      act(web, request, h, {
+        write: ({ users }) => users.dismissFirstSteps(callerOf(request)),
+        back: DASHBOARD,
+        done: () => 'The first steps are not shown to you any more.',
       }),
     ),
-    adminPage('GET', '/dashboard/live', (request, h) => {
+    adminPage('GET', `${DASHBOARD}/live`, (request, h) => {
       const sessionId = request.auth.credentials.user?.sessionId ?? '';
       const response = h.response(web.live.follow(null, sessionId));
       // The header asks proxies not to collect the answer before they pass it on.
       return response.type('text/event-stream').header('x-accel-buffering', 'no');
     }),
   ];
+}
+
+async function showDashboard(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  sent: SentEndpoint | null = null,
+): Promise<ResponseObject> {
+  const fleet = await web.live.fleet();
+  const steps = await firstStepsView(web, request, fleet, sent);
+  return web.pages.show(request, h, 'dashboard', {
+    title: 'Dashboard',
+    styles: ['lib/uplot.css'],
+    scripts: ['device-live.js', 'dashboard.js', 'history.js'],
+    history: await historyView(web, request, DASHBOARD, { kind: 'all', id: '' }),
+    isOneOfSeveral: await isOneOfSeveral(web.services),
+    fleet,
+    steps,
+    // The first steps say what is wrong with the endpoint.
+    wrong: fleet.gateway.filter(({ check }) => steps === null || check !== 'endpoint'),
+    strangers: await unknownSendersView(web),
+  });
+}
+
+/** Saves the address for devices, which the first steps ask for. */
+async function saveEndpoint(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const typed = { [ENDPOINT]: textOf(request, ENDPOINT).trim() };
+  const locked = fixedSentence(web, ENDPOINT);
+  const faults = locked === null ? hostFaults(typed) : { [ENDPOINT]: [locked] };
+  return saveForm(web, request, h, {
+    refused: Object.keys(faults).length > 0 ? faults : null,
+    write: changesSettings(callerOf(request), { [ENDPOINT]: typed[ENDPOINT] || null }),
+    again: (found) => showDashboard(web, request, h, { typed, faults: found }),
+    done: () => ({ said: 'Files of devices lead there from now on.', to: DASHBOARD }),
+  });
 }

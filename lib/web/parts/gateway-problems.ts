@@ -21,7 +21,19 @@ import type { Services } from '../../services.ts';
 export interface GatewayProblem {
   readonly text: string;
   readonly fix: string;
+  readonly level: 'failed' | 'warning';
+  /** What was checked; null where nothing else asks for it. */
+  readonly check: string | null;
+  /** The page where it is fixed; null where that is on the host. */
+  readonly page: { readonly path: string; readonly name: string } | null;
 }
+
+/** Pages on which settings that may be the cause are changed. */
+const PAGES = {
+  endpoint: { path: '/settings/client_defaults', name: 'Client defaults' },
+  providers: { path: '/settings/providers', name: 'Identity providers' },
+  gateways: { path: '/gateways', name: 'Gateways' },
+} as const;
 
 /** Checks of the doctor that are made here too. */
 const CHECKED = new Set(['endpoint', 'SAML metadata', 'administrator']);
@@ -57,16 +69,18 @@ export async function dashboardProblems({
       endpoint(address),
       ...settings(config),
     ]),
-    ...(peer === null ? [] : [unnamedProxyWords(peer)]),
+    ...(peer === null ? [] : [onHost(unnamedProxyWords(peer))]),
     ...(await lockedOut(services, configuration)),
     ...crowdedSignIns(services),
     ...unwritten(services),
-    ...(await metadataProblems(services.database, configuration.saml_identity_providers)),
-    ...(await groupsFaults(services.database, configuration)),
+    ...(await metadataProblems(services.database, configuration.saml_identity_providers)).map(
+      ofProviders,
+    ),
+    ...(await groupsFaults(services.database, configuration)).map(ofProviders),
     // These were checked above, as they are at this moment.
     ...(services.checkup?.findings() ?? [])
       .filter(({ check }) => !CHECKED.has(check))
-      .map(({ check, message, fix }) => ({ text: `${check}: ${message}.`, fix: fix ?? '' })),
+      .map((found) => problemFrom(found, `${found.check}: ${found.message}.`)),
   ];
 }
 
@@ -78,7 +92,29 @@ export function fileProblems(known: Known, address: string | null): GatewayProbl
 /** Findings that are not `ok` as problems; the messages of these findings are sentences. */
 function sentences(findings: readonly Finding[]): GatewayProblem[] {
   const wrong = findings.filter(({ level }) => level !== 'ok');
-  return wrong.map(({ message, fix }) => ({ text: message, fix: fix ?? '' }));
+  return wrong.map((found) => problemFrom(found, found.message));
+}
+
+function problemFrom({ check, level, fix }: Finding, text: string): GatewayProblem {
+  return {
+    text,
+    fix: fix ?? '',
+    level: level === 'failed' ? 'failed' : 'warning',
+    check,
+    page: check === 'endpoint' ? PAGES.endpoint : check === 'gateways' ? PAGES.gateways : null,
+  };
+}
+
+/** What somebody fixes on the host, or elsewhere outside of the console. */
+function onHost(
+  said: Pick<GatewayProblem, 'text' | 'fix'>,
+  level: GatewayProblem['level'] = 'warning',
+): GatewayProblem {
+  return { ...said, level, check: null, page: null };
+}
+
+function ofProviders(said: Pick<GatewayProblem, 'text' | 'fix'>): GatewayProblem {
+  return { ...onHost(said), page: PAGES.providers };
 }
 
 /** Whoever reads it has a session from before, and does not come back after it. */
@@ -92,7 +128,8 @@ async function lockedOut(
   const first = isFixedOff ? 'Set LOCAL_AUTH_ENABLED=true, and then run' : 'Run';
   return [
     {
-      text: 'No administrator can sign in.',
+      ...onHost({ text: 'No administrator can sign in.', fix: '' }, 'failed'),
+      page: PAGES.providers,
       fix: `${first} ${letInCommand(email)} on the host. It makes a new password, and signing in by password works again. Or add an identity provider before you sign out.`,
     },
   ];
@@ -103,19 +140,18 @@ function crowdedSignIns({ counters }: Pick<Asked, 'counters'>): GatewayProblem[]
   const count = counters.of('sign_ins', 'forgotten_for_others');
   if (count === 0) return [];
   return [
-    {
+    onHost({
       text: `Sign-ins through identity providers were forgotten, because too many others were begun: ${count} since this gateway started.`,
       fix: 'Those people must sign in again. If the number grows, somebody begins very many sign-ins: refuse their network at the proxy or the firewall.',
-    },
+    }),
   ];
 }
 
 function unwritten({ watched }: Pick<Asked, 'watched'>): GatewayProblem[] {
   if (watched?.isSamplerFailing() !== true) return [];
-  return [
-    {
-      text: 'What devices do (traffic, handshakes) cannot be written to the database, so lists and pages show old values.',
-      fix: 'Look at the database; the log of the gateway says what fails.',
-    },
-  ];
+  const said = {
+    text: 'What devices do (traffic, handshakes) cannot be written to the database, so lists and pages show old values.',
+    fix: 'Look at the database; the log of the gateway says what fails.',
+  };
+  return [onHost(said, 'failed')];
 }

@@ -5,6 +5,8 @@ import { showInOwnZone } from './postern.js';
 const place = document.querySelector('[data-live]');
 const base = place.dataset.base;
 const shown = new Map();
+/** The first steps, which say what is wrong with the endpoint; null where they are put away. */
+const steps = document.querySelector('[data-steps]');
 
 place.addEventListener('live', ({ detail }) => {
   for (const name of ['drops', 'others'])
@@ -16,9 +18,11 @@ place.addEventListener('live', ({ detail }) => {
     linked('td', problem),
     text('td', problem.message),
   ]);
-  tellGateway(detail.gateway);
-  place.querySelector('[data-rows=problems] .none').hidden =
-    detail.problems.length + detail.gateway.length > 0;
+  const wrong = detail.gateway.filter(({ check }) => steps === null || check !== 'endpoint');
+  tellGateway(wrong);
+  place.querySelector('[data-rows=problems]').hidden = detail.problems.length + wrong.length === 0;
+  takeStep('device', detail.devices !== '0');
+  takeStep('handshake', detail.handshakes.length > 0);
   refill('handshakes', detail.handshakes, (one) => [
     linked('td', one),
     whole(one.owner),
@@ -35,14 +39,26 @@ function tellGateway(problems) {
   const list = place.querySelector('[data-gateway]');
   list.hidden = problems.length === 0;
   list.replaceChildren(
-    ...problems.map(({ text: said, fix }) => {
+    ...problems.map(({ text: said, fix, level, page }) => {
       const line = document.createElement('li');
-      const strong = document.createElement('strong');
+      line.className = `note ${level}`;
+      const [badge, strong] = ['span', 'strong'].map((name) => document.createElement(name));
+      badge.className = `badge ${level === 'failed' ? 'bad' : 'warning'}`;
+      badge.textContent = level === 'failed' ? 'does not work' : 'look at it';
       strong.textContent = said;
-      line.append(strong, ` ${fix}`);
+      line.append(badge, ' ', strong, ` ${fix}`);
+      if (page !== null) line.append(' ', linkTo(page));
       return line;
     }),
   );
+}
+
+/** Marks one of the first steps as done; a step that is done is not taken back. */
+function takeStep(name, isDone) {
+  const step = steps?.querySelector(`[data-step=${name}]`);
+  if (!isDone || !step || step.classList.contains('done')) return;
+  step.classList.add('done');
+  step.querySelector('.state').textContent = 'done';
 }
 
 /** Replaces the rows of a table where they differ; readers of the page are not interrupted. */
@@ -52,7 +68,8 @@ function refill(name, rows, cellsOf) {
   shown.set(name, known);
   const section = place.querySelector(`[data-rows="${name}"]`);
   section.querySelector('table').hidden = rows.length === 0;
-  section.querySelector('.none').hidden = rows.length > 0;
+  const none = section.querySelector('.none');
+  if (none !== null) none.hidden = rows.length > 0;
   const heads = [...section.querySelectorAll('thead th')].map((head) => head.textContent);
   section.querySelector('tbody').replaceChildren(
     ...rows.map((row) => {
@@ -95,13 +112,17 @@ function explained(tag, name, words) {
   return cell;
 }
 
-function linked(tag, { path, name }) {
+function linked(tag, target) {
   const cell = document.createElement(tag);
+  cell.append(linkTo(target));
+  return cell;
+}
+
+function linkTo({ path, name }) {
   const link = document.createElement('a');
   link.href = base + path;
   link.textContent = name;
-  cell.append(link);
-  return cell;
+  return link;
 }
 
 function timed(time) {

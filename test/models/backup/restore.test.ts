@@ -251,7 +251,7 @@ for (const kind of kinds) {
     const grown = Object.entries({
       rules: ',null,true,null,null,null,null,true]',
       configurations: ',false,null,null,null]',
-      users: (line: string) => `,null,null,null,null,"${look(line)}"]`,
+      users: (line: string) => `,null,null,null,null,"${look(line)}",null]`,
       identities: ',null]',
       devices: ',null,null,null]',
       device_statuses: ',null]',

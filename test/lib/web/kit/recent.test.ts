@@ -52,7 +52,8 @@ const FREE: Readonly<Record<string, string>> = {
   '/users/many': 'it disables and deletes, which takes rights away',
 };
 /** Nobody signs in by what these hold. */
-const NO_ACCOUNT = /^\/(user_devices|devices|rules|users\/groups|settings\/(?!providers))/;
+const NO_ACCOUNT =
+  /^\/(dashboard|user_devices|devices|rules|users\/groups|settings\/(?!providers))/;
 
 /** As if everybody had signed in longer ago. */
 async function waitFor({ database }: TestServer): Promise<void> {

@@ -50,7 +50,11 @@ for (const kind of firstKind()) {
     const { text } = await admin.get('/dashboard');
     t.regex(text, /part of the gateway that passes packets has stopped; no packet passes\./);
     t.regex(text, /Restart the gateway/);
-    t.regex(text, /<p class="none" hidden>No problems\.</);
+    t.regex(text, /<li class="note failed"><span class="badge bad">does not work<\/span>/);
+    t.true(
+      text.indexOf('has stopped') < text.indexOf('Devices online'),
+      'above figures and charts',
+    );
     t.false(text.includes('data plane down'), 'that is a name for programs');
   });
 }

@@ -1,0 +1,77 @@
+// The first steps with a new gateway, on the dashboard: each is judged from what there is. They are
+// shown until all are done, or until the administrator puts them away.
+
+import type { Request } from '@hapi/hapi';
+import { defaultSettings } from '../../domain/devices/settings.ts';
+import { endpoint } from '../../installation/doctor/serving.ts';
+import type { Typed } from '../kit/form.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
+import type { Web } from '../kit/web.ts';
+import type { FleetView } from './fleet.ts';
+import { fixedSentence } from './settings.ts';
+
+/** The field of the configuration that the card has. */
+export const ENDPOINT = 'default_client_endpoint';
+
+/** What was typed into the card, and what is wrong with it. */
+export interface SentEndpoint {
+  readonly typed: Typed;
+  readonly faults: FormFaults;
+}
+
+/** What the card shows. */
+export interface FirstStepsView {
+  readonly email: string;
+  readonly address: {
+    readonly isDone: boolean;
+    /** Where files of devices lead to. */
+    readonly present: string;
+    /** What is wrong with it. */
+    readonly problem: string;
+    readonly value: string;
+    readonly faults: readonly unknown[];
+    /** Why it cannot be changed here; null where it can. */
+    readonly locked: string | null;
+    readonly externalUrl: string;
+  };
+  readonly hasPerson: boolean;
+  readonly hasDevice: boolean;
+  readonly hasHandshake: boolean;
+}
+
+/** Makes the card for the administrator of a request; null where it is not shown. */
+export async function firstStepsView(
+  web: Web,
+  request: Request,
+  fleet: Pick<FleetView, 'devices' | 'handshakes'>,
+  sent: SentEndpoint | null,
+): Promise<FirstStepsView | null> {
+  const session = await web.sessions.find(request);
+  const user = session?.user;
+  if (user === undefined || user.first_steps_dismissed_at !== null) return null;
+  const { config, database } = web.services;
+  await web.recall.refresh();
+  const present = defaultSettings(await web.recall.configuration(), config).endpoint;
+  const finding = endpoint(present);
+  const people = await database.models.User.findAll({ attributes: ['id'], limit: 2 });
+  const view: FirstStepsView = {
+    email: user.email,
+    address: {
+      isDone: finding.level === 'ok',
+      present: present ?? '',
+      problem: finding.message,
+      value: sent?.typed[ENDPOINT] ?? '',
+      faults: sent?.faults[ENDPOINT] ?? [],
+      locked: fixedSentence(web, ENDPOINT),
+      externalUrl: config.externalUrl,
+    },
+    hasPerson: people.length > 1,
+    hasDevice: fleet.devices !== '0',
+    hasHandshake: fleet.handshakes.length > 0,
+  };
+  return sent === null && isAllDone(view) ? null : view;
+}
+
+function isAllDone(view: FirstStepsView): boolean {
+  return view.address.isDone && view.hasPerson && view.hasDevice && view.hasHandshake;
+}
