@@ -39,30 +39,19 @@ import { Writes } from '../kit/records/writes.ts';
 import { bearer } from '../api/bearer.ts';
 import { KnownGood } from '../auth/known-good.ts';
 import { Sessions } from '../auth/sessions.ts';
+import type { Console } from './add-pages.ts';
 import { gateOptions, strangers, strangersOf } from './judge-strangers.ts';
 import { Metrics } from '../observe/metrics/index.ts';
 import type { Services } from '../services.ts';
 import { personAnswers } from '../web/kit/errors.ts';
-import { webPages } from '../web/index.ts';
-import { Jobs } from '../web/kit/jobs.ts';
-import { LiveStatus } from '../web/parts/live-status.ts';
+import { isWeb } from '../web/kit/headers.ts';
 import { Pages } from '../web/kit/answers.ts';
 
-/** A server without its pages, and what adds them. */
-export interface ApiServer {
-  readonly server: Server;
-  readonly addPages: () => void;
-}
-
-/** Makes the server; it does not listen yet, and requests can be injected. */
+/**
+ * Makes the server; it does not listen yet, and requests can be injected. Its pages are added with
+ * the first request for one.
+ */
 export function createServer(services: Services): Server {
-  const { server, addPages } = createApiServer(services);
-  addPages();
-  return server;
-}
-
-/** Makes the server as far as requests to the API need it: pages are two thirds of the work. */
-export function createApiServer(services: Services): ApiServer {
   const { config, database, log, counters } = services;
   const limits = { ...HTTP_LIMITS, ...services.httpLimits };
   const proxies = new TrustedProxies(config.trustedProxies, log);
@@ -107,6 +96,7 @@ export function createApiServer(services: Services): ApiServer {
   const findAddress = addressFinder(proxies);
   guardListener(listener, gateOptions(judge, { counters, proxies, findAddress, isTls, metrics }));
   void server.register({ plugin: conventions, options: { prefix: prefixOf(config) } });
+  addPagesWhenAsked(server, () => web);
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);
@@ -127,7 +117,26 @@ export function createApiServer(services: Services): ApiServer {
   const all = { services, recall, fixed, captures, rooms };
   void server.register({ plugin: v0, options: { ...all, writes, turns } });
   void server.register({ plugin: forCommands, options: { services, rooms } });
-  const live = new LiveStatus({ ...services, unnamed }, recall);
-  const web = { ...all, sessions, strangers: judge, pages, live, jobs: new Jobs(log), outside };
-  return { server, addPages: () => void server.register({ plugin: webPages, options: web }) };
+  const web = { ...all, sessions, strangers: judge, pages, unnamed, outside };
+  return server;
+}
+
+/**
+ * Adds the pages with the first request for one: after the conventions, which repair the path, and
+ * before whatever may refuse the request: its page of an error has the headers of all pages, too.
+ */
+function addPagesWhenAsked(server: Server, consoleOf: () => Console): void {
+  let added: Promise<void> | null = null;
+  const add = async (): Promise<void> => {
+    const { addPages } = await import('./add-pages.ts').catch((error: unknown) => {
+      // For example too many open files: the next request tries again.
+      added = null;
+      throw error;
+    });
+    addPages(server, consoleOf());
+  };
+  server.ext('onRequest', async (request, h) => {
+    if (isWeb(request)) await (added ??= add());
+    return h.continue;
+  });
 }

@@ -3,13 +3,13 @@
 import test from 'ava';
 import { parseConfig } from '../../config/index.ts';
 import { OWN_WORDS, prefixAdvice, prefixOf } from '../../config/own-paths.ts';
-import { openServer } from '../support/api/server.ts';
+import { openServer, routesOf } from '../support/api/server.ts';
 
 const at = (path: string) => ({ externalUrl: `https://vpn.example.com${path}`, httpPort: 13_000 });
 
 test('the first words are those of the routes', async (t) => {
   const { server } = await openServer(t, 'sqlite');
-  const words = new Set(server.table().map(({ path }) => path.split('/')[1] ?? ''));
+  const words = new Set((await routesOf(server)).map(({ path }) => path.split('/')[1] ?? ''));
   words.delete('');
   t.deepEqual([...OWN_WORDS].toSorted(), [...words].toSorted());
 });

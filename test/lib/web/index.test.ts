@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { firstKind } from '../../support/database/databases.ts';
-import { openServer } from '../../support/api/server.ts';
+import { openServer, routesOf } from '../../support/api/server.ts';
 import { addPerson, type Shown, Visitor } from '../../support/web/visitor.ts';
 
 /** What everybody may open. */
@@ -49,8 +49,7 @@ const OPEN = new Set([
 
 test('every route asks who is there, but those that are meant for everybody', async (t) => {
   const { server } = await openServer(t, 'sqlite');
-  const open = server
-    .table()
+  const open = (await routesOf(server))
     .filter(({ settings }) => {
       const auth = settings.auth as false | undefined | { mode: string; strategies: string[] };
       if (auth === false) return true;
@@ -105,7 +104,7 @@ test('whatever may change something is refused without the token, for whoever is
 
 test('what does not name its strategy belongs to the API, and asks for a token', async (t) => {
   const { server } = await openServer(t, 'sqlite');
-  for (const { path, settings } of server.table())
+  for (const { path, settings } of await routesOf(server))
     if (settings.auth === undefined) t.regex(path, /^\/v0(\/|$)/);
 });
 

@@ -4,12 +4,12 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import type { Server } from '@hapi/hapi';
+import type { RequestRoute, Server } from '@hapi/hapi';
 import type { Config } from '../../../config/index.ts';
 import { DOCUMENT_LIMITS } from '../../../lib/auth/documents.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { Counters } from '../../../lib/kit/process/counters.ts';
-import { createApiServer } from '../../../lib/start/server.ts';
+import { createServer } from '../../../lib/start/server.ts';
 import type { Services } from '../../../lib/services.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
 import { type Answer, injectInto, type Sent } from '../../../lib/testing/requests.ts';
@@ -117,54 +117,25 @@ export async function serverOn(
   await readOrCreateConfiguration(database);
   const adminId = await ensureAdmin(database);
   const { token } = await createToken(database, { email: ADMIN_EMAIL, name: 'test' });
-  const lazy = new LazyServer(services);
+  const server = createServer(services);
+  // hapi counts a plugin as registered some microtasks after the call.
+  await nextTurn();
   return {
-    get server() {
-      return lazy.whole();
-    },
+    server,
     services,
     database,
     log,
     adminId,
     token,
-    send: async (method, path, sent = {}) => {
-      const server = lazy.for(path, sent);
-      return conforming(method, path, await injectInto(server, method, path, { token, ...sent }));
-    },
+    send: async (method, path, sent = {}) =>
+      conforming(method, path, await injectInto(server, method, path, { token, ...sent })),
   };
 }
 
-/**
- * A server that gets its pages when it is first asked for more than the API: most tests never do, and
- * to make the pages takes longer than such a test. Over a socket a server is whole.
- */
-class LazyServer {
-  readonly #server: Server;
-  #addPages: (() => void) | null;
-
-  constructor(services: Services) {
-    const { server, addPages } = createApiServer(services);
-    this.#server = server;
-    this.#addPages = addPages;
-    // hapi counts a plugin as registered some microtasks after the call.
-    for (const begin of ['initialize', 'start'] as const) {
-      const beginNow = server[begin].bind(server);
-      server[begin] = async () => {
-        await nextTurn();
-        await beginNow();
-      };
-    }
-  }
-
-  whole(): Server {
-    this.#addPages?.();
-    this.#addPages = null;
-    return this.#server;
-  }
-
-  for(path: string, { headers = {} }: Sent): Server {
-    return path.startsWith('/v0/') && !('cookie' in headers) ? this.#server : this.whole();
-  }
+/** All routes of a server; those of its pages come with the first request for one. */
+export async function routesOf(server: Server): Promise<RequestRoute[]> {
+  await server.inject('/');
+  return server.table();
 }
 
 async function ensureAdmin(database: Database): Promise<string> {

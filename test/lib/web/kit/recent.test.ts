@@ -4,7 +4,7 @@ import test from 'ava';
 import { RECENT_MS } from '../../../../lib/kit/records/session-life.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { visit } from '../../../support/web/portal.ts';
-import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { openServer, routesOf, type TestServer } from '../../../support/api/server.ts';
 import { PASSWORD } from '../../../support/web/visitor.ts';
 
 const ID = '00000000-0000-4000-8000-000000000000';
@@ -121,9 +121,9 @@ for (const kind of firstKind()) {
 
 test('every form is either asking for a recent sign-in or known not to need it', async (t) => {
   const { server } = await openServer(t, 'sqlite');
-  const forms = server
-    .table()
-    .filter(({ method, path }) => method !== 'get' && !/^\/(v0\/|assets)/.test(path));
+  const forms = (await routesOf(server)).filter(
+    ({ method, path }) => method !== 'get' && !/^\/(v0\/|assets)/.test(path),
+  );
   t.true(forms.length > 30);
   for (const { path, settings } of forms)
     if (settings.app?.recentSignIn === undefined)

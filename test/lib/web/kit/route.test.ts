@@ -2,12 +2,14 @@
 
 import test from 'ava';
 import { adminPage, openPage, page, secondFactorPage } from '../../../../lib/web/kit/route.ts';
-import { openServer } from '../../../support/api/server.ts';
+import { openServer, routesOf } from '../../../support/api/server.ts';
 import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 
 test('each kind lets in whom it is for', async (t) => {
   const server = await openServer(t, 'sqlite');
   const show = () => 'shown';
+  // The strategies come with the pages.
+  await routesOf(server.server);
   server.server.route([
     page('GET', '/for-all', show),
     adminPage('GET', '/for-admins', show),
