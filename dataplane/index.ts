@@ -19,7 +19,7 @@ export {
   groupScope,
   stagedScope,
 } from './contract.ts';
-export type { GatewayOptions } from './host/descriptors.ts';
+export type { EgressWay, GatewayOptions } from './host/descriptors.ts';
 export type { CapturedPacket } from './rings/capture-ring.ts';
 export {
   createCapturedPacket,

@@ -17,11 +17,13 @@ import {
   closeDescriptors,
   closeFormerTuns,
   type Descriptors,
+  type EgressWay,
   type GatewayOptions,
   messageOf,
   openDescriptors,
   reopenTun,
   socketLosses,
+  socketsOf,
 } from '../host/descriptors.ts';
 import { type Change, isEmpty, ConfigInForce } from '../diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
@@ -50,6 +52,7 @@ export interface GatewayFacts {
   readonly workers: number;
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
+  readonly way: EgressWay;
   /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
   readonly tunFault: string | null;
   readonly masquerade: boolean;
@@ -185,6 +188,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       listenPort: this.#listenPort,
       workers: this.#links.length,
       tun: this.#hasTun && !this.#isTunGone ? this.#options.interfaceName : null,
+      way: this.#system.way,
       tunFault: this.#hostRoutes?.addressFault ?? null,
       masquerade: this.#egress.isMasqueraded,
       relayFiles: this.#egress.relayFiles,
@@ -267,10 +271,10 @@ class WorkerGateway implements Gateway, LinkOwner {
   workerOptions({ number }: WorkerLink): Omit<WorkerOptions, 'port'> {
     const { privateKey } = this.#options;
     const { engine, queues, tunTakesUdp, tunTakesOwnSource } = this.#system;
-    const { udp4, udp6, wake, tun } = queues[number]!;
     const wakes = queues.map((queue) => queue.wake);
     const { ipv4, ipv6, mtu, defaultAction, allowsMetadata } = this.#options;
     return {
+      ...queues[number]!,
       team: { self: number, size: queues.length, memory: this.#memory, wakes },
       engine,
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
@@ -280,10 +284,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       defaultAction,
       allowsMetadata,
       mtu,
-      udp4,
-      udp6,
-      wake,
-      tun,
+      hostSockets: socketsOf(this.#options, this.#system),
       tunTakesUdp,
       tunTakesOwnSource,
       listenPort: this.#listenPort,

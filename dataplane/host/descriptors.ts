@@ -3,9 +3,11 @@
 // what is missing and how to fix it.
 
 import type { NetworkConfig } from '../contract.ts';
+import { socketsForEach } from '../io/host-sockets.ts';
 import { acceptOwnSource } from '../io/system.ts';
 import { mayTryAnotherPort } from '../io/udp.ts';
 import { type Addon, loadAddon } from '../native/index.ts';
+import type { HostSocketsOptions } from '../socket-contract.ts';
 import { type WorkersWanted, workersOf } from '../worker-count.ts';
 
 /** What a gateway is made from; it does not change while the gateway runs. */
@@ -30,7 +32,8 @@ export interface GatewayOptions extends WorkersWanted {
   readonly hostProcess?: number | null;
   readonly interfaceName: string;
   readonly mtu: number;
-  readonly tun: 'auto' | 'required' | 'off';
+  /** `sockets`: no TUN; what devices send beyond the tunnel leaves by sockets of this process. */
+  readonly tun: 'auto' | 'required' | 'off' | 'sockets';
   /** Null switches a family off. */
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
@@ -68,6 +71,9 @@ export interface Queue {
   readonly formerTuns?: readonly number[];
 }
 
+/** How packets of devices leave for networks beyond the tunnel. */
+export type EgressWay = 'tun' | 'sockets' | 'none';
+
 /** What the operating system gave. */
 export interface Descriptors {
   readonly addon: Addon | null;
@@ -76,6 +82,7 @@ export interface Descriptors {
   readonly queues: readonly Queue[];
   /** Keeps others from the port that several workers share; -1 where one worker has it. */
   readonly lock: number;
+  readonly way: EgressWay;
   readonly tunTakesUdp: boolean;
   /** Whether the host takes IPv4 packets from the TUN that have its own address; left out: yes. */
   readonly tunTakesOwnSource?: boolean;
@@ -85,7 +92,7 @@ export interface Descriptors {
 /** The queues of the TUN, and what the kernel takes from it. */
 type Tun = { readonly tuns: readonly number[] } & Pick<
   Descriptors,
-  'tunTakesUdp' | 'tunTakesOwnSource'
+  'way' | 'tunTakesUdp' | 'tunTakesOwnSource'
 >;
 
 /**
@@ -93,7 +100,8 @@ type Tun = { readonly tuns: readonly number[] } & Pick<
  * Where the kernel cannot divide the work among several workers, there is one, and the log says so.
  */
 export function openDescriptors(options: GatewayOptions): Descriptors {
-  const loaded = options.engine === 'typescript' && options.tun === 'off' ? null : loadAddon();
+  const needsAddon = options.engine !== 'typescript' || usesTun(options);
+  const loaded = needsAddon ? loadAddon() : null;
   const addon = loaded?.addon ?? null;
   if (options.engine === 'native' && addon === null)
     throw new Error(
@@ -168,14 +176,22 @@ function openFor(options: GatewayOptions, addon: Addon, workers: number): Descri
   }
 }
 
+function usesTun({ tun }: Pick<GatewayOptions, 'tun'>): boolean {
+  return tun === 'auto' || tun === 'required';
+}
+
 function openTun(
   options: GatewayOptions,
   addon: Addon | null,
   virtioHeader: boolean,
   workers: number,
 ): Tun {
-  const none = { tuns: Array.from({ length: workers }, () => -1), tunTakesUdp: false };
-  if (options.tun === 'off') return none;
+  const none = {
+    tuns: Array.from({ length: workers }, () => -1),
+    tunTakesUdp: false,
+    way: options.tun === 'sockets' ? ('sockets' as const) : ('none' as const),
+  };
+  if (!usesTun(options)) return none;
   try {
     return makeTun(options, addon, virtioHeader, workers);
   } catch (error) {
@@ -226,7 +242,7 @@ function makeTun(
     }
     addon.setLink(interfaceName, options.mtu);
     addAddresses(options, addon);
-    return { tuns, tunTakesUdp, tunTakesOwnSource: acceptOwnSource(interfaceName) };
+    return { tuns, way: 'tun', tunTakesUdp, tunTakesOwnSource: acceptOwnSource(interfaceName) };
   } catch (error) {
     for (const fd of tuns) addon?.closeFd(fd);
     // A kernel without queues, or an interface that was made without them.
@@ -370,6 +386,15 @@ export function portFault(error: unknown, port: number): Error {
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What sockets a worker may have for what devices send beyond the tunnel; null: it has none. */
+export function socketsOf(
+  { egressInterface }: Pick<GatewayOptions, 'egressInterface'>,
+  { way, queues }: Pick<Descriptors, 'way' | 'queues'>,
+): Pick<HostSocketsOptions, 'capacity' | 'interfaceName'> | null {
+  if (way !== 'sockets') return null;
+  return { capacity: socketsForEach(queues.length), interfaceName: egressInterface };
 }
 
 /**

@@ -54,6 +54,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       listenPort,
       workers,
       tun: 'memory',
+      way: 'tun',
       tunFault: null,
       masquerade: false,
       relayFiles: 0,

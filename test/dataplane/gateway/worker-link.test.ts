@@ -253,6 +253,7 @@ class Owner implements LinkOwner {
       udp6: -1,
       wake: -1,
       tun: -1,
+      hostSockets: null,
       tunTakesUdp: false,
       listenPort: 0,
       flowLog: null,

@@ -11,6 +11,7 @@ import {
   openDescriptors,
   openUdpSockets,
   reopenTun,
+  socketsOf,
 } from '../../../dataplane/host/descriptors.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import { addon } from '../../support/dataplane/native.ts';
@@ -54,6 +55,24 @@ function open(
   t.teardown(() => closeDescriptors(descriptors));
   return descriptors;
 }
+
+test('a gateway with sockets has no TUN, and each worker its share of the sockets', (t) => {
+  for (const [tun, way] of [
+    ['sockets', 'sockets'],
+    ['off', 'none'],
+  ] as const) {
+    const descriptors = open(t, 0, { tun, engine: 'typescript' });
+    t.is(descriptors.way, way);
+    t.is(descriptors.queues[0]!.tun, -1);
+  }
+  const one = socketsOf(
+    { egressInterface: 'eth1' },
+    open(t, 0, { tun: 'sockets', engine: 'auto' }),
+  );
+  t.is(one?.interfaceName, 'eth1');
+  t.true(one !== null && one.capacity > 0);
+  t.is(socketsOf({ egressInterface: null }, open(t, 0, { engine: 'typescript' })), null);
+});
 
 /** A host whose IPv6 sockets fail so often; tells which ports IPv4 was given, and what is closed. */
 function withoutIpv6(
@@ -236,6 +255,7 @@ test('queues of a vanished interface stay open until the worker that has them en
     engine: 'native',
     queues,
     lock: -1,
+    way: 'tun',
     tunTakesUdp: false,
     listenPort: 1,
   };

@@ -12,6 +12,7 @@ test('it says what it is', async (t) => {
     listenPort: 51_820,
     workers: WORKERS,
     tun: 'memory',
+    way: 'tun',
     tunFault: null,
     masquerade: false,
     relayFiles: 0,

@@ -61,6 +61,7 @@ class Bench {
       udp6: -1,
       wake,
       tun: links.tun ?? -1,
+      hostSockets: null,
       tunTakesUdp: false,
       listenPort:
         addon === null || links.udp4 !== undefined || udp4 < 0 ? 0 : addon.boundPort(udp4),

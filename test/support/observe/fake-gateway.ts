@@ -40,6 +40,7 @@ export function fakeWatched(
       listenPort: 51_820,
       workers: 1,
       tun: null,
+      way: 'tun',
       tunFault: null,
       masquerade: false,
       relayFiles: 0,
