@@ -38,7 +38,7 @@ export {
 } from './gateway/on-demand.ts';
 export type { LoggedFlow } from './rings/flow-log-ring.ts';
 export type { Gateway, GatewayFacts } from './gateway/gateway.ts';
-export type { Finding } from './io/inspect.ts';
+export type { Finding } from './io/finding.ts';
 export { notify } from './io/notify.ts';
 export { releaseMemory } from './io/release-memory.ts';
 export { readHostAddresses } from './io/host-addresses.ts';

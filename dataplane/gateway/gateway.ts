@@ -17,13 +17,13 @@ import {
   closeDescriptors,
   closeFormerTuns,
   type Descriptors,
-  type EgressWay,
   type GatewayOptions,
   messageOf,
   openDescriptors,
   reopenTun,
   socketLosses,
   socketsOf,
+  wayOf,
 } from '../host/descriptors.ts';
 import { type Change, isEmpty, ConfigInForce } from '../diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
@@ -45,14 +45,13 @@ import { startWorkers } from './start-worker.ts';
 import { type LinkOwner, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
-export interface GatewayFacts {
+export interface GatewayFacts extends Pick<Descriptors, 'way' | 'wayReason'> {
   readonly engine: 'native' | 'typescript';
   readonly listenPort: number;
   /** How many workers carry packets. */
   readonly workers: number;
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
-  readonly way: EgressWay;
   /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
   readonly tunFault: string | null;
   readonly masquerade: boolean;
@@ -188,7 +187,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       listenPort: this.#listenPort,
       workers: this.#links.length,
       tun: this.#hasTun && !this.#isTunGone ? this.#options.interfaceName : null,
-      way: this.#system.way,
+      ...wayOf(this.#system),
       tunFault: this.#hostRoutes?.addressFault ?? null,
       masquerade: this.#egress.isMasqueraded,
       relayFiles: this.#egress.relayFiles,

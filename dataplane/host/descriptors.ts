@@ -34,6 +34,8 @@ export interface GatewayOptions extends WorkersWanted {
   readonly mtu: number;
   /** `sockets`: no TUN; what devices send beyond the tunnel leaves by sockets of this process. */
   readonly tun: 'auto' | 'required' | 'off' | 'sockets';
+  /** Why `auto` takes no sockets where the host gives no TUN; null or left out: it takes them. */
+  readonly socketsBarred?: string | null;
   /** Null switches a family off. */
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
@@ -83,6 +85,8 @@ export interface Descriptors {
   /** Keeps others from the port that several workers share; -1 where one worker has it. */
   readonly lock: number;
   readonly way: EgressWay;
+  /** Why there is no TUN, or no way at all, where a TUN was tried; left out: there is one. */
+  readonly wayReason?: string;
   readonly tunTakesUdp: boolean;
   /** Whether the host takes IPv4 packets from the TUN that have its own address; left out: yes. */
   readonly tunTakesOwnSource?: boolean;
@@ -92,7 +96,7 @@ export interface Descriptors {
 /** The queues of the TUN, and what the kernel takes from it. */
 type Tun = { readonly tuns: readonly number[] } & Pick<
   Descriptors,
-  'way' | 'tunTakesUdp' | 'tunTakesOwnSource'
+  'way' | 'wayReason' | 'tunTakesUdp' | 'tunTakesOwnSource'
 >;
 
 /**
@@ -199,12 +203,33 @@ function openTun(
     const message = messageOf(error);
     if (options.tun === 'required')
       throw new Error(`WIREGUARD_TUN=required, but ${message}`, { cause: error });
+    const { socketsBarred = null } = options;
+    if (isRefused(error) && socketsBarred === null) {
+      options.log('info', `${message}. Packets of devices leave by sockets of the gateway`);
+      return { ...none, way: 'sockets', wayReason: message };
+    }
+    const barred = isRefused(error) && socketsBarred !== null ? `; ${socketsBarred}` : '';
+    const wayReason = `${message}${barred}`;
     options.log(
       'warn',
-      `${message}. Devices reach each other and the gateway's address, but no network beyond`,
+      `${wayReason}. Devices reach each other and the gateway's address, but no network beyond`,
     );
-    return none;
+    return { ...none, wayReason };
   }
+}
+
+/** What a host answers that gives no TUN to this process; a TUN that is in use is another fault. */
+const REFUSALS: ReadonlySet<string | undefined> = new Set(['ENOENT', 'EACCES', 'EPERM']);
+
+/** Whether the host refuses the TUN of `makeTun`. */
+function isRefused(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: string } };
+  return REFUSALS.has(cause?.code);
+}
+
+/** How packets of devices leave, and why. */
+export function wayOf({ way, wayReason }: Descriptors): Pick<Descriptors, 'way' | 'wayReason'> {
+  return wayReason === undefined ? { way } : { way, wayReason };
 }
 
 /** Makes the interface again after it vanished. Throws an error that names the fix. */

@@ -10,22 +10,14 @@ import { join } from 'node:path';
 import type { NetworkConfig } from '../contract.ts';
 import { loadAddon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
+import { type Finding, good } from './finding.ts';
 import { findObstacles, type Obstacle, type TunnelPath } from './foreign-rules.ts';
+import { inspectSockets } from './inspect-sockets.ts';
 import { tryMasquerade } from './masquerade.ts';
 import { fixOfRefusal } from './netfilter/message.ts';
 import { isOwnTable, readTables } from './netfilter/table.ts';
 import { fixOfNft, runNft } from './nft.ts';
 import { acceptRa, forwardingFix, namesHearingRouters, readSysctl, SYSCTL } from './system.ts';
-
-/** The result of one check. */
-export interface Finding {
-  readonly check: string;
-  /** failed: something will not work. warning: something may not work, or could not be checked. */
-  readonly level: 'ok' | 'warning' | 'failed';
-  readonly message: string;
-  /** How to fix it; null where nothing is to do. */
-  readonly fix: string | null;
-}
 
 /** The settings of the gateway on this host. */
 export interface Inspected {
@@ -37,11 +29,15 @@ export interface Inspected {
   readonly masqueradeIpv6: boolean;
   readonly egressInterface: string | null;
   readonly forwarding: 'auto' | 'off';
-  readonly tun: 'auto' | 'required' | 'off';
+  readonly tun: 'auto' | 'required' | 'off' | 'sockets';
+  /** Why `auto` takes no sockets where there is no TUN; null or left out: it takes them. */
+  readonly socketsBarred?: string | null;
   /** True while this gateway runs, so that it has the port. */
   readonly isRunning: boolean;
   /** The TUN of the gateway that runs; null: a TUN is made for a moment. */
   readonly runningTun: string | null;
+  /** Why packets of devices leave the gateway that runs by its sockets; null: they do not. */
+  readonly runsBySockets?: string | null;
 }
 
 /** The name of the TUN that is made for a moment. */
@@ -50,13 +46,6 @@ const TRIAL_NAME = 'postern-doctor';
 const NET_ADMIN_BIT = 12n;
 /** Flag of a route in /proc/net/route that leads to a router. */
 const ROUTE_GATEWAY = 0x2;
-
-const good = (check: string, message: string): Finding => ({
-  check,
-  level: 'ok',
-  message,
-  fix: null,
-});
 
 /** Makes all checks. */
 export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
@@ -67,8 +56,17 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
       await port(inspected),
       clock(),
     ];
+  const tried = tryTun(inspected);
+  const why = whySockets(inspected, tried);
+  if (why !== null)
+    return [
+      good('tun', `packets of devices leave by sockets of the gateway: ${why}`),
+      ...inspectSockets(inspected.egressInterface),
+      await port(inspected),
+      clock(),
+    ];
   return [
-    tun(inspected),
+    tun(inspected, tried),
     rights(inspected),
     masquerading(inspected),
     ...forwarding(inspected),
@@ -80,13 +78,20 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
 
 // ---- TUN and rights --------------------------------------------------------------------------
 
-function tun({ runningTun }: Inspected): Finding {
-  if (runningTun !== null) return good('tun', `the gateway has the TUN interface ${runningTun}`);
-  const failed = (message: string, fix: string): Finding => ({
-    check: 'tun',
-    level: 'failed',
-    message,
-    fix,
+/** What came of making a TUN, and the code of the error. */
+interface Tried {
+  readonly finding: Finding;
+  readonly code: string;
+}
+
+function tryTun({ runningTun, tun: wanted, runsBySockets = null }: Inspected): Tried {
+  const tried = (finding: Finding): Tried => ({ finding, code: '' });
+  if (wanted === 'sockets' || runsBySockets !== null) return tried(good('tun', 'none is wanted'));
+  if (runningTun !== null)
+    return tried(good('tun', `the gateway has the TUN interface ${runningTun}`));
+  const failed = (message: string, fix: string, code = ''): Tried => ({
+    finding: { check: 'tun', level: 'failed', message, fix },
+    code,
   });
   const { addon } = loadAddon();
   if (addon === null)
@@ -96,20 +101,46 @@ function tun({ runningTun }: Inspected): Finding {
     );
   try {
     addon.closeFd(addon.openTun(TRIAL_NAME, false).fd);
-    return good('tun', 'a TUN interface can be made');
+    return tried(good('tun', 'a TUN interface can be made'));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENODEV')
       return failed(
         '/dev/net/tun is missing',
         'modprobe tun; in a container: --device /dev/net/tun (compose: devices: [/dev/net/tun])',
+        code,
       );
     if (code === 'EACCES')
-      return failed('/dev/net/tun may not be opened by this user', 'chmod 0666 /dev/net/tun');
+      return failed('/dev/net/tun may not be opened by this user', 'chmod 0666 /dev/net/tun', code);
     if (code === 'EPERM')
-      return failed('no right to make a TUN interface', 'run as root or with CAP_NET_ADMIN');
+      return failed('no right to make a TUN interface', 'run as root or with CAP_NET_ADMIN', code);
     return failed(`no TUN interface can be made: ${message}`, 'modprobe tun');
   }
+}
+
+/** The finding about the TUN; where sockets could replace it and may not, it says why. */
+function tun({ tun: wanted, socketsBarred = null }: Inspected, { finding, code }: Tried): Finding {
+  if (wanted !== 'auto' || socketsBarred === null || !isRefused(code)) return finding;
+  const { message, fix } = finding;
+  return {
+    ...finding,
+    message: `${message}; ${socketsBarred}`,
+    fix: `${fix}; or set WIREGUARD_TUN=sockets`,
+  };
+}
+
+/** Whether the host gives no TUN to this process; one that is in use is another fault. */
+function isRefused(code: string): boolean {
+  return ['ENOENT', 'EACCES', 'EPERM'].includes(code);
+}
+
+/** Why packets leave by sockets, or would if the gateway started now; null: they do not. */
+function whySockets(inspected: Inspected, { finding, code }: Tried): string | null {
+  const { tun: wanted, isRunning, runsBySockets = null, socketsBarred = null } = inspected;
+  if (isRunning) return runsBySockets;
+  if (wanted === 'sockets') return 'WIREGUARD_TUN=sockets';
+  const isTaken = wanted === 'auto' && socketsBarred === null && isRefused(code);
+  return isTaken ? finding.message : null;
 }
 
 /** Whether this process may change the network. */

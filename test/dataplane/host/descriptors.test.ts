@@ -270,3 +270,56 @@ test('queues of a vanished interface stay open until the worker that has them en
   closeDescriptors(fourth);
   t.deepEqual(closed, [31, 41, 40]);
 });
+
+/** A host that answers so when a TUN is to be made. */
+function withoutTun(t: ExecutionContext, native: Addon, code: string): void {
+  const real = { ...native };
+  t.teardown(() => Object.assign(native, real));
+  native.openTun = () => {
+    throw Object.assign(new Error(code), { code });
+  };
+}
+
+descriptorsTest('where a host gives no TUN, auto takes sockets, and says why', (t, native) => {
+  for (const [code, reason] of [
+    ['ENOENT', /^no TUN interface postern-test: \/dev\/net\/tun is missing; run/],
+    ['EACCES', /may not be opened by this user/],
+    ['EPERM', /no right to make one/],
+  ] as const) {
+    withoutTun(t, native, code);
+    const log: string[] = [];
+    const { way, wayReason = '', queues } = open(t, 0, { tun: 'auto', log });
+    t.is(way, 'sockets', code);
+    t.regex(wayReason, reason);
+    t.is(queues[0]!.tun, -1);
+    t.deepEqual(log, [`info ${wayReason}. Packets of devices leave by sockets of the gateway`]);
+    t.throws(() => open(t, 0, { tun: 'required' }), { message: /^WIREGUARD_TUN=required, but no/ });
+    t.is(open(t, 0, { tun: 'off' }).way, 'none');
+  }
+});
+
+descriptorsTest(
+  'a TUN that is in use, or fails otherwise, is no reason for sockets',
+  (t, native) => {
+    for (const code of ['EBUSY', 'ENODEV', 'EMFILE']) {
+      withoutTun(t, native, code);
+      const log: string[] = [];
+      const { way, wayReason } = open(t, 0, { tun: 'auto', log });
+      t.is(way, 'none', code);
+      t.deepEqual(log, [
+        `warn ${wayReason}. Devices reach each other and the gateway's address, but no network beyond`,
+      ]);
+    }
+  },
+);
+
+descriptorsTest('what bars auto from sockets is said where they would be taken', (t, native) => {
+  const barred = { tun: 'auto', socketsBarred: 'and that is so' } as const;
+  withoutTun(t, native, 'EPERM');
+  const { way, wayReason } = open(t, 0, barred);
+  t.is(way, 'none');
+  t.regex(wayReason ?? '', /CAP_NET_ADMIN; and that is so$/);
+  withoutTun(t, native, 'EBUSY');
+  t.notRegex(open(t, 0, barred).wayReason ?? '', /that is so/);
+  t.is(open(t, 0, { ...barred, tun: 'sockets' }).way, 'sockets', 'somebody said it');
+});

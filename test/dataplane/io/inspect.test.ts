@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { type Finding, inspectHost, type Inspected } from '../../../dataplane/io/inspect.ts';
+import type { Finding } from '../../../dataplane/io/finding.ts';
+import { inspectHost, type Inspected } from '../../../dataplane/io/inspect.ts';
 
 const NOBODY = 65_534;
 
@@ -30,11 +31,14 @@ const inspected: Inspected = {
 };
 
 /** What an account without rights finds. */
-async function inspectAsNobody(runningTun: string | null): Promise<Finding[]> {
+async function inspectAsNobody(
+  runningTun: string | null,
+  more: Partial<Inspected> = { tun: 'required' },
+): Promise<Finding[]> {
   const module = new URL('../../../dataplane/io/inspect.ts', import.meta.url).href;
   const program = `
     import { inspectHost } from '${module}';
-    const asked = ${JSON.stringify({ ...inspected, runningTun })};
+    const asked = ${JSON.stringify({ ...inspected, runningTun, ...more })};
     asked.ipv4.network = Uint8Array.of(100, 64, 0, 0);
     asked.ipv4.address = Uint8Array.of(100, 64, 0, 1);
     // Nobody may be unable to read a checkout in a folder of root, so all is loaded before.
@@ -72,6 +76,41 @@ test('without rights the missing right is named, and every fault has its fix', a
     const fix = findings.find((finding) => finding.check === check)?.fix ?? '';
     t.is(fix, 'run as root or with CAP_NET_ADMIN', check);
   }
+});
+
+const summary = (findings: readonly Finding[]): unknown[] =>
+  findings.map(({ check, level }) => [check, check === 'pings' || check === 'clock' ? '' : level]);
+
+/** What is asked of a host where packets leave by sockets. */
+const OF_SOCKETS = [
+  ['tun', 'ok'],
+  ['pings', ''],
+  ['WireGuard port', 'ok'],
+  ['clock', ''],
+];
+
+test('sockets need no right: without one, auto finds all well', async (t) => {
+  const auto = await inspectAsNobody(null, { tun: 'auto' });
+  t.deepEqual(summary(auto), OF_SOCKETS);
+  t.regex(auto[0]?.message ?? '', /leave by sockets of the gateway: (no right|\/dev\/net\/tun)/);
+  const asked = await inspectHost({ ...inspected, tun: 'sockets' });
+  t.deepEqual(summary(asked), OF_SOCKETS);
+  t.regex(asked[0]?.message ?? '', /: WIREGUARD_TUN=sockets$/);
+  const isRunning = { isRunning: true, runsBySockets: 'it is so' };
+  const running = await inspectHost({ ...inspected, ...isRunning });
+  t.deepEqual(summary(running), OF_SOCKETS);
+  t.regex(running[0]?.message ?? '', /: it is so$/);
+});
+
+test('what bars sockets is said beside the right that is missing', async (t) => {
+  const [tun, rights] = await inspectAsNobody(null, { tun: 'auto', socketsBarred: 'it is old' });
+  t.like(tun, { check: 'tun', level: 'failed' });
+  t.regex(tun?.message ?? '', /; it is old$/);
+  t.regex(tun?.fix ?? '', /; or set WIREGUARD_TUN=sockets$/);
+  t.is(rights?.level, 'failed');
+  // A gateway that runs without a way out is looked at as ever, whatever would be taken now.
+  const running = await inspectAsNobody(null, { tun: 'auto', isRunning: true });
+  t.is(running[0]?.level, 'failed');
 });
 
 test('a gateway that has its TUN makes no other one to see whether it can', async (t) => {
