@@ -25,13 +25,14 @@ WORKDIR /app
 # From the second start on compiled code is read, not made: config/container/warm makes a first one.
 RUN /source/config/container/warm
 
-# The system that runs it: Node, nft for doctor, and nothing that installs or compiles.
+# The system that runs it: Node, nft for doctor, and nothing that installs or compiles. Whoever starts
+# it as some user can write /data; the entrypoint closes the folder where it may.
 FROM ${BASE} AS system
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nftables \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /usr/local/include /usr/local/lib/node_modules \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
- && install --directory --owner=node --group=node --mode=0700 /data
+ && install --directory --owner=node --group=root --mode=1777 /data
 COPY --from=build /app /app
 RUN ln -s /app/config/container/entrypoint /usr/local/bin/postern
 
@@ -44,7 +45,6 @@ ENV NODE_COMPILE_CACHE=node_modules/.cache/postern \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     DATA_DIR=/data \
     HTTP_HOST=0.0.0.0 \
-    WIREGUARD_TUN=required \
     WIREGUARD_UAPI=off \
     LOG_FORMAT=json
 VOLUME /data

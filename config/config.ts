@@ -42,7 +42,7 @@ export interface Config {
   wireguardIpv6Masquerade: boolean;
   wireguardMtu: number;
   wireguardPrivateKey: string | null;
-  wireguardTun: 'auto' | 'required' | 'off';
+  wireguardTun: 'auto' | 'required' | 'off' | 'sockets';
   gatewayEgressInterface: string | null;
   gatewayForwarding: 'auto' | 'off';
   dataplaneEngine: 'auto' | 'native' | 'typescript';

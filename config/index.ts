@@ -11,6 +11,7 @@ export { hostOf } from './forms.ts';
 export { refusedRanges } from './networks.ts';
 import { mailFaults } from './mail.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
+import { egressFaults } from './egress.ts';
 import { unknownNames } from './misspelt.ts';
 import { WARM_UP } from './launch.ts';
 import { networkFaults } from './networks.ts';
@@ -21,6 +22,7 @@ import { parseSupervisor, type Supervisor } from './supervisor.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 export type { Config } from './config.ts';
+export { socketsBarred } from './egress.ts';
 export { type FlowCollector, flowCollectorOf } from './flow-log.ts';
 export { meantSetting } from './misspelt.ts';
 export { nearestName } from './nearest-name.ts';
@@ -233,6 +235,16 @@ const checks: readonly Check[] = [
     faults: databaseTlsFaults,
   },
   { of: ['smtpUrl', 'mailFrom'], faults: mailFaults },
+  {
+    of: [
+      'wireguardTun',
+      'wireguardIpv4Enabled',
+      'wireguardIpv4Masquerade',
+      'wireguardIpv6Enabled',
+      'wireguardIpv6Masquerade',
+    ],
+    faults: egressFaults,
+  },
   {
     of: ['databaseUrl', 'databaseHost'],
     faults: (config) =>

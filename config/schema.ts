@@ -305,7 +305,8 @@ export const settings = [
     schema: flag,
     fallback: true,
     example: 'true',
-    sentence: 'Whether IPv4 traffic of devices leaves with the address of the gateway.',
+    sentence:
+      'Whether IPv4 traffic of devices leaves with the address of the gateway; false needs a TUN.',
   },
   {
     name: 'WIREGUARD_IPV6_ENABLED',
@@ -333,7 +334,8 @@ export const settings = [
     schema: flag,
     fallback: true,
     example: 'true',
-    sentence: 'Whether IPv6 traffic of devices leaves with the address of the gateway.',
+    sentence:
+      'Whether IPv6 traffic of devices leaves with the address of the gateway; false needs a TUN.',
   },
   {
     name: 'WIREGUARD_MTU',
@@ -352,18 +354,18 @@ export const settings = [
   },
   {
     name: 'WIREGUARD_TUN',
-    schema: choice('auto', 'required', 'off'),
+    schema: choice('auto', 'required', 'off', 'sockets'),
     fallback: 'auto',
     example: 'auto',
     sentence:
-      '`required` fails without a TUN; `off` serves device-to-device and the gateway address only; `auto` falls back to `off` with a warning.',
+      'By what packets of devices leave the gateway: `required` fails without a TUN interface; `sockets` makes none, and [opens connections itself](../guides/where-it-runs.md); `auto` is a TUN, or `sockets` where the host gives none and no version before 1.1.0 has used the database; `off` serves device-to-device and the gateway address only.',
   },
   {
     name: 'GATEWAY_EGRESS_INTERFACE',
     schema: interfaceName,
     fallback: null,
     example: 'eth0',
-    sentence: 'Limits masquerading to this outgoing interface.',
+    sentence: 'Limits masquerading, or the sockets of the gateway, to this outgoing interface.',
   },
   {
     name: 'GATEWAY_FORWARDING',

@@ -123,10 +123,12 @@ export {
 export {
   claimBootstrapToken,
   GATEWAY_ALIVE_MS,
+  type GatewayEgress,
   type GatewayStart,
   forgetGateways,
   listGateways,
   readGateways,
+  recordEgress,
   recordHeartbeat,
   readOtherGateways,
   registerGateway,

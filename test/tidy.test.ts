@@ -51,7 +51,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/installation/doctor/host.ts': 'test/lib/installation/doctor/checkup.test.ts',
   'lib/installation/doctor/host-thread.ts': 'test/lib/installation/doctor/checkup.test.ts',
   'lib/installation/doctor/rows.ts': 'test/lib/installation/doctor/index.test.ts',
-  'lib/installation/doctor/storage.ts': 'test/lib/installation/doctor/index.test.ts',
   'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
   'models/fields/api-token.ts': 'test/models/fields/field.test.ts',
   'models/fields/client-settings.ts': 'test/models/fields/field.test.ts',

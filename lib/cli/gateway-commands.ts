@@ -1,4 +1,5 @@
-// The gateways of the database, for the command line: what GET /v0/gateways answers.
+// The gateways of the database, for the command line: what GET /v0/gateways answers. The keys of
+// its JSON are those that scripts know.
 
 import { currentRevision, listGateways } from '../../models/index.ts';
 import { showGateway, stateOf } from '../kit/records/gateways.ts';
@@ -9,6 +10,9 @@ import { table } from './text-table.ts';
 /** The most gateways that are listed. */
 const LISTED_MAX = 10_000;
 
+/** What came after the keys of the JSON were promised. */
+const LATER: ReadonlySet<string> = new Set(['egress', 'egress_reason']);
+
 /** The commands. */
 export const gatewayCommands: Partial<Record<CommandName, Run>> = {
   'gateway list': list,
@@ -18,14 +22,21 @@ async function list({ database }: Given): Promise<Outcome> {
   const revision = await currentRevision(database);
   const rows = await listGateways(database, { afterId: null, limit: LISTED_MAX });
   const seen = { revision, nowMs: Date.now(), here: null };
-  const data = rows.map((row) => showGateway(row, seen));
+  const data = rows.map((row) => {
+    const shown = Object.entries(showGateway(row, seen));
+    return Object.fromEntries(shown.filter(([key]) => !LATER.has(key)));
+  });
   const lines = rows.map((row) => [
     row.id,
     row.name,
     row.started_at.toISOString(),
     row.seen_at.toISOString(),
     row.schema_step ?? '',
+    row.egress ?? '',
     stateOf(showGateway(row, seen)),
   ]);
-  return { text: table(['id', 'name', 'started at', 'seen at', 'schema', 'state'], lines), data };
+  return {
+    text: table(['id', 'name', 'started at', 'seen at', 'schema', 'egress', 'state'], lines),
+    data,
+  };
 }

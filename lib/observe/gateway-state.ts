@@ -1,7 +1,7 @@
 // What is known of the gateway of this process, all of it in memory: whether it serves, what its
 // data plane did, what its reconciler does.
 
-import type { GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
+import type { EgressWay, GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
 import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/reconciler.ts';
 import type { RuleInForce } from '../reconcile/translated-rules.ts';
@@ -27,6 +27,10 @@ export interface Readiness {
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   readonly masquerade: boolean;
+  /** By what packets of devices leave; left out by versions before 1.1.0. */
+  readonly egress?: EgressWay;
+  /** Why it is that, where the host or a setting decided it. */
+  readonly egress_reason?: string;
   /** What is wrong, where the status alone does not say it. */
   readonly reason?: string;
   /** How many HTTP connections there may be, where too few files may be open for more. */

@@ -26,7 +26,7 @@ interface Known {
 /** Makes what requests ask of a gateway; `id` is its id in the database. */
 export function askedGateway(
   id: string,
-  gateway: Pick<Gateway, 'ask' | 'capture'>,
+  gateway: Pick<Gateway, 'ask' | 'capture' | 'facts'>,
   { reconciler, presence }: Known,
 ): Asked {
   const ask: Ask = (name, ...asked) => inTime(gateway.ask(name, ...asked), ANSWER_MS);
@@ -35,6 +35,7 @@ export function askedGateway(
     explaining: {
       id,
       ask,
+      way: gateway.facts.way,
       deviceIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.id ?? null,
     },
     diagnosing: { id, ask, connectedForMs: (publicKey) => presence.connectedForMs(publicKey) },

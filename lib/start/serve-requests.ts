@@ -3,9 +3,16 @@
 
 import type { Server } from '@hapi/hapi';
 import { type Config, readRootless } from '../../config/index.ts';
-import { type Gateway, readFilesMax, readFilesOpen, releaseMemory } from '../../dataplane/index.ts';
+import {
+  type Gateway,
+  type GatewayFacts,
+  readFilesMax,
+  readFilesOpen,
+  releaseMemory,
+} from '../../dataplane/index.ts';
 import {
   type Database,
+  type GatewayEgress,
   isDatabaseReadOnly,
   readOrCreateConfiguration,
 } from '../../models/index.ts';
@@ -63,6 +70,7 @@ export interface Served {
   readonly log: Log;
   readonly gateway: Gateway;
   readonly gatewayId: string;
+  readonly egress: GatewayEgress;
   /** The public key of the gateway, in base64. */
   readonly publicKey: string;
   readonly fixed: FixedSettings;
@@ -89,7 +97,7 @@ export interface RequestOptions {
 
 /** Serves requests. Returns the server, and what reads the files of HTTPS again. */
 export async function serveRequests(
-  { config, database, log, gateway, gatewayId, publicKey, fixed, ...served }: Served,
+  { config, database, log, gateway, gatewayId, egress, publicKey, fixed, ...served }: Served,
   { passwordCost, listens, patience, warnings, hasHost }: RequestOptions,
 ): Promise<{ readonly server: Server; readonly reload: () => void }> {
   const { followers, flowLog, undo } = served;
@@ -114,7 +122,7 @@ export async function serveRequests(
     serverPublicKey: publicKey,
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs * patience),
     readiness: () => ({
-      ...readinessOf(gateway, database, reconciler, state.isDraining),
+      ...readinessOf(gateway, egress, database, reconciler, state.isDraining),
       ...connectionsOf(httpLimits),
     }),
     httpLimits,
@@ -122,7 +130,13 @@ export async function serveRequests(
     ...aboutGateway(gatewayId, gateway, sampler, followers),
     recent,
     flowLog: () => flowLog?.counts ?? NOTHING_REPORTED,
-    checkup: checkupOf({ ...shared, warnings, hasHost, runningTun: () => gateway.facts.tun }),
+    checkup: checkupOf({
+      ...shared,
+      warnings,
+      hasHost,
+      runningTun: () => gateway.facts.tun,
+      egress,
+    }),
   });
   sampler.start();
   undo.push(() => sampler.stop());
@@ -142,7 +156,7 @@ export async function serveRequests(
       state.isDraining = true;
       await Promise.all([server.stop({ timeout: DRAIN_MS }), close?.(DRAIN_MS)]);
     });
-    announce(server, gateway, config, log);
+    announce(server, gateway, egress, config, log);
   } finally {
     if (credentials !== null) showCredentials(credentials, config, log);
   }
@@ -328,12 +342,13 @@ function watchedBy(
 }
 
 function readinessOf(
-  gateway: Gateway,
+  { facts }: Gateway,
+  egress: GatewayEgress,
   { isFull }: Database,
   reconciler: Reconciler,
   isDraining: boolean,
 ): Readiness {
-  const { alive, tun, tunFault, masquerade } = gateway.facts;
+  const { alive, tun, tunFault } = facts;
   const status = (): Readiness['status'] => {
     if (isDraining) return 'draining';
     if (!alive) return 'data_plane_down';
@@ -344,10 +359,19 @@ function readinessOf(
     if (reconciler.appliedRevision < 0) return 'starting';
     return tunFault === null ? 'ready' : 'tun_address_missing';
   };
-  const found = { status: status(), tun, masquerade };
+  const found = { status: status(), tun, ...saidOf(egress, facts) };
   return found.status === 'tun_address_missing' && tunFault !== null
     ? { ...found, reason: tunFault }
     : found;
+}
+
+/** By what packets leave. A socket has the address of the gateway, as masquerading gives. */
+function saidOf(
+  { way, reason }: GatewayEgress,
+  { masquerade }: GatewayFacts,
+): Pick<Readiness, 'masquerade' | 'egress' | 'egress_reason'> {
+  const said = { masquerade: masquerade || way === 'sockets', egress: way };
+  return reason === null ? said : { ...said, egress_reason: reason };
 }
 
 /** How many connections there may be, where that is less than it should be. */
@@ -357,10 +381,14 @@ function connectionsOf({ connectionsMax }: Partial<HttpLimits>): Partial<Readine
 
 // ---- what the log says -----------------------------------------------------------------------
 
-function announce({ info }: Server, gateway: Gateway, { externalUrl }: Config, log: Log): void {
-  const { engine, workers, listenPort: wireguard_port, tun, masquerade } = gateway.facts;
-  log.info(
-    { api: info.uri, console: externalUrl, wireguard_port, engine, workers, tun, masquerade },
-    'Postern serves',
-  );
+function announce(
+  { info }: Server,
+  { facts }: Gateway,
+  egress: GatewayEgress,
+  { externalUrl }: Config,
+  log: Log,
+): void {
+  const { engine, workers, listenPort: wireguard_port, tun } = facts;
+  const said = { wireguard_port, engine, workers, tun, ...saidOf(egress, facts) };
+  log.info({ api: info.uri, console: externalUrl, ...said }, 'Postern serves');
 }

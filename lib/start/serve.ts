@@ -7,13 +7,16 @@ import { createGateway, derivePublicKey, type Gateway } from '../../dataplane/in
 import {
   beginForgettingClock,
   type Database,
+  type GatewayEgress,
   type GatewayStart,
   readOrCreateConfiguration,
+  recordEgress,
   registerGateway,
 } from '../../models/index.ts';
 import { type FlowLogExport, startFlowLog } from '../observe/flow-log/export.ts';
 import { followersOf } from './followers.ts';
 import { fixedSettingsOf } from '../domain/configuration/fixed-settings.ts';
+import { egressOf, whyNoSockets } from '../installation/setup/egress.ts';
 import { gatewayIdentity, serverPrivateKey } from '../installation/setup/first-start.ts';
 import { startHistory } from '../observe/history/keeping.ts';
 import { eachBeat } from '../kit/process/beat.ts';
@@ -101,7 +104,7 @@ async function startSteps(
   { config, database, log, undo, stop }: StartContext,
   { passwordCost, listens = true, patience = 1, warnings = [], ...instead }: Replaced,
 ): Promise<Running> {
-  await readOrCreateConfiguration(database);
+  const stored = await readOrCreateConfiguration(database);
   const privateKey = await serverPrivateKey(config, database);
   const identity = instead.identity ?? gatewayIdentity(config);
   const networks = networksOf(config);
@@ -109,12 +112,14 @@ async function startSteps(
   const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
   const history = await startHistory({ config, database, log }, identity.id);
   const start = { ...identity, publicKey, startedAt: new Date() };
-  const enter = (): Promise<number> => enterGateway(database, start, config);
+  let egress: GatewayEgress | null = null;
+  const enter = (): Promise<number> => enterGateway(database, { ...start, egress }, config);
   const clockFloorMs = await enter();
 
   // The data plane starts in its own thread, while the rows are read here.
   const opening = (instead.createGateway ?? createGateway)({
     ...gatewayOptions(config, networks, log),
+    socketsBarred: whyNoSockets(config, !stored.auto_sockets),
     privateKey,
     timestampFloorMs: clockFloorMs,
   });
@@ -138,10 +143,12 @@ async function startSteps(
   following.catch(ignore);
   const gateway = await opening;
   const flowLog = await reporting;
-  await following;
+  egress = egressOf(gateway.facts, config);
+  await Promise.all([following, recordEgress(database, identity.id, egress)]);
 
   // From here on devices are served. The code for requests takes long to load, so it comes after.
-  const means = { config, database, log, gateway, gatewayId: identity.id, publicKey, fixed };
+  const gatewayId = identity.id;
+  const means = { config, database, log, gateway, gatewayId, egress, publicKey, fixed };
   const { serveRequests } = await import('./serve-requests.ts');
   const { server, reload } = await serveRequests(
     { ...means, followers, flowLog, undo },

@@ -34,6 +34,7 @@ export async function readOrCreateConfiguration(database: Database): Promise<Con
   const { Configuration: configurations } = database.models;
   return insertOrRead(database, {
     read: () => configurations.findOne(),
-    insert: (transaction) => configurations.create({}, { transaction }),
+    // An earlier version left this out, and so does a backup of one.
+    insert: (transaction) => configurations.create({ auto_sockets: true }, { transaction }),
   });
 }

@@ -28,6 +28,8 @@ export const configurationFields = fieldsOf({
   },
   // Always 1 and unique: the reason why there is only one row.
   singleton: { column: { kind: 'tiny integer', default: 1 }, audit: 'nothing' },
+  // Whether WIREGUARD_TUN=auto may take sockets: no version without them has used this database.
+  auto_sockets: { column: { kind: 'flag', default: false }, audit: 'nothing' },
   allow_unprivileged_device_management: {
     column: { kind: 'flag', default: true },
     audit: 'value',

@@ -27,6 +27,14 @@ export interface GatewayStart {
   /** Its settings that are no secret, JSON. */
   readonly settings?: string;
   readonly publicKey?: string;
+  /** Null or left out: not known yet. */
+  readonly egress?: GatewayEgress | null;
+}
+
+/** By what packets of devices leave a gateway, and why. */
+export interface GatewayEgress {
+  readonly way: 'tun' | 'sockets' | 'none';
+  readonly reason: string | null;
 }
 
 /**
@@ -42,7 +50,7 @@ const START_FLOOR_MS = 10_000;
  */
 export async function registerGateway(database: Database, gateway: GatewayStart): Promise<Gateway> {
   const { Gateway: gateways } = database.models;
-  const { id, name, startedAt, settings = null, publicKey = null } = gateway;
+  const { id, name, startedAt, settings = null, publicKey = null, egress = null } = gateway;
   const start = {
     name,
     started_at: startedAt,
@@ -50,6 +58,7 @@ export async function registerGateway(database: Database, gateway: GatewayStart)
     settings,
     public_key: publicKey,
     schema_step: database.lastStep,
+    ...columnsOf(egress),
   };
   return rerunOnConflict(database, async () => {
     const before = (await gateways.findByPk(id))?.clock_floor ?? null;
@@ -79,6 +88,22 @@ export async function recordHeartbeat(
     // MySQL counts only rows that differ: an equal beat is found by looking.
     return count > 0 || (await database.models.Gateway.count({ where })) > 0;
   });
+}
+
+/** Records by what packets of devices leave a gateway that was entered before it knew. */
+export async function recordEgress(
+  database: Database,
+  gatewayId: string,
+  egress: GatewayEgress,
+): Promise<void> {
+  const where = { id: gatewayId };
+  await rerunOnConflict(database, () =>
+    database.models.Gateway.update(columnsOf(egress), { where }),
+  );
+}
+
+function columnsOf(egress: GatewayEgress | null) {
+  return { egress: egress?.way ?? null, egress_reason: egress?.reason ?? null };
 }
 
 /** Ids of the other gateways that were seen since a time. */

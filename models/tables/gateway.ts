@@ -29,6 +29,10 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare public_key: CreationOptional<string | null>;
   /** The last migration that it knows; null: it is of 1.0.0, which looks for no later ones. */
   declare schema_step: CreationOptional<string | null>;
+  /** By what packets of devices leave it: `tun`, `sockets`, `none`; null: it does not say. */
+  declare egress: CreationOptional<'tun' | 'sockets' | 'none' | null>;
+  /** Why that is so; null: nothing is to be said. */
+  declare egress_reason: CreationOptional<string | null>;
 }
 
 /** Binds the table to one database. */
@@ -45,6 +49,8 @@ export function initGateway({ sequelize }: TableContext): typeof Gateway {
       settings: { type: DataTypes.TEXT, allowNull: true },
       public_key: { type: DataTypes.CHAR(44), allowNull: true },
       schema_step: { type: DataTypes.STRING(64), allowNull: true },
+      egress: { type: DataTypes.STRING(16), allowNull: true },
+      egress_reason: { type: DataTypes.TEXT, allowNull: true },
     },
     { sequelize, modelName: 'gateway', tableName: 'gateways', timestamps: false },
   );

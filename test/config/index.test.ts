@@ -150,7 +150,7 @@ const bad: [title: string, environment: Record<string, string>, fault: RegExp][]
   [
     'an unknown choice',
     { WIREGUARD_TUN: 'maybe' },
-    /^WIREGUARD_TUN must be one of \[auto, required, off\]/,
+    /^WIREGUARD_TUN must be one of \[auto, required, off, sockets\]/,
   ],
   ['a network without prefix', { WIREGUARD_IPV4_NETWORK: '10.0.0.0' }, /^WIREGUARD_IPV4_NETWORK/],
   [

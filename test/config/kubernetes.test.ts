@@ -1,6 +1,6 @@
-// The manifest for Kubernetes is one by the schemas of Kubernetes, and it agrees with what Postern is:
-// settings that exist, its ports, the one capability that stays, and a readiness probe that keeps a pod
-// while the database is away.
+// The manifests for Kubernetes are such by the schemas of Kubernetes, and they agree with what Postern
+// is: settings that exist, its ports, the one capability that stays or none, and a readiness probe that
+// keeps a pod while the database is away.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,10 +20,16 @@ interface Container {
   readonly image: string;
   readonly env: readonly {
     readonly name: string;
+    readonly value?: string;
     readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
   }[];
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly securityContext: { readonly capabilities: { readonly add: readonly string[] } };
+  readonly securityContext: {
+    readonly runAsUser?: number;
+    readonly allowPrivilegeEscalation: boolean;
+    readonly readOnlyRootFilesystem: boolean;
+    readonly capabilities: { readonly drop: readonly string[]; readonly add?: readonly string[] };
+  };
   readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } };
   readonly livenessProbe: { readonly httpGet: { readonly path: string; readonly port: string } };
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
@@ -32,7 +38,11 @@ interface Container {
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
   readonly stringData: Readonly<Record<string, string>>;
   readonly spec: {
     readonly replicas: number;
@@ -41,28 +51,33 @@ interface Manifest {
     readonly template: {
       readonly spec: {
         readonly enableServiceLinks: boolean;
-        readonly initContainers: readonly { readonly image: string }[];
+        readonly initContainers?: readonly { readonly image: string }[];
+        readonly volumes?: readonly object[];
+        readonly securityContext?: Readonly<Record<string, unknown>>;
         readonly containers: readonly Container[];
       };
     };
   };
 }
 
-const manifests = parseAllDocuments(
-  readFileSync(join(ROOT, 'config/kubernetes/postern.yaml'), 'utf8'),
-).map((document) => {
-  if (document.errors.length > 0) throw document.errors[0]!;
-  return document.toJS() as Manifest;
+/** The pod with a TUN, and the one that is given no right. */
+const files = ['postern.yaml', 'restricted.yaml'].map((file) => {
+  const text = readFileSync(join(ROOT, 'config/kubernetes', file), 'utf8');
+  const manifests = parseAllDocuments(text).map((document) => {
+    if (document.errors.length > 0) throw document.errors[0]!;
+    return document.toJS() as Manifest;
+  });
+  const of = (kind: string, name = 'postern'): Manifest => {
+    const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
+    if (found === undefined) throw new Error(`no ${kind} ${name}`);
+    return found;
+  };
+  const pod = of('StatefulSet').spec.template.spec;
+  const [gateway] = pod.containers;
+  if (gateway === undefined) throw new Error('no container');
+  return { file, manifests, of, pod, gateway };
 });
-const pod = of('StatefulSet').spec.template.spec;
-const [gateway] = pod.containers;
-if (gateway === undefined) throw new Error('no container');
-
-function of(kind: string, name = 'postern'): Manifest {
-  const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
-  if (found === undefined) throw new Error(`no ${kind} ${name}`);
-  return found;
-}
+const [withTun, restricted] = files as [(typeof files)[0], (typeof files)[0]];
 
 /** The model of a kind, made of the OpenAPI schema of Kubernetes. */
 async function modelOf({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>) {
@@ -73,11 +88,14 @@ async function modelOf({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind
 }
 
 test('every manifest is valid by the schemas of Kubernetes', async (t) => {
-  t.true(manifests.length > 3);
-  for (const manifest of manifests) {
-    const Model = await modelOf(manifest);
-    t.notThrows(() => new Model(manifest).validate(), manifest.kind);
+  for (const { file, manifests } of files) {
+    t.true(manifests.length > 3);
+    for (const manifest of manifests) {
+      const Model = await modelOf(manifest);
+      t.notThrows(() => new Model(manifest).validate(), `${file} ${manifest.kind}`);
+    }
   }
+  const { of } = withTun;
   const StatefulSet = await modelOf(of('StatefulSet'));
   const { selector: _, ...spec } = of('StatefulSet').spec;
   t.throws(() => new StatefulSet({ ...of('StatefulSet'), spec }).validate(), {
@@ -106,45 +124,79 @@ test('no manifest has a field that Kubernetes does not know', (t) => {
       rmSync(folder, { recursive: true });
     }
   };
-  t.is(check(manifests), '');
-  const wrong = structuredClone(of('StatefulSet')) as { spec: object };
+  t.is(check(files.flatMap(({ manifests }) => manifests)), '');
+  const wrong = structuredClone(withTun.of('StatefulSet')) as { spec: object };
   Object.assign(wrong.spec, { replica: 1 });
   t.regex(check([wrong as Manifest]), /"replica"' does not exist in type/);
 });
 
-test('every variable is a setting, and every secret is there', (t) => {
-  const names = new Set<string>([
-    ...(settings as readonly Setting[]).map(({ name }) => name),
-    ...configurationVariables.map(({ name }) => name),
-  ]);
-  const secret = of('Secret');
-  t.true(gateway.env.length > 3);
-  for (const { name, valueFrom } of gateway.env) {
-    t.true(names.has(name), name);
-    if (valueFrom === undefined) continue;
-    t.is(valueFrom.secretKeyRef.name, secret.metadata.name);
-    t.true(valueFrom.secretKeyRef.key in secret.stringData, name);
-  }
-});
+for (const { file, manifests, of, pod, gateway } of files) {
+  test(`${file}: every variable is a setting, and every secret is there`, (t) => {
+    const names = new Set<string>([
+      ...(settings as readonly Setting[]).map(({ name }) => name),
+      ...configurationVariables.map(({ name }) => name),
+    ]);
+    const secret = of('Secret');
+    t.true(gateway.env.length > 3);
+    for (const { name, valueFrom } of gateway.env) {
+      t.true(names.has(name), name);
+      if (valueFrom === undefined) continue;
+      t.is(valueFrom.secretKeyRef.name, secret.metadata.name);
+      t.true(valueFrom.secretKeyRef.key in secret.stringData, name);
+    }
+  });
 
-test('ports, rights and volumes are those of the image', (t) => {
-  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
-  for (const { containerPort } of gateway.ports)
-    t.regex(image, new RegExp(`^EXPOSE .*\\b${containerPort}/`, 'm'));
-  for (const service of ['postern-wireguard', 'postern-console'])
-    for (const { port, targetPort } of of('Service', service).spec.ports)
-      t.is(gateway.ports.find(({ name }) => name === targetPort)?.containerPort, port);
-  t.true(gateway.securityContext.capabilities.add.includes('NET_ADMIN'));
+  test(`${file}: ports and volumes are those of the image`, (t) => {
+    const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+    for (const { containerPort } of gateway.ports)
+      t.regex(image, new RegExp(`^EXPOSE .*\\b${containerPort}/`, 'm'));
+    for (const service of ['postern-wireguard', 'postern-console'])
+      for (const { port, targetPort } of of('Service', service).spec.ports)
+        t.is(gateway.ports.find(({ name }) => name === targetPort)?.containerPort, port);
+    t.is(of('StatefulSet').spec.replicas, 1, 'SQLite has one gateway');
+    // Variables that Kubernetes makes of services would be read as settings.
+    t.false(pod.enableServiceLinks);
+    t.is(new Set([...(pod.initContainers ?? []), gateway].map((one) => one.image)).size, 1);
+    for (const { kind, metadata } of manifests)
+      t.is(metadata.namespace, kind === 'Namespace' ? undefined : 'postern', kind);
+  });
+}
+
+test('a pod that is granted a TUN needs it', (t) => {
+  const { gateway } = withTun;
+  t.true(gateway.securityContext.capabilities.add?.includes('NET_ADMIN'));
   t.deepEqual(
     gateway.volumeMounts.map(({ mountPath }) => mountPath),
     ['/data', '/dev/net/tun'],
   );
-  t.is(of('StatefulSet').spec.replicas, 1, 'SQLite has one gateway');
-  // Variables that Kubernetes makes of services would be read as settings.
-  t.false(pod.enableServiceLinks);
-  t.is(new Set([...pod.initContainers, gateway].map((one) => one.image)).size, 1);
-  for (const { kind, metadata } of manifests)
-    t.is(metadata.namespace, kind === 'Namespace' ? undefined : 'postern', kind);
+  t.is(gateway.env.find(({ name }) => name === 'WIREGUARD_TUN')?.value, 'required');
+});
+
+// https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
+test('the other one is granted nothing that the level `restricted` forbids', (t) => {
+  const { pod, gateway, of } = restricted;
+  const { labels } = of('Namespace').metadata;
+  t.is(labels?.['pod-security.kubernetes.io/enforce'], 'restricted');
+  const { sysctls, seccompProfile, runAsNonRoot, runAsUser } = pod.securityContext ?? {};
+  t.true(runAsNonRoot);
+  t.true(Number(runAsUser) > 0);
+  t.deepEqual(seccompProfile, { type: 'RuntimeDefault' });
+  t.deepEqual(sysctls, [{ name: 'net.ipv4.ping_group_range', value: '0 2147483647' }]);
+  t.deepEqual(gateway.securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  });
+  t.is(pod.initContainers, undefined);
+  t.is(pod.volumes, undefined, 'nothing of the node');
+  t.deepEqual(
+    gateway.volumeMounts.map(({ mountPath }) => mountPath),
+    ['/data'],
+  );
+  t.is(gateway.env.find(({ name }) => name === 'WIREGUARD_TUN')?.value, 'sockets');
+  // All else is the same, so that one page speaks of both.
+  for (const name of ['startupProbe', 'livenessProbe', 'readinessProbe', 'ports'] as const)
+    t.deepEqual(Reflect.get(gateway, name), Reflect.get(withTun.gateway, name), name);
 });
 
 for (const [status, code] of [
@@ -173,7 +225,7 @@ test('a pod that does not answer gets no traffic', async (t) => {
 
 /** Runs the probe of the manifest at another port; its exit status. */
 async function probe(port: number): Promise<number> {
-  const [program, ...words] = gateway!.readinessProbe.exec.command;
+  const [program, ...words] = withTun.gateway.readinessProbe.exec.command;
   if (program !== 'node') throw new Error(`the probe is ${program}`);
   const there = words.map((word) => word.replace('127.0.0.1:13000', `127.0.0.1:${port}`));
   const [code] = (await once(spawn(process.execPath, there), 'close')) as [number];

@@ -43,7 +43,12 @@ test.serial('a gateway without root serves real clients, and its stop is clean',
   const { gateway, lan } = topology;
   await postern.start();
   const readiness = await fetch(`${postern.api}/readyz`);
-  t.deepEqual(await readiness.json(), { status: 'ready', tun: 'wg-postern', masquerade: true });
+  t.deepEqual(await readiness.json(), {
+    status: 'ready',
+    tun: 'wg-postern',
+    masquerade: true,
+    egress: 'tun',
+  });
 
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
   const bob = await enrol(postern, topology.bob, 'b@example.test', `[${GATEWAY6_BOB}]:51820`);

@@ -14,6 +14,11 @@ const ASKED = { DOMAIN: 'vpn.example.com', MYSQL_PASSWORD: 'x', DATABASE_ENCRYPT
 const AS_JSON = 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)';
 
 interface Service {
+  readonly user?: string;
+  readonly cap_add?: readonly string[];
+  readonly cap_drop?: readonly string[];
+  readonly devices?: readonly unknown[];
+  readonly read_only?: boolean;
   readonly environment: Record<string, string>;
   readonly ports?: readonly string[];
   readonly networks?: Record<string, { ipv4_address?: string } | null>;
@@ -40,6 +45,8 @@ for (const files of [
   ['compose.mysql.yaml'],
   ['compose.yaml', 'compose.caddy.yaml'],
   ['compose.mysql.yaml', 'compose.caddy.yaml'],
+  ['compose.restricted.yaml'],
+  ['compose.restricted.yaml', 'compose.caddy.yaml'],
 ])
   test(`${files.join(' and ')}: Compose reads them, and no subnet is fixed`, async (t) => {
     t.timeout(60_000);
@@ -65,6 +72,19 @@ for (const files of [
       'where the gateway is, and not where its database is',
     );
   });
+
+test('what is granted is needed, and what is not is not', async (t) => {
+  const granted = (await compose(['compose.yaml'])).services['gateway'];
+  t.deepEqual(granted?.cap_add, ['NET_ADMIN']);
+  t.is(granted?.environment['WIREGUARD_TUN'], 'required');
+  const { gateway } = (await compose(['compose.restricted.yaml'])).services;
+  t.deepEqual(gateway?.cap_drop, ['ALL']);
+  t.is(gateway?.cap_add, undefined);
+  t.is(gateway?.devices, undefined);
+  t.is(gateway?.user, '1000:0');
+  t.true(gateway?.read_only);
+  t.is(gateway?.environment['WIREGUARD_TUN'], 'sockets');
+});
 
 test('what must be set is asked for', async (t) => {
   const { DOMAIN: _, ...left } = ASKED;

@@ -24,11 +24,19 @@ import { command, Host, Network } from '../support/network/namespaces.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { canPing } from '../support/network/topology.ts';
 
+const COMPOSE_FILES = ['yaml', 'mysql.yaml', 'caddy.yaml', 'restricted.yaml'].map(
+  (name) => `compose.${name}`,
+);
 const ROOT = resolve(import.meta.dirname, '../..');
 const API = '10.255.78.2';
 const NAME = 'postern-test';
 const SIZE_MB_MAX = 350;
 const STOP_MS_MAX = 5_000;
+
+const NEEDED = '--env=WIREGUARD_TUN=required';
+/** Why a container has no TUN that is not given the device. */
+const NO_DEVICE =
+  'no TUN interface wg-postern: /dev/net/tun is missing; run: modprobe tun (in a container: --device /dev/net/tun)';
 
 /** CAP_NET_ADMIN alone, as /proc shows it. */
 const NET_ADMIN = '0000000000001000';
@@ -46,7 +54,21 @@ const COMPOSE = [
   // Docker sets this in every container.
   '--sysctl=net.ipv4.ip_forward=1',
   `--volume=${NAME}:/data`,
+  NEEDED,
 ];
+
+/** Ways to start the image without any right, as arguments of `run`. */
+const WITHOUT_RIGHTS: readonly (readonly [way: string, ...args: string[]])[] = [
+  ['as it is'],
+  ['as root without a capability', '--cap-drop=ALL'],
+  ['as nobody, on a root that cannot be written', '--user=65534', ...readOnly()],
+  ['as any user with the group 0', '--user=123456:0', '--cap-drop=ALL', ...readOnly()],
+];
+
+function readOnly(): string[] {
+  // Podman alone mounts something over /tmp and /run.
+  return ['--read-only', '--read-only-tmpfs=false'];
+}
 
 test.before(async (t) => {
   t.timeout(900_000);
@@ -167,11 +189,56 @@ test.serial('a client’s packets pass a container that may do one thing alone',
   }
 });
 
+for (const [way, ...args] of WITHOUT_RIGHTS)
+  test.serial(
+    `without any right the image starts ${way}, and says what it does without`,
+    async (t) => {
+      t.timeout(120_000);
+      await removeContainer();
+      try {
+        const words = podmanRun('--detach', `--name=${NAME}`, '--network=none', ...args, IMAGE);
+        await command(...first(words));
+        const ask = (): Promise<string> => podman('exec', NAME, 'node', 'lib/start/ready.js');
+        await until('the container is ready', () => ask().then(...yesOrNo), 60_000);
+        const { egress_reason, ...readiness } = JSON.parse(await ask()) as Record<string, unknown>;
+        t.deepEqual(readiness, { status: 'ready', tun: null, masquerade: true, egress: 'sockets' });
+        t.is(egress_reason, NO_DEVICE);
+        const lines = (await command('podman', 'logs', NAME)).stdout.split('\n');
+        const said = lines.filter((line) => /TUN|CAP_NET_ADMIN|sockets of/.test(line));
+        t.deepEqual(
+          said.map((line) => (JSON.parse(line) as { msg: string }).msg),
+          [`${NO_DEVICE}. Packets of devices leave by sockets of the gateway`, 'Postern serves'],
+        );
+        const status = await podman('exec', NAME, 'cat', '/proc/1/status');
+        t.regex(status, /^CapEff:\t0+$/m);
+        const findings = JSON.parse(await podman('exec', NAME, 'postern', 'doctor', '--json')) as {
+          well: boolean;
+          findings: { check: string; level: string; message: string }[];
+        };
+        t.true(findings.well, JSON.stringify(findings.findings));
+        t.like(
+          findings.findings.find(({ check }) => check === 'tun'),
+          {
+            level: 'ok',
+            message: `packets of devices leave by sockets of the gateway: ${NO_DEVICE}`,
+          },
+        );
+        const email = ['--email', 'admin@localhost', '--name', 'phone'];
+        const file = await podman('exec', NAME, 'postern', 'device', 'create', ...email);
+        t.regex(file, /^\[Interface\]\nPrivateKey = /);
+        await podman('stop', '--time=10', NAME);
+        t.is(await podman('inspect', '--format={{.State.ExitCode}}', NAME), '0');
+      } finally {
+        await removeContainer();
+      }
+    },
+  );
+
 test.serial(
-  'a container without the capability or the device ends and says what is missing',
+  'a container that needs a TUN ends without the capability or the device, and says what is missing',
   async (t) => {
     const run = async (...args: string[]): Promise<string> => {
-      const words = first(podmanRun('--rm', '--network=none', ...args, IMAGE));
+      const words = first(podmanRun('--rm', '--network=none', NEEDED, ...args, IMAGE));
       const error = await t.throwsAsync(command(...words));
       return String((error as unknown as { stderr: string }).stderr);
     };
@@ -210,7 +277,7 @@ test.serial('the page about test suites says what works', async (t) => {
 });
 
 test('compose.yaml gives what was tested here, and nothing that gives more', (t) => {
-  for (const file of ['compose.yaml', 'compose.mysql.yaml', 'compose.caddy.yaml']) {
+  for (const file of COMPOSE_FILES) {
     const text = readFileSync(join(ROOT, file), 'utf8');
     t.notRegex(text, /privileged: true|SYS_MODULE|SYS_ADMIN|network_mode|\/lib\/modules/, file);
   }
@@ -224,6 +291,8 @@ test('compose.yaml gives what was tested here, and nothing that gives more', (t)
     t.true(text.includes(line), line);
   t.deepEqual(text.match(/net\.[\w.]+: 1/g), ['net.ipv6.conf.all.forwarding: 1']);
 });
+
+const yesOrNo = [() => true, () => false] as const;
 
 function first([program = '', ...args]: string[]): [string, ...string[]] {
   return [program, ...args];

@@ -4,9 +4,10 @@
 
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../../../config/index.ts';
-import type { Database } from '../../../models/index.ts';
+import type { Database, GatewayEgress } from '../../../models/index.ts';
 import type { Log } from '../../kit/process/log.ts';
 import { messageOf } from '../../kit/process/message.ts';
+import { isOfEarlier } from '../setup/egress.ts';
 import { type Finding, warning } from './finding.ts';
 import { hostOf, type Inspected } from './host.ts';
 import { certificate } from './listening.ts';
@@ -88,15 +89,21 @@ export interface Served {
   readonly warnings: readonly string[];
   /** The TUN that the gateway has; null without one. */
   readonly runningTun: () => string | null;
+  readonly egress: GatewayEgress;
   /** False for a gateway in a test, which has no host. */
   readonly hasHost: boolean;
 }
 
 /** The checks of a gateway that serves. */
 export function checkupOf(served: Served): Checkup {
-  const { config, database, log, warnings, runningTun, hasHost } = served;
-  const host = (): Promise<Finding[]> =>
-    inspectInThread({ ...hostOf(config), isRunning: true, runningTun: runningTun() });
+  const { config, database, log, warnings, runningTun, egress, hasHost } = served;
+  const host = async (): Promise<Finding[]> =>
+    inspectInThread({
+      ...hostOf(config, await isOfEarlier(database)),
+      isRunning: true,
+      runningTun: runningTun(),
+      runsBySockets: egress.way === 'sockets' ? (egress.reason ?? '') : null,
+    });
   const near = async (): Promise<Finding[]> => [
     ...warnings.map((message) => warning('settings', message, null)),
     ...certificate(config),

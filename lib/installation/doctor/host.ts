@@ -2,13 +2,17 @@
 
 import type { Config } from '../../../config/index.ts';
 import type { inspectHost } from '../../../dataplane/index.ts';
+import { whyNoSockets } from '../setup/egress.ts';
 import { networksOf } from '../../reconcile/tunnel-networks.ts';
 
 /** What a host is inspected for. */
 export type Inspected = Parameters<typeof inspectHost>[0];
 
-/** A gateway under these settings, as the host would have it. */
-export function hostOf(config: Config): Omit<Inspected, 'isRunning' | 'runningTun'> {
+/** A gateway under these settings and on this database, as the host would have it. */
+export function hostOf(
+  config: Config,
+  isOfEarlier: boolean,
+): Omit<Inspected, 'isRunning' | 'runningTun' | 'runsBySockets'> {
   return {
     interfaceName: config.wireguardInterface,
     listenPort: config.wireguardPort,
@@ -18,5 +22,6 @@ export function hostOf(config: Config): Omit<Inspected, 'isRunning' | 'runningTu
     egressInterface: config.gatewayEgressInterface,
     forwarding: config.gatewayForwarding,
     tun: config.wireguardTun,
+    socketsBarred: whyNoSockets(config, isOfEarlier),
   };
 }

@@ -27,16 +27,23 @@ export async function diagnose(
   const { config, warnings } = patient;
   const answer = await readinessHere(config);
   const isRunning = answer !== null;
+  const stored = await storage(patient, answer?.status ?? null);
+  const host = {
+    ...hostOf(config, stored.isOfEarlier),
+    isRunning,
+    runningTun: answer?.tun ?? null,
+    runsBySockets: answer?.egress === 'sockets' ? (answer.egress_reason ?? '') : null,
+  };
   const findings = [
     ...warnings.map((message) => warning('settings', message, null)),
     ...settings(config),
     ...(answer === null ? [] : readiness(answer, config)),
-    ...(await inspectHost({ ...hostOf(config), isRunning, runningTun: answer?.tun ?? null })),
+    ...(await inspectHost(host)),
     await httpPort(config, isRunning),
     ...certificate(config),
     ...(await names(config)),
     ...(await mail(config)),
-    ...(await storage(patient, answer?.status ?? null)),
+    ...stored.findings,
   ];
   return { findings, isWell: findings.every(({ level }) => level !== 'failed') };
 }

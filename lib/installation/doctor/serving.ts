@@ -69,12 +69,17 @@ function fewConnections({ connections_max: max }: Readiness): Finding[] {
 }
 
 /** What is missing between the devices and the networks behind the gateway. */
-export function lacks({ tun, masquerade }: Readiness, config: Config): Finding[] {
+export function lacks(
+  { tun, masquerade, egress, egress_reason: reason }: Readiness,
+  config: Config,
+): Finding[] {
+  if (egress === 'sockets') return [];
+  const because = reason === undefined ? '' : ` (${reason})`;
   if (config.wireguardTun !== 'off' && tun === null)
     return [
       failed(
         'gateway',
-        'The gateway has no TUN interface: devices connect, but reach nothing behind the gateway.',
+        `The gateway has no TUN interface: devices connect, but reach nothing behind the gateway${because}.`,
         'Run “postern doctor” on the gateway’s host; it names what is missing: /dev/net/tun, or the right CAP_NET_ADMIN.',
       ),
     ];

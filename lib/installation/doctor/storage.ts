@@ -11,6 +11,7 @@ import { defaultEndpoint } from '../../domain/devices/settings.ts';
 import { RESTORE_KEY } from '../keys/advice.ts';
 import { missingKey } from '../keys/encryption-keys.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
+import { isOfEarlier } from '../setup/egress.ts';
 import { rows } from './rows.ts';
 import { endpoint } from './serving.ts';
 import { shell } from './shell.ts';
@@ -33,36 +34,46 @@ export interface Stored {
   readonly roomOf?: (folder: string) => number | null;
 }
 
+/** What was found, and whether a version before 1.1.0 has used the database. */
+export interface StorageFound {
+  readonly findings: readonly Finding[];
+  readonly isOfEarlier: boolean;
+}
+
 /** Looks at the folder and its disk, at the keys' file, then at what the database holds. */
 export async function storage(
   { config, openDatabase, roomOf: room = roomOf }: Stored,
   status: string | null,
-): Promise<Finding[]> {
+): Promise<StorageFound> {
   const file = fileOf(config);
-  const findings = folders(config, room);
+  const ofFolders = folders(config, room);
+  const found = (...findings: Finding[]): StorageFound => ({
+    findings: [...ofFolders, ...findings],
+    isOfEarlier: false,
+  });
   if (file !== null && !existsSync(file))
-    return [...findings, absent(file, status), endpoint(defaultEndpoint(config))];
+    return found(absent(file, status), endpoint(defaultEndpoint(config)));
   const missing = missingKey(config);
   if (missing !== null)
-    return [
-      ...findings,
+    return found(
       failed(
         'keys',
         `${missing.keyFile} is missing, so that nothing secret in ${missing.database} can be read`,
         RESTORE_KEY,
       ),
-    ];
+    );
   let opened: Database;
   try {
     opened = await openDatabase();
   } catch (error) {
-    return [
-      ...findings,
-      failed('database', sayFault(error, config), 'start the server, or correct the setting'),
-    ];
+    const fix = 'start the server, or correct the setting';
+    return found(failed('database', sayFault(error, config), fix));
   }
   try {
-    return [...findings, ...(await rows(opened, config, shell))];
+    const findings = await rows(opened, config, shell);
+    // What kept the rows from being read is among the findings.
+    const isEarlier = await isOfEarlier(opened).catch(() => false);
+    return { ...found(...findings), isOfEarlier: isEarlier };
   } finally {
     await opened.close();
   }
@@ -115,9 +126,14 @@ function folderFinding(path: string): Finding {
       `chown it to the user that runs Postern: chown -R USER ${nearest}`,
     );
   }
-  if (nearest === path && (statSync(path).mode & 0o077) !== 0)
+  if (nearest === path && isOpenToOthers(statSync(path)))
     return warning(check, `${path} can be opened by other users`, `chmod 700 ${path}`);
   return ok(check, nearest === path ? path : `${path} will be made at the first start`);
+}
+
+/** Whether others than its owner and root can open a folder; whoever has the group 0 is root's. */
+export function isOpenToOthers({ mode, gid }: { mode: number; gid: number }): boolean {
+  return (mode & (gid === 0 ? 0o007 : 0o077)) !== 0;
 }
 
 function roomFindings(path: string, room: number | null): Finding[] {

@@ -60,6 +60,19 @@ export const gatewayFields = answerTable({
   seen_at: { kind: 'time', description: 'When it said last that it runs.' },
   running: { kind: 'flag', description: 'Whether that is less than a minute ago.' },
   up_to_date: { kind: 'flag', description: 'Whether packets there obey all that is written.' },
+  egress: {
+    kind: 'choice',
+    words: ['tun', 'sockets', 'none'],
+    description:
+      'By what packets of devices leave it: a TUN interface, its own sockets, or nothing; null: it does not say.',
+    nullable: true,
+  },
+  egress_reason: {
+    kind: 'text',
+    description:
+      'Why it is that, where a setting or the host decided it; null: nothing is to be said.',
+    nullable: true,
+  },
   settings: {
     kind: 'object',
     description: 'Its settings that are no secret; null: it wrote none.',

@@ -43,7 +43,7 @@ export interface ServesHere {
 /** A gateway as it is shown. docs/api.md#gateways. */
 export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSeen): ShownGateway {
   const { id, name, public_key, schema_step, started_at, seen_at, applied_revision } = row;
-  const { settings } = row;
+  const { egress, egress_reason, settings } = row;
   return {
     id,
     name,
@@ -53,9 +53,22 @@ export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSee
     seen_at: showTime(seen_at),
     running: isWithin(seen_at, GATEWAY_ALIVE_MS, nowMs),
     up_to_date: (row.id === here?.id ? here.appliedRevision : Number(applied_revision)) >= revision,
+    egress,
+    egress_reason,
     settings: settings === null ? null : (JSON.parse(settings) as Record<string, unknown>),
   };
 }
+
+/** By what packets of devices leave a gateway, in words. */
+export function egressInWords(way: string | null): string {
+  return EGRESS[way ?? ''] ?? 'not known: of an earlier version';
+}
+
+const EGRESS: Readonly<Record<string, string>> = {
+  tun: 'by a TUN interface',
+  sockets: 'by sockets of the gateway',
+  none: 'not at all: devices reach each other and the gateway',
+};
 
 /** How long a gateway is listed that does not run: a container may be a new one at each start. */
 const KEPT_MS = 30 * 86_400_000;

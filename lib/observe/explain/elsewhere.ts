@@ -1,7 +1,7 @@
 // Which other gateway has a device of a question: this gateway sees nothing of what the device
 // sends, and cannot reach it. The gateway of this process and the rows say it together.
 
-import type { Ask, Explanation } from '../../../dataplane/index.ts';
+import type { Ask, EgressWay, Explanation } from '../../../dataplane/index.ts';
 import type { Database, Device } from '../../../models/index.ts';
 import { type Elsewhere, elsewhereOf, readLastSeen } from '../whereabouts.ts';
 
@@ -10,6 +10,8 @@ export interface ExplainingGateway {
   /** The id of the gateway. */
   readonly id: string;
   readonly ask: Ask;
+  /** By what packets leave it; left out: by a TUN. */
+  readonly way?: EgressWay;
   /** The id of the device with a public key; null: it serves none. */
   readonly deviceIdOf: (publicKey: string) => string | null;
 }

@@ -4,6 +4,7 @@
 
 import type { Config } from '../../../config/index.ts';
 import {
+  type EgressWay,
   type Explanation,
   type Finding,
   parseAddress,
@@ -30,7 +31,9 @@ import { adviceOn } from './advice.ts';
 import { receiverElsewhere, senderElsewhere, type ExplainingGateway } from './elsewhere.ts';
 import {
   asked as whenAsked,
+  bySocket,
   type ExplainedReason,
+  type GateName,
   gateNames,
   gateOf,
   gates,
@@ -99,7 +102,7 @@ export async function explain(
     flow: decision?.flow ?? null,
     opener_id: openerOf(gateway, found),
     latest_handshake: showTimeOrNull(row?.latest_handshake ?? null),
-    gates: gatesOf(reason, found, waitsFor),
+    gates: gatesOf(reason, found, waitsFor, gateway.way ?? 'tun'),
     shadowed: rules.filter((id) => id !== ruleId),
     host: reason === null ? await hostFindings(checkup, asked, found) : [],
     connected_gateway_id: elsewhere?.gatewayId ?? null,
@@ -149,6 +152,7 @@ function gatesOf(
   reason: ExplainedReason | null,
   found: Explanation | null,
   waitsFor: Answer['waits_for'],
+  egress: EgressWay,
 ): ShownGate[] {
   const last = reason === null ? gateNames.length : gateNames.indexOf(gateOf(reason));
   return gateNames.map((code, at) => {
@@ -156,9 +160,13 @@ function gatesOf(
     if (at === last && reason !== null) return { code, outcome: 'refused', text: wordsOf(reason) };
     const waited = waitsFor.find((end) => waits[end].gate === code);
     if (waited !== undefined) return { code, outcome: 'waits', text: waits[waited].text };
-    const text = code === 'rules' ? admissionOf(found) : gates[code];
-    return { code, outcome: 'passed', text };
+    return { code, outcome: 'passed', text: passedText(code, found, egress) };
   });
+}
+
+function passedText(code: GateName, found: Explanation | null, egress: EgressWay): string {
+  if (code === 'rules') return admissionOf(found);
+  return code === 'way' && found?.place === 'tun' && egress === 'sockets' ? bySocket : gates[code];
 }
 
 // ---- words ---------------------------------------------------------------------------------

@@ -22,6 +22,9 @@ export const gates = {
   receiver: 'The device that it is for can be reached.',
 } as const;
 
+/** What the gate `way` says where there is no TUN. */
+export const bySocket = 'There is a way to the destination, by a socket of the gateway.';
+
 /** The name of a gate. */
 export type GateName = keyof typeof gates;
 

@@ -15,7 +15,7 @@ import { byLabel, family, labelText, sample, single } from './exposition.ts';
 /** What the gateway is, and whether it serves. */
 export function* factMetrics(
   facts: GatewayFacts | null,
-  { status, tun, masquerade }: Readiness,
+  { status, tun, masquerade, egress }: Readiness,
   about: { readonly version: string; readonly tunnel: string; readonly publicKey: string },
 ): Generator<string> {
   const { version, tunnel, publicKey } = about;
@@ -38,6 +38,13 @@ export function* factMetrics(
   const hasTun = tun !== null && (facts?.tunFault ?? null) === null;
   const ofTun = 'Whether there is a TUN, with the addresses of the gateway.';
   yield single('wg_gateway_tun_up', 'gauge', ofTun, flag(hasTun));
+  const ways =
+    'By what packets of devices leave: 1 at the way that this gateway takes, 0 at others.';
+  yield* byLabel(
+    ['wg_gateway_egress', 'gauge', ways],
+    'way',
+    ['tun', 'sockets', 'none'].map((way) => [way, flag(way === egress)] as const),
+  );
   const help = 'Whether what leaves is masqueraded.';
   yield single('wg_gateway_masquerade_up', 'gauge', help, flag(masquerade));
   yield* connectionMetrics(facts?.connections ?? null);

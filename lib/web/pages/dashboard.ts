@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { callerOf } from '../../kit/http/request-caller.ts';
+import type { Readiness } from '../../observe/gateway-state.ts';
 import { hostFaults } from '../kit/entry-words.ts';
 import { textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
@@ -51,6 +52,7 @@ async function showDashboard(
     scripts: ['device-live.js', 'dashboard.js', 'history.js'],
     history: await historyView(web, request, DASHBOARD, { kind: 'all', id: '' }),
     isOneOfSeveral: await isOneOfSeveral(web.services),
+    egress: egressNote(web.services.readiness()),
     fleet,
     steps,
     // The first steps say what is wrong with the endpoint.
@@ -74,4 +76,11 @@ async function saveEndpoint(
     again: (found) => showDashboard(web, request, h, { typed, faults: found }),
     done: () => ({ said: 'Files of devices lead there from now on.', to: DASHBOARD }),
   });
+}
+
+/** What is said of a gateway that has no TUN and needs none; null: nothing. */
+function egressNote({ egress, egress_reason: reason }: Readiness): string | null {
+  if (egress !== 'sockets') return null;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return `What devices send leaves by sockets of this gateway${why}.`;
 }

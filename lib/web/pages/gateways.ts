@@ -4,6 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { currentRevision, type Gateway, listGateways } from '../../../models/index.ts';
 import {
+  egressInWords,
   gatewayHere,
   type GatewaysSeen,
   type GatewayState,
@@ -61,6 +62,7 @@ function gatewayView(row: Gateway, seen: GatewaysSeen): object {
   return {
     ...shown,
     state,
+    egress: egressInWords(row.egress),
     badge: BADGES[state],
     meaning: MEANINGS[state],
     settings: settings

@@ -6,7 +6,7 @@ import type { FlowQuery } from '../../../dataplane/index.ts';
 import { askedGateway } from '../../../lib/start/asked-gateway.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { openServer } from '../../support/api/server.ts';
-import { fakeAsk, passing, silentTrace } from '../../support/observe/fake-gateway.ts';
+import { fakeAsk, fakeWatched, passing, silentTrace } from '../../support/observe/fake-gateway.ts';
 
 const ID = '01900000-0000-7000-8000-00000000cafe';
 const EVERYTHING: FlowQuery = { device: null, scope: null, rule: null, destination: null };
@@ -28,6 +28,7 @@ const page = { flows: [], next: null };
 const effect = { ended: { count: 0, found: [], devices: [] }, passed: { count: 0, found: [] } };
 
 const prompt = {
+  facts: { ...fakeWatched().facts(), way: 'sockets' } as const,
   capture: async () => null,
   ask: fakeAsk({ flows: async () => page, effectOf: async () => effect }),
 };
@@ -38,6 +39,7 @@ test('what answers in time is handed on', async (t) => {
   for (const { id } of [explaining, diagnosing, live, capturing]) t.is(id, ID);
   t.is(await explaining.ask('explain', { from: null, packet: new Uint8Array(20) }), passing);
   t.is(explaining.deviceIdOf('key'), 'device');
+  t.is(explaining.way, 'sockets');
   t.is(await diagnosing.ask('diagnose', 'key'), silentTrace);
   t.is(diagnosing.connectedForMs('key'), 7);
   t.is(await live.ask('flows', EVERYTHING, 1, null), page);

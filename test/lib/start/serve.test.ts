@@ -92,6 +92,8 @@ test.serial('a write is answered once the data plane obeys it', async (t) => {
     status: 'ready',
     tun: null,
     masquerade: false,
+    egress: 'none',
+    egress_reason: 'WIREGUARD_TUN=off',
   });
   const rule = { rule: { destination: '192.0.2.0/24', action: 'accept' } };
   const made = await call('POST', '/v0/rules', rule);

@@ -250,12 +250,12 @@ for (const kind of kinds) {
     const look = (line: string): string => emailLook(String((JSON.parse(line) as unknown[])[1]));
     const grown = Object.entries({
       rules: ',null,true,null,null,null,null,true]',
-      configurations: ',false,null,null,null]',
+      configurations: ',false,null,null,null,false]',
       users: (line: string) => `,null,null,null,null,"${look(line)}",null]`,
       identities: ',null]',
       devices: ',null,null,null]',
       device_statuses: ',null]',
-      gateways: ',null]',
+      gateways: ',null,null,null]',
       api_tokens: ',"admin"]',
     }).map(([name, columns]) => {
       const lines = before[name] ?? [];

@@ -8,7 +8,7 @@ import { KEY, loadReleased } from './released-databases.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: gateways are read from the tables of every version`, async (t) => {
-    for (const number of ['0001', '0010', '0019', '0020', '0021']) {
+    for (const number of ['0001', '0010', '0019', '0020', '0021', '0022']) {
       const place = { ...(await makePlace(t, kind)), encryptionKey: KEY };
       await loadReleased(place.url, number, kind);
       const database = await openAt(t, place);

@@ -7,6 +7,7 @@ import {
   NO_REVISION,
   readGateways,
   readOtherGateways,
+  recordEgress,
   recordHeartbeat,
   registerGateway,
   type Revision,
@@ -41,6 +42,8 @@ for (const kind of databaseKinds()) {
       settings: null,
       schema_step: migrations.at(-1)?.name ?? null,
       public_key: null,
+      egress: null,
+      egress_reason: null,
     });
     const again = await registerGateway(database, { id, name: 'two', startedAt: seenAt });
     t.is(again.name, 'two');
@@ -73,6 +76,20 @@ for (const kind of databaseKinds()) {
     t.is((await readGateways(database, 1_000, seenAt.getTime())).length, 1);
     const before = startedAt.getTime() - 86_400_000;
     t.deepEqual(await readGateways(database, 3_600_000, before), [], 'the clock came back');
+  });
+
+  test(`${kind}: by what packets leave a gateway is said late, and again at a start`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const start = { id: 'g', name: 'g', startedAt };
+    t.like(await registerGateway(database, start), { egress: null, egress_reason: null });
+    const reason = 'no TUN interface: /dev/net/tun is missing';
+    await recordEgress(database, 'g', { way: 'sockets', reason });
+    await recordEgress(database, 'nobody', { way: 'tun', reason: null });
+    const [late] = await readGateways(database, 60_000, startedAt.getTime());
+    t.like(late, { egress: 'sockets', egress_reason: reason });
+    const known = { ...start, egress: { way: 'tun', reason: null } } as const;
+    t.like(await registerGateway(database, known), { egress: 'tun', egress_reason: null });
+    t.is(await database.models.Gateway.count(), 1);
   });
 
   test(`${kind}: the beat of an unknown gateway is refused, and nothing is written`, async (t) => {

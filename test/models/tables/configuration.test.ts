@@ -27,6 +27,7 @@ for (const kind of databaseKinds()) {
     t.is(id.length, 36);
     t.deepEqual(inserted_at, updated_at);
     t.deepEqual(values, {
+      auto_sockets: true,
       allow_unprivileged_device_management: true,
       allow_unprivileged_device_configuration: true,
       default_action: 'accept',

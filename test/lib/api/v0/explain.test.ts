@@ -172,6 +172,25 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await ask({ ...back, source: '192.0.2.9' }), [wrong], 'it has come already');
   });
 
+  test(`${kind}: a packet that leaves by a socket of the gateway is said to`, async (t) => {
+    let place: Explanation['place'] = 'tun';
+    const explaining = fakeExplaining(async () => ({ ...passing, place }));
+    const services = { explaining: { ...explaining, way: 'sockets' as const } };
+    const { send, database } = await openServer(t, kind, {}, services);
+    const { id: userId } = await addUser(database);
+    const device = await addDevice(database, userId);
+    const explain = { device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' };
+    const wayOut = async (): Promise<unknown> => {
+      const { body } = await send('POST', '/v0/explain', { body: { explain } });
+      return (body.data.gates as { code: string; text: string }[]).find(
+        ({ code }) => code === 'way',
+      )?.text;
+    };
+    t.is(await wayOut(), 'There is a way to the destination, by a socket of the gateway.');
+    place = 'device';
+    t.is(await wayOut(), 'There is a way to the destination.');
+  });
+
   test(`${kind}: a question that means nothing is refused by its fields`, async (t) => {
     const { send, database } = await openServer(t, kind);
     const user = await addUser(database);

@@ -5,6 +5,7 @@ import {
   currentRevision,
   type Database,
   newId,
+  recordEgress,
   recordHeartbeat,
   registerGateway,
 } from '../../../../models/index.ts';
@@ -30,6 +31,8 @@ for (const kind of databaseKinds()) {
     const here = await enter(database, 'here');
     const appliedRevision = await currentRevision(database);
     await recordHeartbeat(database, here, { seenAt: new Date(), appliedRevision });
+    const reason = 'no TUN interface wg-postern: /dev/net/tun is missing';
+    await recordEgress(database, here, { way: 'sockets', reason });
     const { status, body } = await send('GET', GATEWAYS);
     t.is(status, 200);
     t.deepEqual(
@@ -37,13 +40,15 @@ for (const kind of databaseKinds()) {
       [old, here],
     );
     const [first, second] = body.data;
-    t.like(first, { name: 'old', running: false, up_to_date: false });
+    t.like(first, { name: 'old', running: false, up_to_date: false, egress: null });
     t.like(second, {
       name: 'here',
       running: true,
       up_to_date: true,
       public_key: 'k'.repeat(44),
       schema: migrations.at(-1)?.name,
+      egress: 'sockets',
+      egress_reason: reason,
       settings: { wireguardPort: 51_820 },
     });
   });

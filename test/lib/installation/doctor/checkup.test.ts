@@ -78,6 +78,7 @@ async function served(t: ExecutionContext) {
     log,
     warnings: ['HTTP_PORTT?'],
     runningTun: () => null,
+    egress: { way: 'none', reason: 'WIREGUARD_TUN=off' } as const,
     hasHost: true,
   };
 }
@@ -95,7 +96,7 @@ test('a gateway that serves is looked at as the doctor does', async (t) => {
 
 test('the host is inspected in a thread of its own', async (t) => {
   const asked = {
-    ...hostOf(configOf({ WIREGUARD_TUN: 'off' })),
+    ...hostOf(configOf({ WIREGUARD_TUN: 'off' }), false),
     isRunning: true,
     runningTun: null,
   };

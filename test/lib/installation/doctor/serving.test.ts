@@ -22,6 +22,13 @@ const cases = [
   ['[::1]:51820', WELL, {}, /endpoint of devices is \[::1\]:51820/],
   ['vpn.example.com', { ...WELL, tun: null, masquerade: false }, {}, /no TUN/],
   ['vpn.example.com', { ...WELL, tun: null }, { WIREGUARD_TUN: 'off' }, null],
+  ['vpn.example.com', { ...WELL, tun: null, egress: 'sockets' }, {}, null],
+  [
+    'vpn.example.com',
+    { ...WELL, tun: null, egress: 'none', egress_reason: 'it is old' },
+    {},
+    /no TUN interface.*behind the gateway \(it is old\)\./,
+  ],
   ['vpn.example.com', { ...WELL, masquerade: false }, {}, /does not masquerade/],
   [
     'vpn.example.com',

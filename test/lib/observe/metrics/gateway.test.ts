@@ -143,6 +143,11 @@ test('what runs and whether it serves', (t) => {
   const tunFault = 'wg-postern has lost fd00::1: EACCES';
   const lost = read(factMetrics({ ...fakeWatched().facts(), tunFault }, ready, about));
   t.is(valueOf(lost, 'wg_gateway_tun_up'), 0);
+  for (const egress of ['tun', 'sockets', 'none'] as const) {
+    const found = read(factMetrics(fakeWatched().facts(), { ...ready, egress }, about));
+    for (const way of ['tun', 'sockets', 'none'])
+      t.is(valueOf(found, 'wg_gateway_egress', { way }), way === egress ? 1 : 0, egress);
+  }
   const down = { status: 'draining', tun: null, masquerade: false } as const;
   for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
     t.is(valueOf(read(factMetrics(null, down, about)), `wg_gateway_${name}`), 0, name);

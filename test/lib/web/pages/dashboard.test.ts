@@ -56,5 +56,17 @@ for (const kind of firstKind()) {
       'above figures and charts',
     );
     t.false(text.includes('data plane down'), 'that is a name for programs');
+    t.notRegex(text, /leaves by sockets/);
+  });
+
+  test(`${kind}: a gateway that needs no TUN says so, and why`, async (t) => {
+    const ready = { status: 'ready', tun: null, masquerade: true, egress: 'sockets' } as const;
+    const egress_reason = 'no TUN interface wg-postern: /dev/net/tun is missing';
+    const readiness = () => ({ ...ready, egress_reason });
+    const { admin } = await openConsole(t, kind, {}, { readiness });
+    const page = await admin.get('/dashboard');
+    t.true(page.text.includes(`leaves by sockets of this gateway: ${egress_reason}.`));
+    t.notRegex(page.text, /no TUN interface: devices connect/);
+    judgeText(t, page, 'the dashboard');
   });
 }

@@ -6,6 +6,7 @@ import {
   newId,
   NO_REVISION,
   type Revision,
+  recordEgress,
   recordHeartbeat,
   registerGateway,
 } from '../../../../models/index.ts';
@@ -45,6 +46,7 @@ for (const kind of firstKind()) {
     await enter(newId(), 'gone', 3_600_000, appliedRevision);
     await enter(newId(), 'late', 0, NO_REVISION);
     await enter(explaining.id, 'here', 0, appliedRevision);
+    await recordEgress(database, explaining.id, { way: 'sockets', reason: `why ${NASTY}` });
     const page = await admin.get('/gateways');
     const states = [
       ...page.text.matchAll(/<h2 [^>]*>(\w+)<\/h2>\s*<span class="badge \w+">([^<]+)</g),
@@ -59,6 +61,9 @@ for (const kind of firstKind()) {
     t.false(page.text.includes('NOT_<wbr>SET'), 'what is not set is left out');
     t.true(page.text.includes('key of late'));
     t.is(page.text.match(/<dt>Schema<\/dt><dd class="mono">\d{4}-/g)?.length, 3);
+    t.is(page.text.split('<dt>Packets leave</dt><dd>by sockets of the gateway<').length, 2);
+    t.is(page.text.split('<dt>Packets leave</dt><dd>not known').length, 3);
+    t.is(page.text.split('<dt>Why so</dt>').length, 2);
     judgeText(t, page, 'the gateways');
   });
 
