@@ -251,7 +251,10 @@ export const MARK_OPEN = 1;
 export const MARK_OPENED = 2;
 /** From `open`: the tag was wrong, or the key is gone. */
 export const MARK_OPEN_FAILED = 3;
-/** For `writeTun`: write it. The engine may overwrite the VIRTIO_HEADER_BYTES before the packet. */
+/**
+ * For `writeTun`: write it. KEY is the slot of the peer that sent it, or -1. The engine may
+ * overwrite the VIRTIO_HEADER_BYTES before the packet.
+ */
 export const MARK_TUN = 4;
 /** For `seal`: encrypt with KEY and send to ADDRESS; a LENGTH of 0 is a keepalive. */
 export const MARK_SEAL = 5;
@@ -279,6 +282,18 @@ export const KIND_DATAGRAM = 2;
 export const KIND_INITIATION = 3;
 /** The peer in KEY and GENERATION was heard at ADDRESS. */
 export const KIND_MOVE = 4;
+
+/** What takes the packets that would be written to a TUN, and makes those that it would bring. */
+export interface TunSubstitute {
+  /** When `read` has something to do, in ms of `begin`; infinite: when sockets have events. */
+  readonly deadline: number;
+  /** Sets the time. */
+  begin(now: number): void;
+  /** Takes the packets marked MARK_TUN; KEY is the slot of the peer that sent one, or negative. */
+  write(batch: Batch): void;
+  /** Fills an empty batch with packets for peers. */
+  read(batch: Batch): void;
+}
 
 /** Packets or datagrams in one arena, and what to do with each. */
 export interface Batch {

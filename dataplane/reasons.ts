@@ -49,7 +49,8 @@ const names = [
   'inner_destination_reserved',
   // An address at which a cloud answers the gateway's host.
   'inner_destination_metadata',
-  // An address of the gateway's host that is not in the gateway's own network namespace.
+  // An address of the gateway's host that is not in the gateway's own network namespace; without a
+  // TUN, where sockets of this process would reach it, each address of the host.
   'inner_destination_host',
   'inner_own_endpoint',
   'inner_source_not_allowed',
@@ -114,6 +115,12 @@ const names = [
   'kernel_too_many_flows',
   // TCP connections that the relay of a gateway without root cannot carry.
   'relay_full',
+  // Where sockets of this process take the place of the TUN (sockets/): there is no room for one
+  // more of them, or the device has its share; the device has as many connections that no host has
+  // answered as it may have; sockets carry TCP, UDP and echo alone.
+  'egress_full',
+  'connecting_full',
+  'no_socket_for_protocol',
   // An exception in the packet path: a fault of Postern.
   'internal_error',
 ] as const;

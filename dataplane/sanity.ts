@@ -9,6 +9,8 @@ import { OwnNetwork, wordsOf } from './wire/network.ts';
 import {
   hasReservedDestination,
   hasReservedSource,
+  heldIpv4,
+  holdsIpv4,
   isBoundForMetadata,
   isReservedIpv4,
   isReservedIpv6,
@@ -121,6 +123,20 @@ export class Sanity {
    */
   isFromHost({ source0, source1, source2, source3 }: InnerPacket): boolean {
     return this.#allowedIps.routes > 0 && isAmong(this.#here, source0, source1, source2, source3);
+  }
+
+  /**
+   * Whether a packet is for an address of the host, or for an IPv6 address that holds one: a socket
+   * of this process would reach the host there.
+   */
+  isForHost(packet: InnerPacket): boolean {
+    if (isBoundFor(this.#here, packet)) return true;
+    if (packet.version === 4) return false;
+    const { destination0, destination1, destination2, destination3 } = packet;
+    return (
+      holdsIpv4(destination0, destination1, destination2) &&
+      isAmong(this.#here, heldIpv4(destination0, destination1, destination3), 0, 0, 0)
+    );
   }
 
   /** Whether a packet comes from the gateway's own address; it reads the addresses alone. */

@@ -77,6 +77,12 @@ export class Judge {
   readonly #scopes: JudgedBy['scopes'];
   readonly #quoted = new InnerPacket();
   readonly #opening = new InnerPacket();
+  /**
+   * False: nobody beyond the TUN opens a flow. A socket for a flow of a device may outlive what is
+   * remembered of the flow. What the host sends then must not pass for a flow of the host: no rule
+   * of the device would end that.
+   */
+  hasOpenersBeyond = true;
 
   constructor({ filter, flows, scopes }: JudgedBy) {
     this.#filter = filter;
@@ -136,6 +142,7 @@ export class Judge {
     const isRequest = isConnectionRequest(packet);
     if (found === 0) {
       // In the middle of a connection it is not known who opened it; it may have been the peer.
+      if (!this.hasOpenersBeyond) return reasons.none;
       return part === OPENS && (isRequest || packet.protocol !== PROTOCOL_TCP)
         ? this.#open(packet, TUN_OWNER, receiver, verdict)
         : reasons.none;

@@ -42,6 +42,7 @@ import {
   MARK_SEALED,
   MARK_SEALED_REKEY,
   MARK_TUN,
+  type TunSubstitute,
 } from '../contract.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import { type Endpoint, type EndpointTable, readEndpoint, writeEndpoint } from '../wire/address.ts';
@@ -78,6 +79,8 @@ export interface EngineExtras {
    * own.
    */
   readonly batches?: Batches;
+  /** What is in place of a TUN; left out or null: nothing. */
+  readonly substitute?: TunSubstitute | null;
 }
 
 interface KeySlot {
@@ -97,6 +100,7 @@ export class TypeScriptEngine implements PacketEngine {
   readonly packets: Batch;
   readonly faults = new Float64Array(FAULT_COUNT);
   readonly handed: readonly (Batch | null)[];
+  readonly substitute: TunSubstitute | null;
   readonly #rings: Rings | null;
   readonly #links: Links;
   readonly #mtu: number;
@@ -114,8 +118,9 @@ export class TypeScriptEngine implements PacketEngine {
     endpoints: EndpointTable,
     mtu: number,
     links: Links,
-    { limits = {}, rings, batches = createBatches() }: EngineExtras = {},
+    { limits = {}, rings, batches = createBatches(), substitute = null }: EngineExtras = {},
   ) {
+    this.substitute = substitute;
     this.datagrams = batches.datagrams;
     this.packets = batches.packets;
     this.primitives = primitives;
@@ -236,6 +241,7 @@ export class TypeScriptEngine implements PacketEngine {
   }
 
   writeTun(batch: Batch): void {
+    if (this.substitute !== null) return this.substitute.write(batch);
     const d = batch.descriptors;
     for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
       if (d[at + MARK] !== MARK_TUN) continue;

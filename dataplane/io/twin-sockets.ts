@@ -26,10 +26,19 @@ import { createSocketMemory, knownKind } from './host-sockets.ts';
 import { TwinDatagrams } from './twin-datagrams.ts';
 import { type Report, TwinStream } from './twin-streams.ts';
 
-const { EAGAIN, EBADF, EFAULT, EMFILE, EMSGSIZE, ENETUNREACH, EOPNOTSUPP, EPROTONOSUPPORT } =
-  constants.errno;
+const { EAGAIN, EBADF, EFAULT, EHOSTUNREACH, EMFILE, EMSGSIZE } = constants.errno;
+const { ENETUNREACH, EOPNOTSUPP, EPROTONOSUPPORT } = constants.errno;
 const GENERATION_SHIFT = 16;
 const GENERATIONS = 2 ** 15;
+
+/** An address and a port, as text and number. */
+export interface Spot {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Where a connection to a spot is led in tests: to another spot; null: nobody is there. */
+export type Lead = (spot: Spot) => Spot | null;
 
 /** The twin. */
 export class TwinHostSockets implements HostSockets {
@@ -40,6 +49,7 @@ export class TwinHostSockets implements HostSockets {
   readonly #arenas: readonly Uint8Array[];
   readonly #eventsMax: number;
   readonly #onEvents: () => void;
+  readonly #lead: Lead;
   readonly #open = new Map<number, TwinStream | TwinDatagrams>();
   readonly #generations: Uint16Array;
   /** Places that are free, in the order in which they became free. */
@@ -48,8 +58,8 @@ export class TwinHostSockets implements HostSockets {
   readonly #pending = new Map<number, { flags: number; error: number }>();
   #isClosed = false;
 
-  /** `onEvents` is called when there are events. */
-  constructor(options: HostSocketsOptions, onEvents: () => void) {
+  /** `onEvents` is called when there are events; `lead`: left out, each spot is itself. */
+  constructor(options: HostSocketsOptions, onEvents: () => void, lead: Lead = (spot) => spot) {
     const { capacity, arenas, eventsMax } = options;
     if (options.interfaceName !== null)
       throw new Error('the sockets of the TypeScript engine cannot be bound to an interface');
@@ -62,6 +72,7 @@ export class TwinHostSockets implements HostSockets {
     this.#arenas = arenas;
     this.#eventsMax = eventsMax;
     this.#onEvents = onEvents;
+    this.#lead = lead;
     this.#generations = new Uint16Array(capacity);
     this.#free = Array.from({ length: capacity }, (_, place) => place);
   }
@@ -76,11 +87,11 @@ export class TwinHostSockets implements HostSockets {
   }
 
   connectTcp(address: Uint8Array, port: number): number {
-    return this.#add(address, port, (to, report) => new TwinStream(to, port, report));
+    return this.#add(address, port, (to, report) => new TwinStream(to.address, to.port, report));
   }
 
   connectUdp(address: Uint8Array, port: number): number {
-    return this.#add(address, port, (to, report) => new TwinDatagrams(to, port, report));
+    return this.#add(address, port, (to, report) => new TwinDatagrams(to.address, to.port, report));
   }
 
   openEcho(_address: Uint8Array): number {
@@ -90,7 +101,7 @@ export class TwinHostSockets implements HostSockets {
   #add(
     address: Uint8Array,
     port: number,
-    make: (to: string, report: Report) => TwinStream | TwinDatagrams,
+    make: (to: Spot, report: Report) => TwinStream | TwinDatagrams,
   ): number {
     this.#assertOpen();
     if (address.length !== 4 && address.length !== 16)
@@ -99,13 +110,15 @@ export class TwinHostSockets implements HostSockets {
       throw new TypeError('a whole number is expected, and one that is not out of range');
     // Node would connect to the IPv4 address that such an address holds.
     if (knownKind(address) === 'unreachable') return -ENETUNREACH;
+    const spot = this.#lead({ address: formatAddress(address), port });
+    if (spot === null) return -EHOSTUNREACH;
     const place = this.#free.shift();
     if (place === undefined) return -EMFILE;
     const generation = (this.#generations[place]! % (GENERATIONS - 1)) + 1;
     this.#generations[place] = generation;
     const handle = (generation << GENERATION_SHIFT) | place;
     const report: Report = (flags, error = 0) => this.#note(handle, flags, error);
-    this.#open.set(handle, make(formatAddress(address), report));
+    this.#open.set(handle, make(spot, report));
     return handle;
   }
 

@@ -1,12 +1,18 @@
 // The TypeScript engine with real links: sockets of node:dgram and, where the addon opened one, a
 // TUN. It never blocks: `poll` says what has arrived, `rest` waits for more on the event loop.
 
-import { FAULT_TUN_READ, FAULT_UDP_RECEIVE, FAULT_UDP_SEND } from '../contract.ts';
-import { EVENT_TUN, EVENT_TUN_GONE, EVENT_UDP } from '../native/index.ts';
+import {
+  FAULT_TUN_READ,
+  FAULT_UDP_RECEIVE,
+  FAULT_UDP_SEND,
+  type TunSubstitute,
+} from '../contract.ts';
+import { EVENT_SOCKETS, EVENT_TUN, EVENT_TUN_GONE, EVENT_UDP } from '../native/index.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import type { EndpointTable } from '../wire/address.ts';
-import { TypeScriptEngine } from './engine.ts';
+import { type Batches, TypeScriptEngine } from './engine.ts';
 import { TunFile } from './tun.ts';
+import type { TwinHostSockets } from './twin-sockets.ts';
 import { UdpSockets } from './udp.ts';
 
 /** Pause before the TUN is read again, when the last read found packets. */
@@ -19,6 +25,17 @@ export interface TwinOptions {
   /** File descriptor of a TUN without virtio_net_hdr, -1 for none. */
   readonly tun: number;
   readonly mtu: number;
+  /** What is in place of a TUN, the batches it has, and its sockets; left out: nothing. */
+  readonly sockets?: TwinSockets | null;
+}
+
+/** What is in place of a TUN: it works with sockets of node:net. */
+export interface TwinSockets {
+  readonly substitute: TunSubstitute;
+  readonly batches: Batches;
+  readonly sockets: Pick<TwinHostSockets, 'hasEvents'>;
+  /** Calls back when the sockets have events. */
+  onEvents: () => void;
 }
 
 /** The twin that a worker runs. */
@@ -26,6 +43,7 @@ export class TwinEngine extends TypeScriptEngine {
   readonly waitsInPoll = false;
   readonly #udp: () => UdpSockets;
   readonly #tun: TunFile | null;
+  readonly #sockets: TwinSockets | null;
   #tunLookMs = TUN_LOOK_MS_MIN;
   #isGoneReported = false;
   #rouse: (() => void) | null = null;
@@ -37,10 +55,18 @@ export class TwinEngine extends TypeScriptEngine {
     tun: TunFile | null,
     udp: () => UdpSockets,
   ) {
-    super(primitives, endpoints, options.mtu, {
-      sendDatagram: (bytes, to) => udp().send(bytes, to),
-      writePacket: tun === null ? null : (packet) => tun.write(packet),
-    });
+    const { sockets = null } = options;
+    super(
+      primitives,
+      endpoints,
+      options.mtu,
+      {
+        sendDatagram: (bytes, to) => udp().send(bytes, to),
+        writePacket: tun === null ? null : (packet) => tun.write(packet),
+      },
+      sockets === null ? {} : sockets,
+    );
+    this.#sockets = sockets;
     this.#udp = udp;
     this.#tun = tun;
   }
@@ -57,6 +83,7 @@ export class TwinEngine extends TypeScriptEngine {
     };
     const tun = options.tun < 0 ? null : new TunFile(options.tun, () => countFault(FAULT_TUN_READ));
     const engine = new TwinEngine(primitives, endpoints, options, tun, () => sockets!);
+    if (engine.#sockets !== null) engine.#sockets.onEvents = () => engine.wake();
     sockets = await UdpSockets.open(
       options.port,
       () => engine.wake(),
@@ -70,7 +97,8 @@ export class TwinEngine extends TypeScriptEngine {
   }
 
   poll(): number {
-    const arrived = this.#udp().hasArrivals ? EVENT_UDP : 0;
+    const events = this.#sockets?.sockets.hasEvents === true ? EVENT_SOCKETS : 0;
+    const arrived = (this.#udp().hasArrivals ? EVENT_UDP : 0) | events;
     if (this.#tun === null || this.#isGoneReported) return arrived;
     if (!this.#tun.isGone) return arrived | EVENT_TUN;
     this.#isGoneReported = true;
@@ -87,6 +115,7 @@ export class TwinEngine extends TypeScriptEngine {
 
   /** Moves packets of the TUN into `packets`. */
   readTun(): void {
+    if (this.substitute !== null) return this.substitute.read(this.packets);
     for (let i = 0; i < PACKETS_PER_TURN; i++) {
       const packet = this.#tun?.read() ?? null;
       if (packet === null) break;
@@ -102,7 +131,7 @@ export class TwinEngine extends TypeScriptEngine {
 
   /** Waits for a datagram, a wake or `timeoutMs`, whichever comes first. */
   async rest(timeoutMs: number): Promise<void> {
-    if (this.#udp().hasArrivals) return;
+    if (this.#udp().hasArrivals || this.#sockets?.sockets.hasEvents === true) return;
     const limit = this.#tun === null ? timeoutMs : Math.min(timeoutMs, this.#tunLookMs);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, limit);

@@ -15,6 +15,7 @@ import {
   type MessageLimits,
   type PacketEngine,
   type Team,
+  type TunSubstitute,
 } from '../contract.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import type { HostSockets } from '../socket-contract.ts';
@@ -169,6 +170,10 @@ export interface NativeEngineOptions extends MessageLimits {
   readonly tunTakesUdp: boolean;
   /** MTU of the tunnel: padding never goes past it. */
   readonly mtu: number;
+  /** What is in place of a TUN; left out or null: nothing. */
+  readonly substitute?: TunSubstitute | null;
+  /** The batches; left out: of its own. */
+  readonly batches?: { readonly datagrams: Batch; readonly packets: Batch };
 }
 
 interface NativeMemory {
@@ -236,10 +241,11 @@ export class NativeEngine implements PacketEngine {
   readonly kind = 'native';
   readonly primitives: Primitives;
   readonly endpoints: EndpointTable;
-  readonly datagrams: Batch = createDatagramBatch();
-  readonly packets: Batch = createPacketBatch();
+  readonly datagrams: Batch;
+  readonly packets: Batch;
   readonly faults = new Float64Array(FAULT_COUNT);
   readonly handed: readonly (Batch | null)[];
+  readonly substitute: TunSubstitute | null;
   readonly #functions: NativeFunctions;
 
   constructor(
@@ -251,8 +257,12 @@ export class NativeEngine implements PacketEngine {
     team: Team = ALONE,
     handedEndpoints = endpointCount,
   ) {
+    const { substitute = null, batches, ...rest } = options;
     this.primitives = primitives;
     this.endpoints = endpoints;
+    this.substitute = substitute;
+    this.datagrams = batches?.datagrams ?? createDatagramBatch();
+    this.packets = batches?.packets ?? createPacketBatch();
     this.handed = createHandedBatches(team);
     const memory: NativeMemory = {
       datagrams: this.datagrams.bytes,
@@ -267,7 +277,7 @@ export class NativeEngine implements PacketEngine {
     for (const held of Object.values(memory))
       if (ArrayBuffer.isView(held)) markAsUntransferable(held.buffer);
     const shared = nativeTeam(team, this.handed, handedEndpoints);
-    this.#functions = addon.createEngine({ ...options, ...memory, ...shared });
+    this.#functions = addon.createEngine({ ...rest, ...memory, ...shared });
   }
 
   /** Waits for an event, at most `timeoutMs` (negative: without limit); returns EVENT_ bits. */
@@ -282,7 +292,8 @@ export class NativeEngine implements PacketEngine {
 
   /** Fills `packets` from the TUN. */
   readTun(): void {
-    this.packets.count = this.#functions.readTun();
+    if (this.substitute === null) this.packets.count = this.#functions.readTun();
+    else this.substitute.read(this.packets);
   }
 
   /** Sends what `seal` and `send` queued. */
@@ -299,7 +310,8 @@ export class NativeEngine implements PacketEngine {
   }
 
   writeTun(batch: Batch): void {
-    this.#functions.writeTun(this.#numberOf(batch), batch.count);
+    if (this.substitute === null) this.#functions.writeTun(this.#numberOf(batch), batch.count);
+    else this.substitute.write(batch);
   }
 
   send(message: Uint8Array, address: number): void {

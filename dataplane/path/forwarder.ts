@@ -9,6 +9,7 @@ import {
   DESCRIPTOR_WORDS,
   KIND_FROM_PEER,
   KIND_FROM_TUN,
+  KEY,
   LENGTH,
   OFFSET,
   type PacketEngine,
@@ -123,7 +124,7 @@ export class Forwarder {
     // The padding after the packet is cut off.
     descriptors[at + LENGTH] = packet.length;
     this.#mtus.clampFromPeer(view, offset, packet, from.slot, to === null ? NO_PEER : to.slot);
-    if (verdict.place === TO_TUN) this.#writeToTun(batch, i);
+    if (verdict.place === TO_TUN) this.#writeToTun(batch, i, from.slot);
     else if (verdict.place === ECHO_TO_SENDER) {
       turnIntoEchoReply(view, offset, packet);
       this.#answer(batch, i, from, now);
@@ -213,7 +214,8 @@ export class Forwarder {
       this.#refused.unsent(verdict, NO_PEER, refused);
       if (refused === reasons.peer_no_endpoint && isReadable)
         this.#unreachable.noEndpoint(batch, i, packet, to, now);
-    } else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
+    } else if (this.#mtus.answerTun(batch, i, packet, to.slot, now))
+      this.#writeToTun(batch, i, NO_PEER);
   }
 
   // ---- the end of a batch --------------------------------------------------------------------
@@ -270,8 +272,9 @@ export class Forwarder {
     this.#seal(batch, i, to, 0, now, NO_PEER);
   }
 
-  #writeToTun(batch: Batch, i: number): void {
-    batch.descriptors[i * DESCRIPTOR_WORDS + MARK] = MARK_TUN;
+  #writeToTun({ descriptors }: Batch, i: number, from: number): void {
+    descriptors[i * DESCRIPTOR_WORDS + KEY] = from;
+    descriptors[i * DESCRIPTOR_WORDS + MARK] = MARK_TUN;
     this.#hasTunWork = true;
   }
 

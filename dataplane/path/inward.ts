@@ -15,7 +15,7 @@ import { reasons } from '../reasons.ts';
 import { PLACE_GATEWAY, PLACE_OUTSIDE, type Sanity } from '../sanity.ts';
 import { findFragmentFault } from '../wire/fragment.ts';
 import { isEchoRequest } from '../wire/icmp.ts';
-import { type InnerPacket, parseInner, WHOLE } from '../wire/ip.ts';
+import { type InnerPacket, parseInner, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../wire/ip.ts';
 import { findMalformed } from '../wire/malformed.ts';
 import { isNext } from '../wire/next.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
@@ -29,13 +29,18 @@ const NO_DATAGRAM = -1;
 
 /** What a verdict on a packet of a peer is read from; only methods that change nothing. */
 export interface InwardTables {
-  readonly sanity: Pick<Sanity, 'inward' | 'placeOf' | 'destinationOwner' | 'isFromHost'>;
+  readonly sanity: Pick<
+    Sanity,
+    'inward' | 'placeOf' | 'destinationOwner' | 'isForHost' | 'isFromHost'
+  >;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isTooBig' | 'isLarger'>;
   readonly limits: Pick<Limits, 'isReached'>;
   readonly overQuota: Pick<OverQuota, 'has'>;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
+  /** Whether sockets of this process take what a TUN would take. */
+  readonly hasSockets: boolean;
 }
 
 /** Judges packets of peers. Never allocates. */
@@ -46,6 +51,7 @@ export class InwardJudge {
   readonly #limits: InwardTables['limits'];
   readonly #overQuota: InwardTables['overQuota'];
   readonly #hasTun: boolean;
+  readonly #hasSockets: boolean;
   /**
    * Of a datagram that came in fragments: bytes of the largest one that may not be fragmented
    * again; else NO_DATAGRAM.
@@ -54,13 +60,14 @@ export class InwardJudge {
   /** True: no packet passes, whatever peers and rules say. */
   isClosed = false;
 
-  constructor({ sanity, filter, mtus, limits, overQuota, hasTun }: InwardTables) {
+  constructor({ sanity, filter, mtus, limits, overQuota, ...ways }: InwardTables) {
     this.#sanity = sanity;
     this.#filter = filter;
     this.#mtus = mtus;
     this.#limits = limits;
     this.#overQuota = overQuota;
-    this.#hasTun = hasTun;
+    this.#hasTun = ways.hasTun;
+    this.#hasSockets = ways.hasSockets;
   }
 
   /** Judges the packet at `offset`, of which `available` bytes are there. Padding may follow it. */
@@ -192,11 +199,26 @@ export class InwardJudge {
     if (this.#sanity.isFromHost(verdict.packet)) return reasons.inner_source_not_allowed;
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
-    if (!this.#hasTun) return reasons.no_tun;
+    if (!this.#hasTun) {
+      const unfit = this.#bySocket(view, offset, verdict.packet);
+      if (unfit !== reasons.none) return unfit;
+    }
     if (!isToGateway && this.#overQuota.has(from.slot)) return reasons.quota_exceeded;
     if (this.#limits.isReached(from.slot, UP)) return reasons.rate_limit;
     verdict.place = TO_TUN;
     return reasons.none;
+  }
+
+  /**
+   * Why no socket carries a packet. The host is never reached: a socket of this process passes by
+   * what the host's packet filter says about devices.
+   */
+  #bySocket(view: DataView, offset: number, packet: InnerPacket): number {
+    if (!this.#hasSockets) return reasons.no_tun;
+    if (this.#sanity.isForHost(packet)) return reasons.inner_destination_host;
+    const { protocol } = packet;
+    if (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP) return reasons.none;
+    return isEchoRequest(view, offset, packet) ? reasons.none : reasons.no_socket_for_protocol;
   }
 
   /**

@@ -37,6 +37,11 @@ export class Mtus {
     this.#mtus[slot] = Math.min(mtu ?? this.#options.mtu, this.#options.mtu);
   }
 
+  /** What a peer takes. */
+  of(slot: number): number {
+    return this.#mtus[slot]!;
+  }
+
   // ---- whether a packet fits -----------------------------------------------------------------
 
   /** Whether a packet is too big for a peer and may not be fragmented. */

@@ -13,6 +13,7 @@ import {
 import {
   type Batch,
   DESCRIPTOR_WORDS,
+  KEY,
   LENGTH,
   MARK,
   MARK_TUN,
@@ -21,6 +22,7 @@ import {
   type PacketEngine,
   type SampleSums,
 } from '../contract.ts';
+import { NO_PEER } from '../filter/flow-verdict.ts';
 import { Pace } from '../pace.ts';
 import { reasons } from '../reasons.ts';
 import { type Sanity, PLACE_PEERS } from '../sanity.ts';
@@ -139,6 +141,7 @@ export class Unreachable {
       for (let k = 0; k < length; k++) bytes[offset + k] = this.#bytes[start + k]!;
       descriptors[at + OFFSET] = offset;
       descriptors[at + LENGTH] = length;
+      descriptors[at + KEY] = NO_PEER;
       descriptors[at + MARK] = MARK_TUN;
     }
     batch.count = waiting;

@@ -1,10 +1,12 @@
 // The pool of buffers. Bytes that wait, for the owner or for an acknowledgement, are in chunks of
 // 16 KiB, which connections chain. A connection without waiting bytes has no chunk; the memory of a
-// slab of chunks that are all free is given back. A device has at most a quarter of the pool.
+// slab of chunks that are all free is given back, unless the owner gave the memory. A device has at
+// most a quarter of the pool.
 
 /** Bytes of a chunk. */
 export const CHUNK_BYTES = 1 << 14;
 const CHUNKS_PER_SLAB = 64;
+const SLAB_BYTES = CHUNKS_PER_SLAB * CHUNK_BYTES;
 const WORD_BITS = 32;
 const ALL = -1;
 
@@ -22,10 +24,14 @@ export class Buffers {
   #current = 0;
   readonly #ofDevice: Int32Array;
   readonly #perDevice: number;
+  /** The memory of all slabs; null: each slab gets its own. */
+  readonly #memory: Buffer | null;
   #held = 0;
 
-  constructor(bytes: number, devices: number) {
-    const slabs = Math.ceil(bytes / CHUNK_BYTES / CHUNKS_PER_SLAB);
+  constructor(bytes: number, devices: number, memory: Buffer | null = null) {
+    this.#memory = memory;
+    const size = memory?.length ?? bytes;
+    const slabs = (memory === null ? Math.ceil : Math.floor)(size / SLAB_BYTES);
     this.next = new Int32Array(1 + slabs * CHUNKS_PER_SLAB);
     this.#slabs = Array.from({ length: slabs }, () => null);
     this.#free = new Int32Array(2 * slabs).fill(ALL);
@@ -60,7 +66,9 @@ export class Buffers {
   #takeFrom(slab: number, word: number, device: number): number {
     const bit = WORD_BITS - 1 - Math.clz32(this.#free[word]!);
     this.#free[word]! ^= 1 << bit;
-    this.#slabs[slab] ??= Buffer.alloc(CHUNKS_PER_SLAB * CHUNK_BYTES);
+    this.#slabs[slab] ??=
+      this.#memory?.subarray(slab * SLAB_BYTES, (slab + 1) * SLAB_BYTES) ??
+      Buffer.alloc(SLAB_BYTES);
     this.#ofDevice[device]!++;
     this.#held++;
     const chunk = 1 + word * WORD_BITS + bit;
@@ -75,6 +83,7 @@ export class Buffers {
     free[(chunk - 1) >> 5]! |= 1 << ((chunk - 1) & 31);
     this.#ofDevice[device]!--;
     this.#held--;
+    if (this.#memory !== null) return;
     if (slab === this.#current || free[2 * slab] !== ALL || free[2 * slab + 1] !== ALL) return;
     this.#slabs[slab] = null;
   }

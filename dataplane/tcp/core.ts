@@ -72,6 +72,8 @@ export interface MachineOptions {
   readonly devices: number;
   readonly connections?: number;
   readonly poolBytes?: number;
+  /** The memory of the pool, whole MiB, if the owner must know where bytes are. */
+  readonly pool?: Buffer;
   readonly records?: number;
   readonly ranges?: number;
   /** Connections of a device that are not open yet, at most. */
@@ -137,7 +139,7 @@ export class Core {
     this.table = new Table(connections, devices, new SipHash(options.random));
     this.words = this.table.words;
     this.times = this.table.times;
-    this.buffers = new Buffers(options.poolBytes ?? POOL_BYTES, devices);
+    this.buffers = new Buffers(options.poolBytes ?? POOL_BYTES, devices, options.pool);
     this.streams = new Streams(this.words, this.buffers);
     this.ranges = new Ranges(this.words, options.ranges ?? RANGES, devices);
     this.records = new Records(this.words, options.records ?? RECORDS, devices);

@@ -20,7 +20,6 @@ import {
   IS_IPV6,
   ISS,
   LIFE_AT,
-  LOCAL,
   MAX_SND_WND,
   MSS,
   NEVER,
@@ -349,14 +348,5 @@ export class Handshake {
       if (isBefore(segment.stamp, words[w + TS_RECENT]!)) return false;
     }
     return isAfter(segment.sequence, words[w + RCV_NXT]!);
-  }
-
-  /** Copies the ends of a connection. */
-  copyEnds(slot: number, ends: Ends): void {
-    const { words } = this.#core;
-    const w = slot * WORDS;
-    ends.isIpv6 = (words[w + FLAGS]! & IS_IPV6) !== 0;
-    for (let i = 0; i < 9; i++) ends.words[i] = words[w + LOCAL + i]!;
-    ends.words[9] = 0;
   }
 }

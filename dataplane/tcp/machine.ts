@@ -16,6 +16,7 @@ import {
   FIN_WAIT_2,
   FIN_WANTED,
   FLAGS,
+  IRS,
   ISS,
   LAST_ACK,
   LIFE_AT,
@@ -157,7 +158,8 @@ export class TcpMachine {
   }
 
   /**
-   * Makes the next packet at `offset` of a buffer with `room` bytes, at least the largest MTU.
+   * Makes the next packet at `offset` of a buffer with `room` bytes, at least the largest MTU; with
+   * a room of 0 each packet is one segment.
    * Returns its length, 0 where there is none; `made` says the rest. Devices take turns, and so do
    * the connections of each.
    */
@@ -409,8 +411,14 @@ export class TcpMachine {
   describe(connection: number, ends: Ends): number {
     const slot = this.#core.table.slotOf(connection);
     if (slot === NONE) return -1;
-    this.#handshake.copyEnds(slot, ends);
+    this.#core.table.copyEnds(slot, ends);
     return this.#core.words[slot * WORDS + DEVICE]!;
+  }
+
+  /** The number of the SYN that asked for a connection. */
+  sequenceOf(connection: number): number {
+    const slot = this.#core.table.slotOf(connection);
+    return slot === NONE ? 0 : this.#core.words[slot * WORDS + IRS]!;
   }
 
   // ---- devices ----------------------------------------------------------------------------------
@@ -424,6 +432,20 @@ export class TcpMachine {
       core.words[slot * WORDS + FLAGS]! &= ~RST_DUE;
       core.end(slot, ENDED_BY_OWNER);
     }
+  }
+
+  /** The first connection of a device, and the one after a connection; 0 where there is none. */
+  firstOf(device: number): number {
+    return this.#handleAt(this.#core.table.firstOf(device));
+  }
+
+  after(connection: number): number {
+    const slot = this.#core.table.slotOf(connection);
+    return slot === NONE ? 0 : this.#handleAt(this.#core.words[slot * WORDS + DEVICE_NEXT]!);
+  }
+
+  #handleAt(slot: number): number {
+    return slot === NONE ? 0 : this.#core.table.handleOf(slot);
   }
 
   /** A device takes packets of another size from now on. */
@@ -447,6 +469,11 @@ export class TcpMachine {
 
   get retransmitted(): number {
     return this.#core.retransmitted;
+  }
+
+  /** Bytes that may still wait for the owner, or for acknowledgements, of a device. */
+  roomOf(device: number): number {
+    return this.#core.buffers.roomOf(device);
   }
 
   /** Bytes of buffers in use, and how many records and ranges there are. */

@@ -411,7 +411,7 @@ export class Sender {
   #describe(slot: number, flags: number, sequence: number): void {
     const { words, header, ranges } = this.#core;
     const w = slot * WORDS;
-    this.#handshake.copyEnds(slot, header.ends);
+    this.#core.table.copyEnds(slot, header.ends);
     header.clear(flags, sequence);
     header.acknowledgement = words[w + RCV_NXT]!;
     const own = words[w + FLAGS]!;

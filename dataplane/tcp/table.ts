@@ -27,6 +27,11 @@ const SLOT_BITS = 16;
 const SLOT_MASK = (1 << SLOT_BITS) - 1;
 const GENERATION_MASK = 0x7fff;
 
+/** The slot in a handle, whether or not its connection has ended. */
+export function placeOf(handle: number): number {
+  return handle & SLOT_MASK;
+}
+
 /** No slot; slots begin at 1. */
 export const NONE = 0;
 
@@ -147,6 +152,14 @@ export class Table {
     if (words[w + LOCAL] !== wanted[0]) return false;
     if (((words[w + FLAGS]! & IS_IPV6) !== 0) !== ends.isIpv6) return false;
     return !ends.isIpv6 || this.#isRest(w, wanted);
+  }
+
+  /** Copies the ends of a connection. */
+  copyEnds(slot: number, ends: Ends): void {
+    const w = slot * WORDS;
+    ends.isIpv6 = (this.words[w + FLAGS]! & IS_IPV6) !== 0;
+    for (let i = 0; i < 9; i++) ends.words[i] = this.words[w + LOCAL + i]!;
+    ends.words[9] = 0;
   }
 
   /** The first connection of a device; DEVICE_NEXT has the next one. */

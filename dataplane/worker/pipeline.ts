@@ -39,7 +39,8 @@ import { FlowTable } from '../filter/flow-table.ts';
 import { RefusalTable } from '../filter/refusals.ts';
 import { Tracker } from '../filter/tracker.ts';
 import type { FilterTrial } from '../filter/trial.ts';
-import { FlowLogWriter } from '../rings/flow-log-ring.ts';
+import type { FlowLogWriter } from '../rings/flow-log-ring.ts';
+import { openFlowLog } from './flow-log.ts';
 import type { Identity, Random } from '../noise/handshake.ts';
 import { type EndedFlow, EndedList } from '../path/ended-list.ts';
 import { Explainer, type Explanation, type Question } from '../path/explain.ts';
@@ -60,6 +61,8 @@ import { RefusalList, type RefusalQuery, type SeenRefusal } from '../path/refusa
 import { Refused } from '../path/refused.ts';
 import { Unreachable } from '../path/unreachable.ts';
 import { reasonNames, reasons } from '../reasons.ts';
+import type { SocketEgress } from '../sockets/egress.ts';
+import { PathAround } from './egress.ts';
 import { dropsByName, Sampling } from './sample.ts';
 import { Sanity } from '../sanity.ts';
 import { initiationsPerTurn } from '../slices.ts';
@@ -88,6 +91,8 @@ export interface PipelineOptions {
   readonly mtu: number;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
+  /** What is in place of a TUN; left out or null: nothing. */
+  readonly egress?: SocketEgress | null;
   /** False: the host refuses IPv4 packets from the TUN that have its own address. */
   readonly takesOwnSource?: boolean | undefined;
   /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
@@ -105,6 +110,7 @@ export interface PipelineOptions {
 /** The packet path. Times: `now` is a monotonic clock in ms, `wallMs` Unix time in ms. */
 export class Pipeline {
   readonly #engine: PacketEngine;
+  readonly #egress: SocketEgress | null;
   readonly #tunnel: Tunnel;
   readonly #sender: Sender;
   readonly #receiver: Receiver;
@@ -130,8 +136,8 @@ export class Pipeline {
   readonly #sampling: Sampling;
 
   constructor(options: PipelineOptions) {
-    const { engine, identity, random, timestampFloorMs, hasTun, team = ALONE } = options;
-    const { peers = MAX_PEERS } = options;
+    const { engine, identity, random, timestampFloorMs, hasTun } = options;
+    const { team = ALONE, peers = MAX_PEERS } = options;
     this.#engine = engine;
     const drop = (reason: number): void => this.drop(reason);
     const lost = (packet: StagedPacket, reason: number): void => refused.waited(packet, reason);
@@ -163,7 +169,10 @@ export class Pipeline {
     this.#waiting = new WaitingPackets(this.#filter, filter);
     const limits = this.#limits;
     const asked = { sanity, filter, mtus, limits, overQuota: this.#overQuota };
-    const inward = new InwardJudge({ ...asked, hasTun });
+    const egress = (this.#egress = options.egress ?? null);
+    const inward = new InwardJudge({ ...asked, hasTun, hasSockets: egress !== null });
+    egress?.serve(new PathAround({ inward, limits, mtus, tunnel }));
+    filter.hasOpenersBeyond = egress === null;
     const outward = new OutwardJudge({ ...asked, allowedIps });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
     const refusals = (this.#refusals = new RefusalTable({ random, peers }));
@@ -178,19 +187,8 @@ export class Pipeline {
     const acts = { inward, outward, forwarder, refused, captures, unreachable };
     const datagrams = (this.#datagrams = new Datagrams({ ...acts, engine, tunnel, random, peers }));
     this.#path = new PacketPath({ ...acts, datagrams });
-    this.#flowLog = this.#openFlowLog(options.flowLog ?? null);
-    const [receiver, path] = [this.#receiver, this.#path];
-    this.#handed = new HandedOver({ engine, tunnel, receiver, path });
-  }
-
-  #openFlowLog(ring: SharedArrayBuffer | null): FlowLogWriter | null {
-    if (ring === null) return null;
-    const { flows, counts, ends } = this.#tracker;
-    const keyOf = (slot: number): string | null => this.#tunnel.atSlot(slot)?.id ?? null;
-    const log = new FlowLogWriter(ring, { flows, counts, keyOf });
-    ends.log = log;
-    this.#refusals.log = log;
-    return log;
+    this.#flowLog = openFlowLog(options.flowLog ?? null, { tracker, tunnel, refusals });
+    this.#handed = new HandedOver({ engine, tunnel, receiver: this.#receiver, path: this.#path });
   }
 
   /** Counts a refusal. */
@@ -419,6 +417,7 @@ export class Pipeline {
     if (change.defaultAction !== undefined) this.#filter.setDefault(change.defaultAction);
     if (change.isClosed !== undefined) this.#path.close(change.isClosed);
     this.#waiting.changed(now, change.isClosed);
+    this.#egress?.rulesChanged();
   }
 
   /** Releases peers that made a later handshake with another gateway: by public key, Unix ms. */
@@ -437,6 +436,7 @@ export class Pipeline {
     const peer = this.#tunnel.known(key);
     if (peer === undefined) return;
     gone.add(peer.slot);
+    this.#egress?.removeDevice(peer.slot);
     this.#tracker.removePeer(peer.slot);
     this.#refusals.forget(peer.slot);
     this.#datagrams.forget(peer.slot);
@@ -456,6 +456,7 @@ export class Pipeline {
     this.#tracker.moveToScope(peer.slot, config.scope);
     this.#tracker.join(peer.slot, config.groups ?? '');
     this.#setSizes(peer, config);
+    this.#egress?.deviceChanged(peer.slot);
   }
 
   /** Sets how large packets of a peer may be, and how many of them may come. */

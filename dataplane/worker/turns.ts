@@ -1,8 +1,8 @@
 // The turns of a worker. Each one waits, moves what came through the pipeline, fires timers that
 // are due, and sends what is queued. The warm-up takes the same turns, so V8 has compiled them too.
 
-import type { Batch } from '../contract.ts';
-import { EVENT_HANDED, EVENT_TUN, EVENT_UDP } from '../native/index.ts';
+import type { Batch, TunSubstitute } from '../contract.ts';
+import { EVENT_HANDED, EVENT_SOCKETS, EVENT_TUN, EVENT_UDP } from '../native/index.ts';
 import type { Pipeline } from './pipeline.ts';
 import { reasons } from '../reasons.ts';
 
@@ -10,11 +10,13 @@ import { reasons } from '../reasons.ts';
 export interface TurnEngine {
   readonly datagrams: Batch;
   readonly packets: Batch;
+  /** What is in place of a TUN; null: nothing. */
+  readonly substitute: Pick<TunSubstitute, 'begin' | 'deadline'> | null;
   /** Waits at most so many ms; returns EVENT_ bits. */
   poll(timeoutMs: number): number;
   /** Fills `datagrams` from the sockets. */
   receive(): void;
-  /** Fills `packets` from the TUN. */
+  /** Fills `packets` from the TUN, or from what is in its place. */
   readTun(): void;
   /** Sends what is queued. */
   flush(): void;
@@ -82,7 +84,8 @@ export class Turns {
 
   /** Whether the next `move` has something to do, which a sample may show. */
   get hasWork(): boolean {
-    if ((this.#events & (EVENT_UDP | EVENT_TUN | EVENT_HANDED)) !== 0) return true;
+    if ((this.#events & (EVENT_UDP | EVENT_TUN | EVENT_HANDED | EVENT_SOCKETS)) !== 0) return true;
+    if (this.#substituteAt <= this.#now) return true;
     return this.#pipeline.nextTimeout(this.#now) <= this.#now;
   }
 
@@ -94,9 +97,16 @@ export class Turns {
   /** How long nothing but packets is to be done, in ms. */
   get freeMs(): number {
     const next = this.#pipeline.nextTimeout(this.#now);
-    if (next <= this.#now) return 0;
-    if (next === Number.POSITIVE_INFINITY) return IDLE_MS_MAX;
-    return Math.min(WAIT_MS_MAX, Math.ceil(next / TIMER_GRAIN_MS) * TIMER_GRAIN_MS - this.#now);
+    const soonest = this.#substituteAt - this.#now;
+    if (next <= this.#now || soonest <= 0) return 0;
+    if (next === Number.POSITIVE_INFINITY) return Math.min(IDLE_MS_MAX, soonest);
+    const grained = Math.ceil(next / TIMER_GRAIN_MS) * TIMER_GRAIN_MS - this.#now;
+    return Math.min(WAIT_MS_MAX, grained, soonest);
+  }
+
+  /** When what is in place of a TUN has something to do; connections count milliseconds. */
+  get #substituteAt(): number {
+    return this.#engine.substitute?.deadline ?? Number.POSITIVE_INFINITY;
   }
 
   /** Waits for something to do, at most so many ms. */
@@ -123,12 +133,15 @@ export class Turns {
   /** Datagrams in, packets out, timers. */
   #run(events: number, now: number, wallMs: number): void {
     const engine = this.#engine;
+    const { substitute } = engine;
+    if (substitute !== null) substitute.begin(now);
     if ((events & EVENT_UDP) !== 0) {
       engine.receive();
       this.#hasMoved = engine.datagrams.count > 0;
       this.#pipeline.inbound(now, wallMs);
     }
-    if ((events & EVENT_TUN) !== 0) {
+    const isDue = substitute !== null && substitute.deadline <= now;
+    if ((events & (EVENT_TUN | EVENT_SOCKETS)) !== 0 || isDue) {
       engine.readTun();
       this.#hasMoved ||= engine.packets.count > 0;
       this.#pipeline.outbound(now, wallMs);

@@ -20,16 +20,20 @@ import {
   type SamplePart,
   type Team,
 } from '../contract.ts';
+import { MAX_PEERS } from '../constants.ts';
 import { messageOf } from '../host/descriptors.ts';
 import type { Change } from '../diff.ts';
 import { systemClock } from '../io/clock.ts';
 import { choosePrimitives, systemRandom } from '../io/crypto.ts';
+import { createBatches } from '../io/engine.ts';
 import { HeapKeeper } from '../io/heap.ts';
 import { TwinEngine } from '../io/twin.ts';
 import { EVENT_TUN_GONE, EVENT_WAKE, loadAddon, NativeEngine } from '../native/index.ts';
 import type { Identity } from '../noise/handshake.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
+import type { SocketEgress } from '../sockets/egress.ts';
+import { openEgress, openTwinEgress } from './egress.ts';
 import { Pipeline } from './pipeline.ts';
 import { type TurnEngine, Turns } from './turns.ts';
 import { warmUp } from './warm-up.ts';
@@ -144,6 +148,7 @@ class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
 class Loop {
   readonly #port: MessagePort;
   readonly #engine: WorkerEngine;
+  readonly #egress: SocketEgress | null;
   readonly #pipeline: Pipeline;
   readonly #turns: Turns;
   readonly #activity: Activity;
@@ -154,9 +159,10 @@ class Loop {
   #mayHaveCommands = false;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: WorkerOptions, engine: WorkerEngine) {
+  constructor(options: WorkerOptions, { engine, egress }: Opened) {
     this.#port = options.port;
     this.#engine = engine;
+    this.#egress = egress;
     this.#activity = options.activity;
     this.#pipeline = new Pipeline({
       engine,
@@ -171,6 +177,7 @@ class Loop {
       listenPort: options.listenPort,
       mtu: options.mtu,
       hasTun: options.tun >= 0,
+      egress,
       takesOwnSource: options.tunTakesOwnSource,
       flowLog: options.flowLog,
     });
@@ -187,6 +194,7 @@ class Loop {
       await this.#stopLogging();
     } finally {
       this.#engine.close();
+      this.#egress?.close();
     }
   }
 
@@ -326,32 +334,44 @@ function wipeKeys({ added, updated }: Change): void {
   for (const { presharedKey } of updated) presharedKey.fill(0);
 }
 
-async function openEngine(
-  options: WorkerOptions,
-  chosen: Primitives | null,
-): Promise<{ engine: WorkerEngine; listenPort: number }> {
+/** What a worker has opened. */
+interface Opened {
+  readonly engine: WorkerEngine;
+  readonly egress: SocketEgress | null;
+  readonly listenPort: number;
+}
+
+async function openEngine(options: WorkerOptions, chosen: Primitives | null): Promise<Opened> {
   addon?.useShortSlices();
   const endpoints = createEndpointTable(endpointLayout.total);
+  const { hostSockets, ipv4, ipv6 } = options;
+  const batches = createBatches();
+  const wanted =
+    hostSockets === null
+      ? null
+      : { wanted: hostSockets, batches, ipv4, ipv6, random: systemRandom, devices: MAX_PEERS };
   if (options.engine === 'typescript' || addon === null) {
-    const primitives = choosePrimitives(null);
-    const engine = await TwinEngine.open(primitives, endpoints, {
+    const sockets = wanted === null ? null : openTwinEgress(wanted);
+    const engine = await TwinEngine.open(choosePrimitives(null), endpoints, {
       port: options.listenPort,
       tun: options.tun,
       mtu: options.mtu,
+      sockets,
     });
-    return { engine, listenPort: engine.port };
+    return { engine, egress: sockets?.substitute ?? null, listenPort: engine.port };
   }
   const primitives = chosen ?? choosePrimitives(addon);
+  const egress = wanted === null ? null : openEgress(addon, wanted);
   const engine = new NativeWorkerEngine(
     addon,
     primitives,
     endpoints,
     endpointLayout.total,
-    options,
+    { ...options, batches, substitute: egress, sockets: egress?.sockets.descriptor ?? -1 },
     options.team,
     endpointLayout.handed,
   );
-  return { engine, listenPort: options.listenPort };
+  return { engine, egress, listenPort: options.listenPort };
 }
 
 /**
@@ -385,10 +405,11 @@ function warmUpHere(): Primitives | null {
 async function main(options: WorkerOptions, chosen: Primitives | null): Promise<void> {
   const { port } = options;
   try {
-    const { engine, listenPort } = await openEngine(options, chosen);
+    const opened = await openEngine(options, chosen);
+    const { engine, listenPort } = opened;
     parentPort?.on('message', () => engine.wake());
     port.postMessage({ type: 'ready', listenPort } satisfies Report);
-    await new Loop({ ...options, listenPort }, engine).run();
+    await new Loop({ ...options, listenPort }, opened).run();
   } catch (error) {
     port.postMessage({ type: 'failed', message: messageOf(error) } satisfies Report);
   } finally {

@@ -52,7 +52,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   inner_destination_metadata:
     'A device asked for the cloud’s data about the gateway’s host, which may hold credentials.',
   inner_destination_host:
-    'A device sent to another address of the gateway’s host, which a gateway without root refuses.',
+    'A device sent to another address of the gateway’s host, which a gateway without root or without a TUN refuses.',
   inner_own_endpoint: 'A device sent the tunnel’s own packets into the tunnel.',
   inner_source_not_allowed: 'A device sent from an address that is not its own.',
   inner_headers_unparsable: 'The headers of a device’s packet could not be read.',
@@ -110,10 +110,16 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   kernel_too_many_flows: 'A device had as many connections open as one device may.',
   relay_full:
     'A device, or all devices together, had as many TCP connections as a gateway without root carries for them.',
+  egress_full:
+    'A device, or all devices together, had as many connections and flows as a gateway without a TUN carries for them.',
+  connecting_full:
+    'A device waited for as many servers that do not answer as one device may wait for.',
+  no_socket_for_protocol:
+    'A device sent something else than TCP, UDP or an echo request, and a gateway without a TUN carries nothing else.',
   internal_error: 'The gateway made a mistake; the log has it. Please report it.',
 };
 
-const FAMILIES_OF_DEVICES = /^(inner|flows|kernel|relay)_/;
+const FAMILIES_OF_DEVICES = /^(inner|flows|kernel|relay|egress|connecting)_/;
 const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
   'rule_drop',
   'default_drop',
@@ -122,6 +128,7 @@ const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
   'rate_limit',
   'quota_exceeded',
   'no_tun',
+  'no_socket_for_protocol',
   'database_away',
 ]);
 

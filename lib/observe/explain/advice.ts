@@ -18,12 +18,14 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   inner_destination_metadata:
     'Set ALLOW_CLOUD_METADATA=true if the device really needs it: it opens credentials of the host.',
   inner_destination_host:
-    'Let the service run on another host, or run the gateway as root: without root, services of its host cannot tell devices from programs of the host.',
+    'Let the service run on another host, or run the gateway as root with a TUN: else services of its host cannot tell devices from programs of the host.',
   inner_own_endpoint: 'Take the address of the gateway out of the allowed IPs of the device.',
   rule_drop: 'Change the rule, or add one that is asked before it and accepts.',
   default_drop: 'Add a rule that accepts it, or change the default action.',
   no_peer: 'Look whether the device with this address exists, is on and may connect.',
   no_tun: 'Run “postern doctor”: the gateway has no TUN, so nothing leaves it.',
+  no_socket_for_protocol:
+    'Give the gateway a TUN: without one it carries TCP, UDP and echo requests alone.',
   hop_limit_exceeded: 'Look for a loop of routes.',
   packet_too_big: 'Lower the MTU of the device.',
   rate_limit: 'Wait for a moment, or raise the limit of the device.',

@@ -89,6 +89,7 @@ const OF_REASONS: Readonly<Partial<Record<ReasonName, GateName>>> = {
   default_drop: 'rules',
   no_peer: 'way',
   no_tun: 'way',
+  no_socket_for_protocol: 'way',
   hop_limit_exceeded: 'way',
   peer_gone: 'way',
   packet_too_big: 'size',

@@ -3,12 +3,18 @@
 import test from 'ava';
 import type { Batch } from '../../../dataplane/contract.ts';
 import { createDatagramBatch, createPacketBatch } from '../../../dataplane/contract.ts';
-import { EVENT_HANDED, EVENT_TUN, EVENT_UDP } from '../../../dataplane/native/index.ts';
+import {
+  EVENT_HANDED,
+  EVENT_SOCKETS,
+  EVENT_TUN,
+  EVENT_UDP,
+} from '../../../dataplane/native/index.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 import { Turns } from '../../../dataplane/worker/turns.ts';
 
 interface World {
   readonly turns: Turns;
+  readonly engine: { substitute: { begin: (now: number) => void; deadline: number } | null };
   readonly calls: string[];
   readonly errors: unknown[];
   readonly datagrams: Batch;
@@ -43,6 +49,7 @@ function makeWorld(): World {
   const engine = {
     datagrams,
     packets,
+    substitute: null as { begin: (now: number) => void; deadline: number } | null,
     poll: (timeoutMs: number) => {
       calls.push(`poll ${timeoutMs}`);
       return world.events;
@@ -67,7 +74,7 @@ function makeWorld(): World {
   };
   const clock = { now: () => world.now, wall: () => 7 };
   const turns = new Turns(engine, pipeline, clock, (error) => errors.push(error));
-  return Object.assign(world, { turns });
+  return Object.assign(world, { turns, engine });
 }
 
 test('a turn moves what has come, fires timers, and sends, in this order', (t) => {
@@ -133,3 +140,30 @@ for (const [nextTimeout, freeMs] of [
     world.turns.readClock();
     t.is(world.turns.now, world.now);
   });
+
+test('what is in place of a TUN has its turn when it is due, and to the millisecond', (t) => {
+  const world = makeWorld();
+  const begun: number[] = [];
+  world.engine.substitute = { begin: (now) => void begun.push(now), deadline: world.now + 3 };
+  t.is(world.turns.freeMs, 3);
+  world.turns.wait(3);
+  world.turns.move(0);
+  t.false(world.calls.some((call) => call.startsWith('outbound')));
+  world.now += 3;
+  world.turns.wait(0);
+  t.is(world.turns.freeMs, 0);
+  t.true(world.turns.hasWork);
+  world.turns.move(0);
+  t.true(world.calls.some((call) => call.startsWith('outbound')));
+  t.is(begun.length, 2);
+});
+
+test('an event of a socket of the host fills the batch of packets', (t) => {
+  const world = makeWorld();
+  world.engine.substitute = { begin: () => undefined, deadline: Number.POSITIVE_INFINITY };
+  world.events = EVENT_SOCKETS;
+  world.turns.wait(5);
+  t.true(world.turns.hasWork);
+  world.turns.move(world.turns.events);
+  t.deepEqual(world.calls.filter((call) => /readTun|outbound/.test(call)).length, 2);
+});

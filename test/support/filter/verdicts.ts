@@ -57,7 +57,7 @@ export class Tables {
     mtus.set(1, 1_280);
     const filter = this.tracker.judge;
     const asked = { sanity, filter, mtus, limits: this.limits, overQuota: new OverQuota() };
-    this.inward = new InwardJudge({ ...asked, hasTun });
+    this.inward = new InwardJudge({ ...asked, hasTun, hasSockets: false });
     this.outward = new OutwardJudge({ ...asked, allowedIps });
   }
 

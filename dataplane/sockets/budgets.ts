@@ -1,0 +1,39 @@
+// How many sockets there may be: of all devices, and of each. TCP, UDP and echo share them.
+
+/** A device has at most this part of all sockets, as it has of the connections of `tcp`. */
+const SHARE = 4;
+/** Where there are few sockets, a device still gets so many, if there are. */
+const LEAST = 16;
+
+/** Counts sockets. */
+export class Budgets {
+  readonly capacity: number;
+  readonly #perDevice: number;
+  readonly #ofDevice: Int32Array;
+  #used = 0;
+
+  constructor(capacity: number, devices: number) {
+    this.capacity = capacity;
+    this.#perDevice = Math.max(LEAST, Math.floor(capacity / SHARE));
+    this.#ofDevice = new Int32Array(devices);
+  }
+
+  /** How many there are. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Counts one more of a device; false where it, or all, have as many as they may. */
+  take(device: number): boolean {
+    if (this.#used >= this.capacity || this.#ofDevice[device]! >= this.#perDevice) return false;
+    this.#used++;
+    this.#ofDevice[device]!++;
+    return true;
+  }
+
+  /** One of a device is closed. */
+  give(device: number): void {
+    this.#used--;
+    this.#ofDevice[device]!--;
+  }
+}

@@ -1,0 +1,498 @@
+// TCP connections: the machine of `tcp` has the device's side, a socket of the host the other one.
+// A SYN is answered when the host has answered: by SYN-ACK, RST or ICMP, or by nothing. Bytes wait
+// in the machine alone: what the host does not take closes the device's window, and what the device
+// does not take stays in the host's socket.
+
+import { constants } from 'node:os';
+import { reasons } from '../reasons.ts';
+import {
+  SOCKET_CONNECTED,
+  SOCKET_ENDED,
+  SOCKET_FAILED,
+  SOCKET_READABLE,
+  SOCKET_WRITABLE,
+} from '../socket-contract.ts';
+import { ENDED_BY_CLOSE, type Owner } from '../tcp/core.ts';
+import { CONNECTING_FULL, IS_MALFORMED, TABLE_FULL } from '../tcp/handshake.ts';
+import { type Place, TcpMachine } from '../tcp/machine.ts';
+import { Ends, placeOf } from '../tcp/table.ts';
+import { Wheel } from '../tcp/wheel.ts';
+import { isRight } from '../tcp/checksum.ts';
+import { type InnerPacket, PROTOCOL_TCP } from '../wire/ip.ts';
+import { isRefused } from './destinations.ts';
+import { isOwnFault, unreachable } from './errors.ts';
+import { SlotRing } from './ring.ts';
+import { type Shared, TCP } from './shared.ts';
+import { Waiting } from './waiting.ts';
+
+const { EAGAIN, ECONNREFUSED, ECONNRESET } = constants.errno;
+
+/** A host that has not answered after so long is silent. */
+const CONNECT_MS = 10_000;
+/** Hosts that one turn asks; each costs as much as several packets. */
+const CONNECTS_PER_TURN = 16;
+/** Bytes that one turn reads from hosts, and from one of them before others have their turn. */
+const READ_PER_TURN = 1_048_576;
+const READ_AT_ONCE = 131_072;
+/** With less memory left for a device, bytes go to the host at once, without being gathered. */
+const GATHER_ROOM = 262_144;
+/** Rows that are judged again in one turn. */
+const CHECKED_PER_TURN = 512;
+/** A device without an allowance is asked again after so long. */
+const RESUME_MS = 4;
+
+/** Where a connection is. */
+const NO_PHASE = 0;
+/** Its host will be asked. */
+const QUEUED = 1;
+/** Its host was asked. */
+const CONNECTING = 2;
+/** Its host has answered; the device has not acknowledged it. */
+const ACCEPTED = 3;
+const OPEN = 4;
+
+/** What connections are made from. */
+export interface ConnectionOptions {
+  readonly shared: Shared;
+  readonly connections: number;
+  readonly devices: number;
+  readonly random: (bytes: Uint8Array) => void;
+  /** The memory in which bytes wait: arena POOL_ARENA of the host's sockets. */
+  readonly pool: Buffer;
+}
+
+export const POOL_ARENA = 0;
+
+/** The connections of a worker. */
+export class Connections implements Owner {
+  readonly #shared: Shared;
+  readonly #machine: TcpMachine;
+  readonly #pool: Buffer;
+  readonly #waiting: Waiting;
+  readonly #wheel: Wheel;
+  readonly #readable: SlotRing;
+  /** Connections to whose hosts bytes go at the end of the batch. */
+  readonly #touched: SlotRing;
+  /** By slot of the machine. */
+  readonly #connection: Int32Array;
+  readonly #handle: Int32Array;
+  readonly #device: Int32Array;
+  readonly #phase: Uint8Array;
+  /** The host takes nothing until it says so. */
+  readonly #isBlocked: Uint8Array;
+  /** The host sends nothing more: it is read until its end shows. */
+  readonly #hasEnded: Uint8Array;
+  readonly #epoch: Int32Array;
+  /** When a host that has not answered is silent. */
+  readonly #until: Float64Array;
+  readonly #heldUp: SlotRing;
+  #resumeAt = Number.POSITIVE_INFINITY;
+  readonly #ends = new Ends();
+  readonly #place: Place = { bytes: Buffer.alloc(0), offset: 0, length: 0 };
+  /** The arena of the batch whose packets the machine takes; -1: no batch is at work. */
+  #arena = -1;
+  #checked = 0;
+  #connecting = 0;
+
+  constructor(options: ConnectionOptions) {
+    const { shared, connections, devices, random, pool } = options;
+    this.#shared = shared;
+    this.#pool = pool;
+    this.#machine = new TcpMachine({ owner: this, random, devices, connections, pool });
+    this.#waiting = new Waiting(connections, devices);
+    this.#wheel = new Wheel(connections);
+    this.#readable = new SlotRing(connections);
+    this.#touched = new SlotRing(connections);
+    this.#heldUp = new SlotRing(devices);
+    this.#connection = new Int32Array(connections + 1);
+    this.#handle = new Int32Array(connections + 1);
+    this.#device = new Int32Array(connections + 1);
+    this.#phase = new Uint8Array(connections + 1);
+    this.#isBlocked = new Uint8Array(connections + 1);
+    this.#hasEnded = new Uint8Array(connections + 1);
+    this.#epoch = new Int32Array(connections + 1);
+    this.#until = new Float64Array(connections + 1);
+  }
+
+  /** How many connections there are, those that have ended lately included. */
+  get count(): number {
+    return this.#machine.connections;
+  }
+
+  /** How many wait for their hosts. */
+  get connecting(): number {
+    return this.#connecting;
+  }
+
+  get retransmitted(): number {
+    return this.#machine.retransmitted;
+  }
+
+  get bufferedBytes(): number {
+    return this.#machine.bufferedBytes;
+  }
+
+  begin(): void {
+    this.#machine.begin(this.#shared.now);
+  }
+
+  // ---- from a device ----------------------------------------------------------------------------
+
+  /** Takes the packet at `offset`; returns why it is refused, or reasons.none. */
+  take(
+    device: number,
+    arena: number,
+    bytes: Buffer,
+    view: DataView,
+    offset: number,
+    packet: InnerPacket,
+  ): number {
+    const { upperOffset, length } = packet;
+    // Nobody can be asked at port 0, and the sockets take it for a fault.
+    if (packet.destinationPort === 0) return reasons.inner_tcp_malformed;
+    if (!isRight(view, offset, offset + upperOffset, length - upperOffset))
+      return reasons.inner_tcp_malformed;
+    this.#arena = arena;
+    const became = this.#machine.receive(device, bytes, view, offset, packet);
+    this.#arena = -1;
+    if (became === IS_MALFORMED) return reasons.inner_tcp_malformed;
+    if (became === CONNECTING_FULL) return reasons.connecting_full;
+    return became === TABLE_FULL ? reasons.egress_full : reasons.none;
+  }
+
+  /** Ends a batch: what was gathered goes to the hosts. */
+  flush(): void {
+    for (;;) {
+      const slot = this.#touched.take();
+      if (slot === 0) return;
+      if (this.#handle[slot] !== 0) this.#machine.take(this.#connection[slot]!);
+    }
+  }
+
+  // ---- what the machine asks --------------------------------------------------------------------
+
+  mtuOf(device: number): number {
+    return this.#shared.around.mtuOf(device);
+  }
+
+  allowance(device: number): number {
+    const allowed = this.#shared.around.allowance(device);
+    if (allowed > 0) return allowed;
+    this.#heldUp.add(device + 1);
+    this.#resumeAt = Math.min(this.#resumeAt, this.#shared.now + RESUME_MS);
+    return 0;
+  }
+
+  asked(connection: number): void {
+    const slot = placeOf(connection);
+    const device = this.#machine.describe(connection, this.#ends);
+    this.#connection[slot] = connection;
+    this.#device[slot] = device;
+    this.#handle[slot] = 0;
+    this.#phase[slot] = QUEUED;
+    this.#isBlocked[slot] = 0;
+    this.#hasEnded[slot] = 0;
+    this.#epoch[slot] = this.#shared.epoch;
+    this.#waiting.add(device, slot);
+    this.#connecting++;
+    this.#until[slot] = this.#shared.now + CONNECT_MS;
+    this.#wheel.schedule(slot, this.#until[slot]!);
+  }
+
+  opened(connection: number): void {
+    const slot = placeOf(connection);
+    if (this.#phase[slot] !== ACCEPTED) return;
+    this.#phase[slot] = OPEN;
+    this.#readable.add(slot);
+  }
+
+  /**
+   * Bytes for the host. Those of a batch are gathered first, so that many segments are one write;
+   * where there is little memory for that, they are written at once.
+   */
+  received(connection: number, bytes: Buffer, offset: number, length: number): number {
+    const slot = placeOf(connection);
+    const handle = this.#handle[slot]!;
+    if (handle === 0 || this.#isBlocked[slot] !== 0) return 0;
+    let arena = POOL_ARENA;
+    let at = offset;
+    if (this.#arena >= 0) {
+      if (this.#machine.roomOf(this.#device[slot]!) >= GATHER_ROOM) {
+        this.#touched.add(slot);
+        return 0;
+      }
+      arena = this.#arena;
+    }
+    if (bytes.buffer === this.#pool.buffer) {
+      arena = POOL_ARENA;
+      at += bytes.byteOffset - this.#pool.byteOffset;
+    }
+    if (!this.#isCurrent(slot)) return 0;
+    this.#shared.piece(0, arena, at, length);
+    const taken = this.#shared.sockets.write(handle, 1);
+    if (taken < length) this.#isBlocked[slot] = 1;
+    if (taken >= 0) return taken;
+    if (taken !== -EAGAIN) this.#abort(slot);
+    return 0;
+  }
+
+  finished(connection: number): void {
+    const handle = this.#handle[placeOf(connection)]!;
+    if (handle !== 0) this.#shared.sockets.end(handle);
+  }
+
+  writable(connection: number): void {
+    this.#readable.add(placeOf(connection));
+  }
+
+  ended(connection: number, how: number): void {
+    this.#forget(placeOf(connection), how !== ENDED_BY_CLOSE);
+  }
+
+  // ---- asking hosts -----------------------------------------------------------------------------
+
+  /** Asks some of the hosts that wait to be asked. */
+  connect(): void {
+    for (let asked = 0; asked < CONNECTS_PER_TURN; asked++) {
+      const slot = this.#waiting.take();
+      if (slot === 0) return;
+      this.#ask(slot);
+    }
+  }
+
+  #ask(slot: number): void {
+    const { destinations, budgets, sockets } = this.#shared;
+    const ends = this.#ends;
+    const device = this.#machine.describe(this.#connection[slot]!, ends);
+    if (isRefused(destinations.kindOf(ends)))
+      return this.#leave(slot, reasons.inner_destination_host);
+    if (!budgets.take(device)) return this.#leave(slot, reasons.egress_full);
+    const port = ends.words[8]! >>> 16;
+    const handle = sockets.connectTcp(destinations.addressOf(ends), port);
+    if (handle <= 0) {
+      budgets.give(device);
+      return this.#refused(slot, -handle);
+    }
+    this.#shared.own(handle, TCP, slot);
+    this.#handle[slot] = handle;
+    this.#phase[slot] = CONNECTING;
+  }
+
+  /** The device gets no answer, and the reason is counted. */
+  #leave(slot: number, reason: number): void {
+    const connection = this.#connection[slot]!;
+    this.#shared.around.drop(reason);
+    this.#forget(slot, true);
+    this.#machine.forget(connection);
+  }
+
+  /** The host, or the way to it, has refused a connection. */
+  #refused(slot: number, error: number): void {
+    const connection = this.#connection[slot]!;
+    if (error === ECONNREFUSED || error === ECONNRESET) {
+      this.#forget(slot, true);
+      this.#machine.refuse(connection);
+      return;
+    }
+    if (isOwnFault(error)) return this.#leave(slot, reasons.egress_full);
+    const what = unreachable(error);
+    if (what !== null) {
+      const device = this.#machine.describe(connection, this.#ends);
+      const number = this.#machine.sequenceOf(connection);
+      this.#shared.errors.aboutEnds(device, this.#ends, PROTOCOL_TCP, what, number);
+    }
+    this.#forget(slot, true);
+    this.#machine.forget(connection);
+  }
+
+  // ---- from hosts -------------------------------------------------------------------------------
+
+  /** Takes an event of a socket. */
+  event(slot: number, flags: number, error: number): void {
+    const phase = this.#phase[slot]!;
+    if (this.#handle[slot] === 0) return;
+    if ((flags & SOCKET_FAILED) !== 0) {
+      if (phase === CONNECTING) return this.#refused(slot, error);
+      return this.#abort(slot);
+    }
+    if ((flags & SOCKET_CONNECTED) !== 0 && phase === CONNECTING) {
+      this.#phase[slot] = ACCEPTED;
+      this.#connecting--;
+      this.#wheel.remove(slot);
+      this.#machine.accept(this.#connection[slot]!);
+    }
+    if ((flags & SOCKET_WRITABLE) !== 0 && this.#isBlocked[slot] !== 0) {
+      this.#isBlocked[slot] = 0;
+      this.#touched.add(slot);
+    }
+    if ((flags & SOCKET_ENDED) !== 0) this.#hasEnded[slot] = 1;
+    if ((flags & (SOCKET_READABLE | SOCKET_ENDED)) !== 0 && this.#phase[slot] === OPEN)
+      this.#readable.add(slot);
+  }
+
+  /** Reads from hosts what the machine has room for. */
+  read(): void {
+    let left = READ_PER_TURN;
+    let visits = this.#readable.count;
+    while (left > 0 && visits-- > 0) {
+      const slot = this.#readable.take();
+      if (slot === 0) return;
+      if (this.#phase[slot] === OPEN) left -= this.#readFrom(slot);
+    }
+  }
+
+  #readFrom(slot: number): number {
+    const connection = this.#connection[slot]!;
+    const place = this.#place;
+    let read = 0;
+    while (read < READ_AT_ONCE) {
+      this.#machine.place(connection, place);
+      // `writable` is called when there is room.
+      if (place.length === 0) return read;
+      const at = place.bytes.byteOffset - this.#pool.byteOffset + place.offset;
+      this.#shared.piece(0, POOL_ARENA, at, place.length);
+      const got = this.#shared.sockets.read(this.#handle[slot]!, 1);
+      this.#machine.sent(connection, Math.max(0, got));
+      if (got === 0) {
+        this.#machine.close(connection);
+        return read;
+      }
+      if (got < 0) {
+        if (got !== -EAGAIN) this.#abort(slot);
+        return read;
+      }
+      read += got;
+      if (got < place.length && this.#hasEnded[slot] === 0) return read;
+    }
+    this.#readable.add(slot);
+    return read;
+  }
+
+  /** Makes packets as long as there is room for them. */
+  make(): void {
+    const { outbox } = this.#shared;
+    const machine = this.#machine;
+    const { made } = machine;
+    while (!outbox.isFull && machine.hasPackets) {
+      const { bytes, view, offset } = outbox;
+      const room = outbox.cuts ? 65_535 : 0;
+      const length = machine.make(bytes, view, offset, room);
+      if (length === 0) return;
+      const isIpv6 = view.getUint8(offset) >> 4 === 6;
+      outbox.addPartial(length, isIpv6, PROTOCOL_TCP, made.segmentBytes);
+    }
+  }
+
+  // ---- time -------------------------------------------------------------------------------------
+
+  /** Whether something is to be done at once. */
+  get hasMore(): boolean {
+    return (
+      this.#machine.hasPackets ||
+      this.#readable.count > 0 ||
+      this.#touched.count > 0 ||
+      this.#waiting.count > 0 ||
+      this.#checked > 0
+    );
+  }
+
+  /** When `expire` has something to do. */
+  get deadline(): number {
+    return Math.min(this.#machine.deadline, this.#wheel.deadline, this.#resumeAt);
+  }
+
+  expire(): void {
+    const { now } = this.#shared;
+    for (;;) {
+      const slot = this.#wheel.take(now);
+      if (slot === 0) break;
+      if (!this.#isConnecting(slot)) continue;
+      // A wheel may be early.
+      if (this.#until[slot]! > now) this.#wheel.schedule(slot, this.#until[slot]!);
+      else this.#silence(slot);
+    }
+    if (this.#resumeAt <= now) this.#resume();
+    this.#check();
+    this.#machine.expire();
+  }
+
+  #resume(): void {
+    this.#resumeAt = Number.POSITIVE_INFINITY;
+    for (let visits = this.#heldUp.count; visits > 0; visits--) {
+      const device = this.#heldUp.take() - 1;
+      if (this.allowance(device) > 0) this.#machine.resume(device);
+    }
+  }
+
+  #isConnecting(slot: number): boolean {
+    return this.#phase[slot] === QUEUED || this.#phase[slot] === CONNECTING;
+  }
+
+  /** Ends a connection without a word to the device. */
+  #silence(slot: number): void {
+    const connection = this.#connection[slot]!;
+    this.#forget(slot, true);
+    this.#machine.forget(connection);
+  }
+
+  // ---- the end ----------------------------------------------------------------------------------
+
+  /** Rules have changed: all connections are judged again, some in each turn. */
+  recheck(): void {
+    this.#checked = 1;
+  }
+
+  #check(): void {
+    if (this.#checked === 0) return;
+    const end = Math.min(this.#checked + CHECKED_PER_TURN, this.#phase.length);
+    for (let slot = this.#checked; slot < end; slot++)
+      if (this.#phase[slot] !== NO_PHASE) this.#isCurrent(slot);
+    this.#checked = end === this.#phase.length ? 0 : end;
+  }
+
+  /** Whether the device may go on; a connection that may not ends, and the host gets RST. */
+  #isCurrent(slot: number): boolean {
+    const shared = this.#shared;
+    if (this.#epoch[slot] === shared.epoch) return true;
+    this.#epoch[slot] = shared.epoch;
+    const connection = this.#connection[slot]!;
+    const device = this.#machine.describe(connection, this.#ends);
+    if (device >= 0 && shared.mayGoOn(device, this.#ends, PROTOCOL_TCP)) return true;
+    this.#silence(slot);
+    return false;
+  }
+
+  /** Ends the connections that a device may no longer have: somebody may get its address. */
+  recheckDevice(device: number): void {
+    for (let connection = this.#machine.firstOf(device); connection !== 0;) {
+      const next = this.#machine.after(connection);
+      const slot = placeOf(connection);
+      if (this.#phase[slot] !== NO_PHASE) this.#isCurrent(slot);
+      connection = next;
+    }
+  }
+
+  /** Ends all connections of a device. */
+  removeDevice(device: number): void {
+    this.#machine.removeDevice(device);
+  }
+
+  /** The host has gone, or cannot be reached any more: the device gets RST. */
+  #abort(slot: number): void {
+    const connection = this.#connection[slot]!;
+    this.#forget(slot, true);
+    this.#machine.abort(connection);
+  }
+
+  /** Closes the host's side and forgets it. */
+  #forget(slot: number, resets: boolean): void {
+    const device = this.#device[slot]!;
+    const handle = this.#handle[slot]!;
+    if (this.#isConnecting(slot)) this.#connecting--;
+    if (this.#phase[slot] === QUEUED) this.#waiting.remove(device, slot);
+    this.#wheel.remove(slot);
+    this.#phase[slot] = NO_PHASE;
+    this.#handle[slot] = 0;
+    if (handle !== 0) this.#shared.close(handle, device, resets);
+  }
+}

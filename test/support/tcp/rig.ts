@@ -1,0 +1,212 @@
+// The sockets in place of a TUN, without a tunnel: packets of devices go to them as from a packet
+// path, and what they make comes back. Devices have real TCP, the hosts are servers of the test.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  createDatagramBatch,
+  createPacketBatch,
+  DESCRIPTOR_WORDS,
+  KEY,
+  LENGTH,
+  MARK,
+  MARK_TUN,
+  OFFSET,
+} from '../../../dataplane/contract.ts';
+import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
+import type { Lead } from '../../../dataplane/io/twin-sockets.ts';
+import { type DeviceStream, DeviceStreams } from '../../../dataplane/memory/streams.ts';
+import { reasonNames } from '../../../dataplane/reasons.ts';
+import type { SocketEgress } from '../../../dataplane/sockets/egress.ts';
+import type { Around } from '../../../dataplane/sockets/shared.ts';
+import { openTwinEgress, type TwinEgress } from '../../../dataplane/worker/egress.ts';
+import { parseAddress } from '../../../dataplane/wire/address.ts';
+import { seededRandom } from '../dataplane/simulation.ts';
+
+const MIB = 1_048_576;
+export const GATEWAY = '10.8.0.1';
+const IPV4 = {
+  address: parseAddress(GATEWAY)!,
+  network: parseAddress('10.8.0.0')!,
+  prefixBits: 24,
+};
+
+/** The gateway's sockets, and devices. */
+export class Rig implements Around {
+  readonly twin: TwinEgress;
+  readonly egress: SocketEgress;
+  readonly batches = { datagrams: createDatagramBatch(), packets: createPacketBatch() };
+  readonly drops: Record<string, number> = {};
+  readonly #devices: TestedDevice[] = [];
+  readonly #random = seededRandom(7);
+  /** Where a device may not go any more: `device address`. */
+  readonly forbidden = new Set<string>();
+  /** Packets for devices that go no further. */
+  losesToDevices: (packet: Uint8Array) => boolean = () => false;
+  mtu = 1_420;
+  allowed = 1 << 30;
+  #timer: NodeJS.Timeout | undefined;
+  #isMoving = false;
+  #isClosed = false;
+
+  constructor(lead: Lead, capacity = 256) {
+    this.twin = openTwinEgress(
+      {
+        wanted: { capacity, interfaceName: null },
+        batches: this.batches,
+        ipv4: IPV4,
+        ipv6: null,
+        random: this.#random,
+        devices: 16,
+      },
+      { lead, poolBytes: 8 * MIB },
+    );
+    this.egress = this.twin.substitute;
+    this.egress.serve(this);
+    this.twin.onEvents = () => void setImmediate(() => this.move());
+    this.egress.begin(this.now);
+  }
+
+  get now(): number {
+    return performance.now();
+  }
+
+  device(address: string): TestedDevice {
+    const device = new TestedDevice(this, this.#devices.length, address, this.#random);
+    this.#devices.push(device);
+    return device;
+  }
+
+  // ---- what the sockets ask ----
+
+  mtuOf(): number {
+    return this.mtu;
+  }
+
+  allowance(): number {
+    return this.allowed;
+  }
+
+  mayGoOn(device: number, view: DataView, offset: number): boolean {
+    const to = [0, 1, 2, 3].map((i) => view.getUint8(offset + 16 + i)).join('.');
+    return !this.forbidden.has(`${device} ${to}`);
+  }
+
+  drop(reason: number): void {
+    const name = reasonNames[reason]!;
+    this.drops[name] = (this.drops[name] ?? 0) + 1;
+  }
+
+  // ---- packets ----
+
+  /** Takes packets of a device, in one batch. */
+  take(device: number, ...packets: Uint8Array[]): void {
+    if (this.#isClosed) return;
+    const { datagrams: batch } = this.batches;
+    for (const [i, packet] of packets.entries()) {
+      const at = i * DESCRIPTOR_WORDS;
+      const offset = i * SLOT_BYTES + SLOT_HEADROOM_BYTES;
+      batch.bytes.set(packet, offset);
+      batch.descriptors[at + OFFSET] = offset;
+      batch.descriptors[at + LENGTH] = packet.length;
+      batch.descriptors[at + KEY] = device;
+      batch.descriptors[at + MARK] = MARK_TUN;
+    }
+    batch.count = packets.length;
+    this.egress.begin(this.now);
+    this.egress.write(batch);
+    batch.count = 0;
+    this.move();
+  }
+
+  /** One turn after the other, until nothing is to be done at once. */
+  move(): void {
+    if (this.#isMoving || this.#isClosed) return;
+    this.#isMoving = true;
+    const { packets: batch } = this.batches;
+    const out: Uint8Array[] = [];
+    for (let turns = 0; turns < 16; turns++) {
+      this.egress.begin(this.now);
+      this.egress.read(batch);
+      for (let i = 0; i < batch.count; i++) {
+        const at = i * DESCRIPTOR_WORDS;
+        const offset = batch.descriptors[at + OFFSET]!;
+        out.push(batch.bytes.slice(offset, offset + batch.descriptors[at + LENGTH]!));
+      }
+      batch.count = 0;
+      if (this.egress.deadline > this.now) break;
+    }
+    this.#isMoving = false;
+    for (const packet of out) if (!this.losesToDevices(packet)) this.#deliver(packet);
+    clearTimeout(this.#timer);
+    const wait = Math.min(100, Math.max(1, this.egress.deadline - this.now));
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.move(), wait);
+  }
+
+  #deliver(packet: Uint8Array): void {
+    const to = [...packet.subarray(16, 20)].join('.');
+    this.#devices.find(({ address }) => address === to)?.receive(packet);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const device of this.#devices) device.streams.close();
+    this.egress.close();
+  }
+}
+
+/** A device. */
+export class TestedDevice {
+  readonly address: string;
+  readonly number: number;
+  readonly streams: DeviceStreams;
+  /** Packets that are not of its streams. */
+  readonly received: Uint8Array[] = [];
+  readonly #rig: Rig;
+  /** What it sends leaves together, as a batch. */
+  #leaving: Uint8Array[] = [];
+
+  constructor(rig: Rig, number: number, address: string, random: (bytes: Uint8Array) => void) {
+    this.#rig = rig;
+    this.number = number;
+    this.address = address;
+    this.streams = new DeviceStreams({
+      now: () => rig.now,
+      random,
+      send: (packet) => this.#leave(packet),
+    });
+  }
+
+  #leave(packet: Uint8Array): void {
+    if (this.#leaving.length === 0) setImmediate(() => this.#flush());
+    this.#leaving.push(packet);
+  }
+
+  #flush(): void {
+    const all = this.#leaving;
+    this.#leaving = [];
+    for (let i = 0; i < all.length; i += 48) this.#rig.take(this.number, ...all.slice(i, i + 48));
+  }
+
+  connect(to: string, port: number): DeviceStream {
+    return this.streams.connect(parseAddress(this.address)!, parseAddress(to)!, port);
+  }
+
+  send(...packets: Uint8Array[]): void {
+    this.#rig.take(this.number, ...packets);
+  }
+
+  receive(packet: Uint8Array): void {
+    if (!this.streams.receive(packet)) this.received.push(packet);
+  }
+
+  /** The next packet that is not of its streams. */
+  async packet(withinMs = 2_000): Promise<Uint8Array> {
+    for (let waited = 0; waited < withinMs; waited += 5) {
+      const packet = this.received.shift();
+      if (packet !== undefined) return packet;
+      await pause(5);
+    }
+    throw new Error('no packet has come');
+  }
+}
