@@ -19,6 +19,15 @@ test('all that a search found are selected, asked about, and done', async (t) =>
   const page = await person();
   await signIn(page);
   await page.goto('/rules?state=drop');
+  const bar = page.getByRole('group', { name: 'selected' });
+  t.true(await bar.isHidden(), 'nothing is selected');
+  await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+  await bar.getByText('50 selected').waitFor();
+  // It stays in the window, wherever the page is.
+  t.true(((await bar.boundingBox())?.y ?? 9_999) < 800);
+  await bar.getByRole('button', { name: 'Clear' }).click();
+  await bar.waitFor({ state: 'hidden' });
+  await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
   await page.getByLabel('All 600 rules that match this search, on every page').check();
   await inspect(t, page, 'many-every');
   await page.getByRole('button', { name: 'Delete…' }).click();
@@ -41,6 +50,7 @@ test('all that a search found are selected, asked about, and done', async (t) =>
 
   for (let i = 0; i < 60; i += 1) await make(i);
   await page.goto('/rules');
+  await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
   await page.getByLabel('All 60 rules that there are, on every page').check();
   await page.getByRole('button', { name: 'Delete…' }).click();
   await page.getByRole('button', { name: 'Delete for good' }).click();

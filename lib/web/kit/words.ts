@@ -31,3 +31,22 @@ export function minutesUntil(time: Date, now: Date = new Date()): string {
   const minutes = Math.max(1, Math.ceil((time.getTime() - now.getTime()) / 60_000));
   return minutes === 1 ? '1 minute' : `${minutes} minutes`;
 }
+
+/** Up to when a time is so many seconds, minutes, hours or days ago; then it is a date. */
+const AWAY = [
+  [60, 1, 'second'],
+  [3_600, 60, 'minute'],
+  [86_400, 3_600, 'hour'],
+  [30 * 86_400, 86_400, 'day'],
+] as const;
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+
+/** How long ago a time is: `8 seconds ago`, `3 days ago`, `2026-10-01`. */
+export function agoInWords(time: Date, nowMs: number = Date.now()): string {
+  const seconds = Math.round((time.getTime() - nowMs) / 1_000);
+  const found = AWAY.find(([below]) => Math.abs(seconds) < below);
+  if (found === undefined) return time.toISOString().slice(0, 10);
+  const [, size, unit] = found;
+  // A clock beside this one may be ahead by some seconds.
+  return RELATIVE.format(Math.min(-0, Math.trunc(seconds / size)), unit);
+}

@@ -11,6 +11,7 @@ import {
   type DeviceStatusView,
   serviceRules,
   stopOf,
+  switchView,
 } from '../parts/device-status.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
@@ -23,6 +24,7 @@ import { performs } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
+import { agoInWords } from '../kit/words.ts';
 
 const DEVICES = '/devices';
 /** Said where the end of a device cannot be read. */
@@ -193,22 +195,30 @@ async function showDevices(
     web,
     shown.map(({ device }) => device),
   );
+  const nowMs = Date.now();
   const old = new Set(filed.filter(({ isFileOld }) => isFileOld).map(({ row }) => row.id));
   return web.pages.show(request, h, 'devices', {
     title: 'Devices',
     finder: found.view,
     list: shown.map(({ device, owner, status }) => [
-      { text: device.name, href: `${DEVICES}/${device.id}`, description: device.description },
-      { text: owner?.email ?? '', href: `/users/${device.user_id}` },
+      {
+        text: device.name,
+        href: `${DEVICES}/${device.id}`,
+        dot: status.badge,
+        below: owner?.email ?? '',
+      },
       { lines: addressesOf(device) },
       {
         text: status.state,
-        badge: status.badge,
-        ...(old.has(device.id) ? { help: 'File is out of date' } : {}),
+        ...(old.has(device.id) ? { help: 'file out of date' } : {}),
       },
       status.handshake === null
         ? 'never'
-        : { time: status.handshake, help: `from ${status.remote}` },
+        : {
+            time: status.handshake,
+            ago: agoInWords(new Date(status.handshake), nowMs),
+            help: `from ${status.remote}`,
+          },
       { text: `↓ ${status.downloaded}`, help: `↑ ${status.uploaded}` },
     ]),
     many: {
@@ -218,6 +228,7 @@ async function showDevices(
       names: shown.map(({ device, owner }) => fullName(device, owner)),
       every: everyOf(found, 'devices'),
       asksEnd: true,
+      menus: shown.map(({ device }) => menuOf(device, nowMs)),
       changes: [
         { name: 'on', label: 'Switch on' },
         { name: 'off', label: 'Switch off' },
@@ -225,6 +236,19 @@ async function showDevices(
       ],
     },
   });
+}
+
+/** What the menu of a row offers. */
+function menuOf(device: DeviceRow, nowMs: number): object[] {
+  const here = `${DEVICES}/${device.id}`;
+  const isOff = switchView(device, nowMs).state === 'off';
+  return [
+    { label: 'File and QR code', href: `${here}/file` },
+    isOff ? { label: 'Switch on', change: 'on' } : { label: 'Switch off', change: 'off' },
+    { label: 'Name, settings, limits', href: `${here}/edit` },
+    { label: 'Capture packets', href: `${here}/capture` },
+    { label: 'Delete…', change: 'remove', tone: 'danger' },
+  ];
 }
 
 interface Shown {

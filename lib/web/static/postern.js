@@ -14,6 +14,8 @@ enliven(document);
 setInterval(() => {
   for (const away of document.querySelectorAll('time[datetime] > .away'))
     showAway(away, new Date(away.parentElement.dateTime));
+  for (const time of document.querySelectorAll('time[data-ago]'))
+    showAgo(time, new Date(time.dateTime));
 }, MINUTE_MS);
 // In a narrow window the navigation is one line, which may be wider than the window.
 const present = document.querySelector('.places [aria-current]');
@@ -30,16 +32,29 @@ export function enliven(part) {
 /** A box in the head of a table ticks the boxes of all its rows. */
 function selectAll(box) {
   const boxes = [...box.form.querySelectorAll('input[name=id]')];
+  const bar = box.form.querySelector('[data-selected]');
+  const every = bar.querySelector('input[name=all]');
+  const show = () => {
+    const ticked = boxes.filter(({ checked }) => checked).length;
+    box.checked = ticked === boxes.length;
+    box.indeterminate = ticked > 0 && !box.checked;
+    bar.hidden = ticked === 0;
+    // A box that nobody sees must not be ticked.
+    if (bar.hidden && every !== null) every.checked = false;
+    bar.querySelector('[data-count]').textContent = `${ticked} selected`;
+  };
   box.hidden = false;
+  bar.querySelector('[type=reset]').hidden = false;
   box.addEventListener('change', () => {
     for (const one of boxes) one.checked = box.checked;
+    show();
   });
-  for (const one of boxes)
-    one.addEventListener('change', () => {
-      const ticked = boxes.filter(({ checked }) => checked).length;
-      box.checked = ticked === boxes.length;
-      box.indeterminate = ticked > 0 && !box.checked;
-    });
+  for (const one of boxes) one.addEventListener('change', show);
+  // The boxes are empty when the event is over.
+  box.form.addEventListener('reset', () => setTimeout(show));
+  // The browser ticks them again on the way back to the page.
+  addEventListener('pageshow', show);
+  show();
 }
 
 /** Makes a dialog of the question in a `details`, because a dialog keeps the keyboard inside. */
@@ -69,12 +84,20 @@ function makeDialog(question) {
 export function showInOwnZone(time) {
   const date = new Date(time.dateTime);
   if (Number.isNaN(date.getTime())) return;
+  if ('ago' in time.dataset) return showAgo(time, date);
   time.title = time.dateTime;
   time.textContent = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
   const away = document.createElement('span');
   away.className = 'away';
   time.append(' ', away);
   showAway(away, date);
+  nameZone();
+}
+
+/** Shows how long ago a time is; the time itself is its title. */
+function showAgo(time, date) {
+  time.title = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  time.textContent = agoOf(date) || date.toLocaleDateString(undefined, { dateStyle: 'medium' });
   nameZone();
 }
 
@@ -91,11 +114,17 @@ function nameZone() {
 
 /** Shows `(2 minutes ago)`; nothing for a time that is far away. */
 function showAway(away, date) {
+  const ago = agoOf(date);
+  away.textContent = ago === '' ? '' : `(${ago})`;
+}
+
+/** `2 minutes ago`; nothing for a time that is far away. */
+function agoOf(date) {
   const seconds = Math.round((date.getTime() - Date.now()) / 1_000);
   const [, size, unit] = AWAY.find(([below]) => Math.abs(seconds) < below) ?? [];
-  if (unit === undefined) return (away.textContent = '');
+  if (unit === undefined) return '';
   const words = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
-  return (away.textContent = `(${words.format(Math.trunc(seconds / size), unit)})`);
+  return words.format(Math.trunc(seconds / size), unit);
 }
 
 /** Copies the text of the element that the button names. */

@@ -1,7 +1,12 @@
 // Amounts as people read them.
 
 import test from 'ava';
-import { bytesInWords, minutesUntil, utcInWords } from '../../../../lib/web/kit/words.ts';
+import {
+  agoInWords,
+  bytesInWords,
+  minutesUntil,
+  utcInWords,
+} from '../../../../lib/web/kit/words.ts';
 
 for (const [bytes, words] of [
   [0, '0\u00a0B'],
@@ -28,6 +33,19 @@ for (const [seconds, words] of [
   test(`${seconds} s are ${words}`, (t) => {
     const now = new Date('2026-11-23T12:00:00Z');
     t.is(minutesUntil(new Date(now.getTime() + seconds * 1_000), now), words);
+  });
+
+for (const [seconds, words] of [
+  [-5, '0 seconds ago'],
+  [8, '8 seconds ago'],
+  [60, '1 minute ago'],
+  [7_199, '1 hour ago'],
+  [3 * 86_400, '3 days ago'],
+  [40 * 86_400, '2026-10-14'],
+] as const)
+  test(`a time ${seconds} s before is ${words}`, (t) => {
+    const nowMs = Date.UTC(2026, 10, 23);
+    t.is(agoInWords(new Date(nowMs - seconds * 1_000), nowMs), words);
   });
 
 for (const [time, words] of [

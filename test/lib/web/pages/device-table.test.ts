@@ -7,6 +7,9 @@ import { openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { configure } from '../../../support/web/portal.ts';
 
+/** Of a page with fifty devices. */
+const ROWS_BYTES_MAX = 80_000;
+
 for (const kind of firstKind()) {
   test(`${kind}: whose session ended is not online, on any page`, async (t) => {
     const console = await openConsole(t, kind);
@@ -22,7 +25,11 @@ for (const kind of firstKind()) {
     ];
     const badges = async (): Promise<(string | undefined)[]> =>
       Promise.all(
-        pages.map(async (page) => /class="badge [a-z]+"[^>]*>([^<]*)</.exec(await page())?.[1]),
+        pages.map(async (page) => {
+          const text = await page();
+          const shown = /class="badge [a-z]+"[^>]*>([^<]*)</.exec(text);
+          return (shown ?? /class="state"[^>]*><span[^>]*>\s*([^<]*?)\s*</.exec(text))?.[1];
+        }),
       );
     t.deepEqual(await badges(), ['Online', 'Online', 'Online', 'Online']);
     const last_signed_in_at = new Date(Date.now() - 7_200_000);
@@ -37,6 +44,40 @@ for (const kind of firstKind()) {
     t.true(await found('session_ended'));
     await configure(console, { vpn_session_duration: 0 });
     t.true(await found('online'));
+  });
+
+  test(`${kind}: a row has its owner, how long ago it was heard, and a menu`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    const { id } = await addDevice(database, plainUser, { name: 'laptop' });
+    const seen = { latestHandshake: new Date(Date.now() - 7_200_000), remoteIp: '192.0.2.9' };
+    const report = { deviceId: id, ...seen, remotePort: 4711, rxBytes: 1, txBytes: 2 };
+    await recordStatus(database, 'g', [report]);
+    const { text } = await admin.get('/devices');
+    t.true(text.includes('<small class="below" title="user@example.com">user@example.com</small>'));
+    t.regex(text, /title="20[^"]+" data-ago>2 hours ago<\/time>/);
+    for (const path of ['file', 'edit', 'capture'])
+      t.true(text.includes(`<a href="/devices/${id}/${path}">`), path);
+    const button = (change: string): string => `form="row-${change}" name="id" value="${id}"`;
+    t.true(text.includes(button('off')) && text.includes(button('remove')));
+    t.false(text.includes(button('on')));
+    const [, form = ''] = text.match(/<form [^>]* id="row-off">(.*?)<\/form>/s) ?? [];
+    t.true(form.includes('name="do" value="off"') && form.includes('name="csrf_token"'));
+    await admin.post('/devices/many', { do: 'off', id, back: '/devices' });
+    t.true((await admin.get('/devices')).text.includes(button('on')));
+  });
+
+  test(`${kind}: fifty rows are small`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    for (let i = 0; i < 50; i += 1)
+      await addDevice(database, plainUser, {
+        name: `kiosk-${i}`,
+        ipv4: `100.64.7.${i + 2}`,
+        ipv6: `fd00::7:${i}`,
+      });
+    const { text } = await admin.get('/devices');
+    t.is(text.match(/class="menu"/g)?.length, 50);
+    const bytes = Buffer.byteLength(text);
+    t.true(bytes <= ROWS_BYTES_MAX, `${bytes} bytes`);
   });
 
   test(`${kind}: a page beyond the last is the last, and the total is said`, async (t) => {

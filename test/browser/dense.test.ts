@@ -1,0 +1,77 @@
+// The list of devices in a real browser: how many rows a window has, the menu of a row with scripts
+// and without them, and the bar for what is selected.
+
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { inspect, make, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+
+const DEVICES = 20;
+const LONG = 'a.quite.long.name.of.somebody@subsidiary.of.a.large.company.example.com';
+
+async function fill(stage: Stage): Promise<void> {
+  const user_id = await make(stage, 'user', { email: LONG });
+  for (let i = 0; i < DEVICES; i += 1) {
+    const name = i === 3 ? 'a name that somebody wrote a whole sentence into' : `kiosk-${i}`;
+    const public_key = randomBytes(32).toString('base64');
+    await make(stage, 'device', { user_id, name, public_key });
+  }
+}
+
+/** How many rows end above a height. */
+const rowsAbove = (height: number): string => `[...document.querySelectorAll('tbody tr')]
+  .filter((row) => row.getBoundingClientRect().bottom <= ${height}).length`;
+/** Parts of rows that are smaller than a finger. */
+const SMALL = `[...document.querySelectorAll('tbody :is(label, button.more)')]
+  .filter((one) => {
+    const { width, height } = one.getBoundingClientRect();
+    return width < 44 || height < 44;
+  }).length`;
+
+test('a window has many devices, each with a menu; what is selected has a bar', async (t) => {
+  const stage = await openBrowser(t, { MAX_DEVICES_PER_USER: '100' });
+  await fill(stage);
+  const page = await stage.person({ viewport: { width: 1_440, height: 900 } });
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  await page.goto('/devices');
+  t.true((await page.evaluate<number>(rowsAbove(900))) >= 16, 'of 900 px');
+  t.is(await page.locator('small.below').first().getAttribute('title'), LONG);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.evaluate("document.querySelector('tbody').scrollIntoView()");
+  t.true((await page.evaluate<number>(rowsAbove(800))) >= 10, 'of 800 px of a phone');
+  t.is(await page.evaluate<number>(SMALL), 0);
+  await page.setViewportSize({ width: 1_440, height: 900 });
+  await page.getByRole('button', { name: 'More for' }).first().click();
+  await page.getByRole('link', { name: 'Capture packets' }).waitFor();
+  await inspect(t, page, 'devices-menu');
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'Capture packets' }).waitFor({ state: 'hidden' });
+  await page.getByRole('checkbox', { name: 'kiosk-7' }).check();
+  await page.getByRole('checkbox', { name: 'kiosk-8' }).check();
+  await page.getByText('2 selected').waitFor();
+  const bar = await page.locator('[data-selected]').boundingBox();
+  t.true((bar?.y ?? 9_999) + (bar?.height ?? 0) <= 900, 'it is in the window');
+  await inspect(t, page, 'devices-selected');
+  await page.getByRole('button', { name: 'Switch off' }).click();
+  await page.getByText('2 devices are switched off').waitFor();
+});
+
+test('without scripts a menu opens, and switches a device off and on', async (t) => {
+  const stage = await openBrowser(t, { MAX_DEVICES_PER_USER: '100' });
+  await fill(stage);
+  const page = await stage.person({ javaScriptEnabled: false });
+  await signIn(page);
+  await page.goto('/devices?q=kiosk-7');
+  const more = page.getByRole('button', { name: 'More for' });
+  await more.click();
+  await page.locator('.menu:popover-open').getByRole('button', { name: 'Switch off' }).click();
+  await page.getByText('1 device is switched off').waitFor();
+  await more.click();
+  await page.locator('.menu:popover-open').getByRole('button', { name: 'Switch on' }).click();
+  await page.getByText('1 device is switched on').waitFor();
+  await more.click();
+  await page.locator('.menu:popover-open').getByRole('button', { name: 'Delete…' }).click();
+  await page.getByText('Delete these devices?').waitFor();
+  await page.getByText(`${LONG} / kiosk-7`).waitFor();
+  t.is(new URL(page.url()).pathname, '/devices/many', 'nothing is deleted before it is asked');
+});
