@@ -50,7 +50,7 @@ export const bearer: Plugin<BearerOptions> = {
           return h.authenticated({ credentials: {} });
         }
         const owner = await ownerOf(request, { services, recall, strangers, known });
-        limits.judgeToken(owner.tokenId);
+        limits.checkToken(owner.tokenId);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
         requireScope(request.route, owner.scopes);

@@ -4,7 +4,7 @@
 
 import { isUuid, resource, text, integer } from '../kit/validation/fields.ts';
 import { ApiError } from '../kit/http/errors.ts';
-import { isFaultless, judgeOf } from '../kit/validation/judge.ts';
+import { isFaultless, validatorOf } from '../kit/validation/judge.ts';
 import { parametersOf, sentOnce } from '../kit/validation/query.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/operations/id-pages.ts';
 import type { Filter, Filters } from '../kit/records/collection.ts';
@@ -38,7 +38,7 @@ export const pageFields = resource({
   ),
 });
 
-const judgePage = judgeOf<{ limit?: number; cursor?: Position }>(pageFields);
+const validatePage = validatorOf<{ limit?: number; cursor?: Position }>(pageFields);
 
 /** Reads the query of a list; `search` is the query with its question mark. */
 export function readListQuery<Selected extends object>(
@@ -46,7 +46,7 @@ export function readListQuery<Selected extends object>(
   filters: Filters<Selected>,
 ): ListQuery<Selected> {
   const parameters = parametersOf(search);
-  const { values, faults } = judgePage(sentOnce(parameters, ['limit', 'cursor']), 'update');
+  const { values, faults } = validatePage(sentOnce(parameters, ['limit', 'cursor']), 'update');
   if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
   const { limit, cursor } = values;
   const isPaged = limit !== undefined || cursor !== undefined;

@@ -3,7 +3,7 @@
 import type Joi from 'joi';
 import { type AnswerOf, answerTable } from '../kit/validation/answers.ts';
 import { flag, mark, resource, text, type TextSchema, trimmed } from '../kit/validation/fields.ts';
-import { judgeOf } from '../kit/validation/judge.ts';
+import { validatorOf } from '../kit/validation/judge.ts';
 import { EMAIL_PATTERN, isEmail } from './email.ts';
 import {
   PASSWORD_BYTES_MAX,
@@ -54,7 +54,7 @@ export interface AdministratorValues {
 }
 
 /** Validates them. */
-export const validateAdministrator = judgeOf<AdministratorValues>(administratorFields);
+export const validateAdministrator = validatorOf<AdministratorValues>(administratorFields);
 
 /** What is answered of it. */
 export const madeAdministratorFields = answerTable({

@@ -10,7 +10,7 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import type { Judged } from '../kit/validation/judge.ts';
+import type { Validated } from '../kit/validation/judge.ts';
 import { type FieldError, messages } from '../kit/validation/messages.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../kit/records/collection.ts';
@@ -110,7 +110,7 @@ export class Accounts {
    */
   async ensureAdministrator(
     caller: Caller,
-    { values: sent, faults }: Judged<AdministratorValues>,
+    { values: sent, faults }: Validated<AdministratorValues>,
   ): Promise<MadeAdministrator> {
     refuseFaults(faults);
     const { email = '', password = '', remove_second_factors: resetFactors = false } = sent;
@@ -118,7 +118,7 @@ export class Accounts {
     const values = await administratorValues({ email, password }, passwordCost);
     return this.#context.writes.run(caller, {
       scopes: { configuration: true },
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const user = await findByEmail(this.#database, email, transaction);
         if (user === null && (await looksTaken(this.#database, values.email, null, transaction)))
           refuseFaults({ email: [messages.looksTaken] });
@@ -149,7 +149,7 @@ export class Accounts {
   /** Lets a user sign in at once, although many wrong passwords or codes were typed. */
   async unlock(caller: Caller, userId: string): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
+      check: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
       write: (transaction, user) => endWait(this.#database, user, transaction),
     });
   }
@@ -160,7 +160,7 @@ export class Accounts {
    */
   removeSecondFactors(caller: Caller, userId: string): Promise<number> {
     return this.#context.writes.run(caller, {
-      judge: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
+      check: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
       write: async (transaction, { id }) => {
         await forgetAttempts(this.#database, [{ kind: 'code', subject: id }], id, transaction);
         return resetSecondFactors(this.#database, id, transaction);

@@ -14,7 +14,7 @@ import {
   timestamp,
   trimmed,
 } from '../kit/validation/fields.ts';
-import { type Judged, judgeOf } from '../kit/validation/judge.ts';
+import { type Validated, validatorOf } from '../kit/validation/judge.ts';
 import { messages } from '../kit/validation/messages.ts';
 import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../kit/operations/scopes.ts';
 import type { Caller } from '../kit/process/caller.ts';
@@ -74,7 +74,7 @@ export interface ApiTokenValues {
 }
 
 /** Validates a token that is to be made. */
-export const judgeApiToken = judgeOf<ApiTokenValues>(apiTokenFields);
+export const validateApiToken = validatorOf<ApiTokenValues>(apiTokenFields);
 
 /** The API tokens of one server. */
 export class ApiTokens {
@@ -102,7 +102,7 @@ export class ApiTokens {
     {
       values: { name = '', days = DEFAULT_DAYS, scopes = DEFAULT_SCOPES },
       faults,
-    }: Judged<ApiTokenValues>,
+    }: Validated<ApiTokenValues>,
   ): Promise<Shown> {
     refuseFaults(faults);
     const { id, token } = await makeToken(this.#context, caller, { name, days, scopes });
@@ -113,7 +113,7 @@ export class ApiTokens {
   async makeFor(
     caller: Caller,
     userId: string,
-    { values, faults }: Judged<ApiTokenValues>,
+    { values, faults }: Validated<ApiTokenValues>,
   ): Promise<Shown> {
     refuseFaults(faults);
     const { name = '', ...wish } = values;
@@ -124,7 +124,7 @@ export class ApiTokens {
   async revoke(caller: Caller, id: string): Promise<void> {
     const { ApiToken } = this.#database.models;
     await this.#context.writes.run(caller, {
-      judge: (transaction) => lockRecord(ApiToken, id, transaction),
+      check: (transaction) => lockRecord(ApiToken, id, transaction),
       write: (transaction, token) => token.destroy({ transaction }),
     });
   }

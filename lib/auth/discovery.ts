@@ -15,7 +15,7 @@ export async function fetchDiscoveryDocument(
   address: string,
   limits: DocumentLimits = DOCUMENT_LIMITS,
 ): Promise<DiscoveryDocument> {
-  return judgeDocument(await fetchDocument(address, WANTED, limits));
+  return checkDocument(await fetchDocument(address, WANTED, limits));
 }
 
 const WANTED = {
@@ -24,7 +24,7 @@ const WANTED = {
     /^https?:$/.test(protocol) ? null : 'something else than http or https',
 };
 
-function judgeDocument(text: string): DiscoveryDocument {
+function checkDocument(text: string): DiscoveryDocument {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -41,12 +41,12 @@ function judgeDocument(text: string): DiscoveryDocument {
     if (typeof value !== 'string' || !/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value))
       throw new DocumentError(`its ${member} is no address of http or https`);
   }
-  judgeIssuer((document as DiscoveryDocument).issuer);
+  checkIssuer((document as DiscoveryDocument).issuer);
   return document as DiscoveryDocument;
 }
 
 /** Entra's `common` and `organizations` serve every tenant: no token has their issuer. */
-function judgeIssuer(issuer: string): void {
+function checkIssuer(issuer: string): void {
   if (!/[{}]|%7[bd]/i.test(issuer)) return;
   throw new DocumentError(
     'its issuer has a placeholder, because it serves the accounts of every organisation; take the address with the id of your own tenant in place of common or organizations',

@@ -30,7 +30,7 @@ export interface Wait {
 }
 
 /** Finds the user with this e-mail address and password; else why the sign-in is refused. */
-export async function judgePassword(
+export async function checkPassword(
   services: Shared & { readonly passwordCost?: number },
   caller: Caller,
   email: string,

@@ -3,7 +3,7 @@
 
 import { answerTable, schemaOfAnswer } from '../kit/validation/answers.ts';
 import { isUuid, resource, text } from '../kit/validation/fields.ts';
-import { judgeOf } from '../kit/validation/judge.ts';
+import { validatorOf } from '../kit/validation/judge.ts';
 import { type AskedPage, idPageFields, idPages } from '../kit/operations/id-pages.ts';
 import { type Operation, queryOf, read, UUID_PARAM, write } from '../kit/operations/operation.ts';
 import { placed } from '../kit/operations/places.ts';
@@ -18,8 +18,8 @@ import {
   apiTokenFields,
   type ApiTokens,
   type ApiTokenValues,
-  judgeApiToken,
   madeTokenFields,
+  validateApiToken,
 } from './api-tokens.ts';
 
 interface HasAccounts {
@@ -43,7 +43,7 @@ const token = { title: 'ApiToken', fields: apiTokenFields } as const;
 const newToken = {
   ...token,
   wrapper: 'api_token',
-  judge: judgeApiToken,
+  validate: validateApiToken,
   mode: 'create',
 } as const;
 const madeToken = {
@@ -63,7 +63,7 @@ export const apiTokenOperations: readonly Operation<HasApiTokens>[] = [
     scopes: ['read'],
     summary: 'List API tokens',
     description: 'In the order in which they were made. Never the tokens themselves.',
-    query: queryOf(listParameters, judgeOf<AskedTokens>(listParameters)),
+    query: queryOf(listParameters, validatorOf<AskedTokens>(listParameters)),
     answer: { ...token, description: 'A page.' },
     async page({ apiTokens }, { query: { user_id: userId = null }, afterId, limit }) {
       if (userId !== null && !isUuid(userId)) return [];
@@ -124,7 +124,7 @@ export const accountOperations: readonly Operation<HasAccounts & HasApiTokens>[]
       wrapper: 'administrator',
       title: 'Administrator',
       fields: administratorFields,
-      judge: validateAdministrator,
+      validate: validateAdministrator,
       mode: 'create',
     },
     answer: {

@@ -55,7 +55,7 @@ export class OwnAccounts {
   /** Takes back an attempt that was good. */
   async forgive(caller: Caller, counted: readonly Counted[]): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: async () => null,
+      check: async () => null,
       write: (transaction) => forgiveAttempt(this.#database, counted, transaction),
     });
   }
@@ -68,7 +68,7 @@ export class OwnAccounts {
     begin: BeginsSession,
   ): Promise<string> {
     return this.#context.writes.run(caller, {
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const lock = { transaction, lock: true };
         const user = await this.#database.models.User.findByPk(caller.userId ?? '', lock);
         // Somebody else changed it since it was compared.
@@ -89,7 +89,7 @@ export class OwnAccounts {
     const which = id ?? { [Op.ne]: caller.letIn?.sessionId ?? '' };
     const where = { user_id: userId, id: which };
     return this.#context.writes.run(caller, {
-      judge: async () => null,
+      check: async () => null,
       write: async (transaction) => {
         const ended = await this.#database.models.Session.destroy({ where, transaction });
         const entry = { action: 'sign out', kind: 'user', recordId: userId } as const;
@@ -156,7 +156,7 @@ export class OwnAccounts {
   ): Promise<ChangedFactors<Result> | null> {
     const { models } = this.#database;
     return this.#context.writes.run(caller, {
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const user = await models.User.findByPk(caller.userId ?? '', { transaction, lock: true });
         if (user === null) throw new ApiError('not_found');
         // A session that ended after the request came (by a new password, say) must begin no other.

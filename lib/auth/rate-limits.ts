@@ -15,7 +15,7 @@ export class RateLimits {
   }
 
   /** Refuses a request of a good token that asks too often. */
-  judgeToken(tokenId: string): void {
+  checkToken(tokenId: string): void {
     if (this.#tokens?.take(tokenId) === false)
       throw new ApiError('too_many_requests', { reason: 'too_many_of_token' });
   }

@@ -97,7 +97,7 @@ export class Strangers implements Gatekeeper {
       if (somebody === null) continue;
       known.addAddress(scope);
       if (known.mustLookAgain(one.sha256)) void this.#lookAgain(one);
-      return this.#judgeSomebody(request, somebody);
+      return this.#checkSomebody(request, somebody);
     }
     if (isFree(request)) return this.#pass(request, 'free');
     if (shown.length > 0) return this.#lookUp(request, scope, shown);
@@ -133,7 +133,7 @@ export class Strangers implements Gatekeeper {
   }
 
   /** Somebody who is known; what is free costs them nothing either. */
-  #judgeSomebody(request: IncomingMessage, somebody: Somebody): Refusal | null {
+  #checkSomebody(request: IncomingMessage, somebody: Somebody): Refusal | null {
     const isFree = this.#options.isFree(request);
     return (isFree ? null : this.#pace.judge(somebody, request)) ?? this.#pass(request, 'known');
   }
@@ -186,7 +186,7 @@ export class Strangers implements Gatekeeper {
       // The request itself meets the fault, and answers for it.
     }
     this.#end(scope, first !== null);
-    return first === null ? this.#pass(request, 'stranger') : this.#judgeSomebody(request, first);
+    return first === null ? this.#pass(request, 'stranger') : this.#checkSomebody(request, first);
   }
 
   /** Waits for a place among the look-ups of an address, and takes one of its bucket. */

@@ -114,7 +114,7 @@ export async function createToken(
   if (user === null) throw noUser(email);
   const work = tokenWork(database, { userId: user.id, tokenId: null }, wish, now);
   const { result } = await writeTransaction(database, async (transaction) =>
-    work.write(transaction, await work.judge(transaction)),
+    work.write(transaction, await work.check(transaction)),
   );
   return result;
 }
@@ -181,7 +181,7 @@ function tokenWork(
 ): Work<Omit<CreatedToken, 'id'>, CreatedToken> {
   const { User, ApiToken } = database.models;
   return {
-    judge: async (transaction) => {
+    check: async (transaction) => {
       const lock = { transaction, lock: true };
       const user = await User.findByPk(userId, lock);
       const maker = tokenId === null ? undefined : await ApiToken.findByPk(tokenId, lock);

@@ -40,7 +40,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     return {
       error: nounText(commands, words) ?? `there is no command "${words.join(' ')}"; ${SEE_HELP}`,
     };
-  return judge(found.name, found.rest, values);
+  return validated(found.name, found.rest, values);
 }
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
@@ -96,7 +96,7 @@ function textsOf(values: Values): Pick<Options, (typeof TEXTS)[number] | 'portTy
   };
 }
 
-function judge(name: CommandName, rest: readonly string[], values: Values): Parsed {
+function validated(name: CommandName, rest: readonly string[], values: Values): Parsed {
   const entry: Entry = commands[name];
   const usage = `usage: ${usageOf(name, entry)}`;
   const alien = Object.keys(values).find((option) => !entry.takes.includes(option as OptionName));

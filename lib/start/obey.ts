@@ -79,8 +79,8 @@ async function examineSettings(
   faults: readonly string[],
   warnings: readonly string[],
 ): Promise<number> {
-  const { judgeSettings, report } = await import('../installation/doctor/index.ts');
-  print(report(judgeSettings(faults, warnings), false), options);
+  const { checkSettings, report } = await import('../installation/doctor/index.ts');
+  print(report(checkSettings(faults, warnings), false), options);
   return EXIT_FAILED;
 }
 

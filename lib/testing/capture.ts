@@ -10,7 +10,7 @@ import {
   TO_DEVICE,
 } from '../../dataplane/index.ts';
 import { commentOn } from '../observe/capture/stream.ts';
-import { judgeWish, orderOf, type Wishes } from '../observe/capture/wishes.ts';
+import { orderOf, validateWish, type Wishes } from '../observe/capture/wishes.ts';
 import { inSentences, isFaultless } from '../kit/validation/judge.ts';
 import { refuseUnknownOptions } from './options.ts';
 
@@ -86,7 +86,7 @@ export async function beginCapture(
   wish: CaptureWish,
 ): Promise<TestCapture> {
   refuseUnknownOptions('capture', wish, OPTIONS);
-  const { values, faults } = judgeWish(wish);
+  const { values, faults } = validateWish(wish);
   if (!isFaultless(faults)) throw new TypeError(`capture: ${JSON.stringify(inSentences(faults))}`);
   const begun = await capture(orderOf(publicKey, values));
   if (begun === null) throw new Error('two captures run at this gateway already; stop one');

@@ -7,7 +7,7 @@ import inert from '@hapi/inert';
 import { BrowserBinding } from '../auth/identity/browser.ts';
 import { asksForSession } from '../auth/sessions.ts';
 import { assetRoutes } from './kit/assets.ts';
-import { judgeForms } from './kit/form-token.ts';
+import { validateForms } from './kit/form-token.ts';
 import { guardPages } from './kit/headers.ts';
 import { logoRoute } from './kit/logo.ts';
 import { accountPages } from './pages/account.ts';
@@ -94,7 +94,7 @@ export const webPages: Plugin<Web> = {
     web.sessions.register(server, web.outside);
     disownStrangers(server, web);
     new BrowserBinding(web.services.config.externalUrl).register(server);
-    judgeForms(server, web);
+    validateForms(server, web);
     guardPages(server, web);
     askForRecentSignIn(server, web);
     // Streams that go on would keep the server from its end.

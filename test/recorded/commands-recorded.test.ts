@@ -37,8 +37,8 @@ const isHelp = ({ words }: Line): boolean =>
   words.includes('--help') || words.includes('--version');
 const isJson = ({ words }: Line): boolean => words.includes('--json');
 
-function lacking(judge: (name: CommandName, entry: Entry) => boolean): CommandName[] {
-  return names.filter((name) => !judge(name, commands[name]));
+function lacking(check: (name: CommandName, entry: Entry) => boolean): CommandName[] {
+  return names.filter((name) => !check(name, commands[name]));
 }
 
 /** Of these kinds of lines each command has one, but for the commands that are named. */

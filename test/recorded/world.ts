@@ -19,7 +19,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { openDatabase, type TestDatabaseKind } from '../support/database/databases.ts';
-import { judgeAnswer } from '../support/api/openapi.ts';
+import { checkAnswer } from '../support/api/openapi.ts';
 import { type Answer, answerOf } from '../support/api/requests.ts';
 import { serverOn } from '../support/api/server.ts';
 import type { DiagnosingGateway } from '../../lib/observe/diagnosis/diagnose.ts';
@@ -110,7 +110,7 @@ async function* sendAll(
       ...(body === '' ? {} : { payload: bindings.fill(body) }),
     });
     const answer = answerOf(statusCode, response.headers, response.payload);
-    const undescribed = judgeAnswer(method, url, answer);
+    const undescribed = checkAnswer(method, url, answer);
     if (undescribed !== null) throw new Error(`${method} ${url} ${statusCode}: ${undescribed}`);
     yield { exchange, answer, bindings };
   }

@@ -29,16 +29,16 @@ interface Required {
   readonly value: string;
 }
 
-/** Whether the person has what the entry asks for; `judge` throws if it is missing. */
+/** Whether the person has what the entry asks for; `check` throws if it is missing. */
 export function findRequired(
   kind: 'claim' | 'attribute',
   required: Required | undefined,
-  judge: () => void,
+  check: () => void,
 ): Finding[] {
   if (required === undefined) return [];
   const wanted = `${required.name}=${required.value}`;
   try {
-    judge();
+    check();
     return [good(`You have the required ${kind} ${wanted}.`)];
   } catch {
     return [bad(`You lack the required ${kind} ${wanted}: people without it are refused.`)];

@@ -177,7 +177,7 @@ async function userByEmail(
     const free = await findFreeLinks(database, entry, now, transaction);
     // The user may have become an administrator since; an e-mail address must not open that role.
     const isFree = free.length > 0 && user.role !== 'admin';
-    if (!isFree) await judgeLink(database, account, rules, user, transaction);
+    if (!isFree) await checkLink(database, account, rules, user, transaction);
     await removeLinks(database, free, transaction);
     return user.id;
   }
@@ -188,7 +188,7 @@ async function userByEmail(
 }
 
 /** Throws ProviderRefusal if the e-mail address is not enough to link an account to a user. */
-async function judgeLink(
+async function checkLink(
   database: Database,
   account: ProvenAccount,
   rules: ProvisionRules,

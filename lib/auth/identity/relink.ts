@@ -40,7 +40,7 @@ export function relinkWork(
   return {
     // Sign-ins lock it too, so that none replaces a link between reading and freeing.
     scopes: { configuration: true },
-    judge: async (transaction) => {
+    check: async (transaction) => {
       const wanted = await find();
       const links = await readLinks(database, wanted, transaction);
       const why = wanted.userId === null ? null : whyNotFreed(links);

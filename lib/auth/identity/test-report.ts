@@ -50,7 +50,7 @@ export async function noteTestBegun(
   const changes = { kind: { to: kind } };
   const entry = { action: 'test sign-in', kind: 'identity_provider', recordId: id } as const;
   await writes.run(caller, {
-    judge: async () => null,
+    check: async () => null,
     write: async (transaction) => noteAction(transaction, { ...entry, changes }),
   });
 }

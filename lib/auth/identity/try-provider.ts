@@ -46,12 +46,12 @@ export async function tryOidcProvider(
     const said = client.configuration.serverMetadata();
     return [
       good('The discovery document is there and complete.'),
-      ...judgeAbilities(said),
-      ...judgeOffline(provider, said),
-      await judgeKeys(said.jwks_uri ?? '', limits),
-      await judgeClient(provider, clients, redirectUri),
-      ...judgeClaims(provider, said),
-      await judgeSignOut(client, provider.client_id, externalUrl, limits),
+      ...checkAbilities(said),
+      ...checkOffline(provider, said),
+      await checkKeys(said.jwks_uri ?? '', limits),
+      await checkClient(provider, clients, redirectUri),
+      ...checkClaims(provider, said),
+      await checkSignOut(client, provider.client_id, externalUrl, limits),
       ours,
     ];
   } catch (error) {
@@ -61,7 +61,7 @@ export async function tryOidcProvider(
 }
 
 /** Checks what the document says that the provider can do; it need not mention everything. */
-function judgeAbilities(said: Readonly<Record<string, unknown>>): Finding[] {
+function checkAbilities(said: Readonly<Record<string, unknown>>): Finding[] {
   const lacks = (member: string, value: string): boolean => {
     const list = said[member];
     return Array.isArray(list) && !list.includes(value);
@@ -86,7 +86,7 @@ function judgeAbilities(said: Readonly<Record<string, unknown>>): Finding[] {
 }
 
 /** Many providers give a refresh token only if the scope asks for offline access. */
-function judgeOffline(
+function checkOffline(
   { scope }: OpenidConnectProvider,
   said: Readonly<Record<string, unknown>>,
 ): Finding[] {
@@ -101,7 +101,7 @@ function judgeOffline(
 }
 
 /** Whether the provider mentions the claims that the entry needs; many providers mention none. */
-function judgeClaims(
+function checkClaims(
   provider: OpenidConnectProvider,
   said: Readonly<Record<string, unknown>>,
 ): Finding[] {
@@ -118,7 +118,7 @@ function judgeClaims(
 }
 
 /** Tries a sign-out of nobody: a provider that does not allow our address answers with an error. */
-async function judgeSignOut(
+async function checkSignOut(
   { endSessionEndpoint }: OidcClient,
   clientId: string,
   externalUrl: string,
@@ -145,7 +145,7 @@ async function judgeSignOut(
   }
 }
 
-async function judgeKeys(address: string, { timeoutMs, bytesMax }: DocumentLimits) {
+async function checkKeys(address: string, { timeoutMs, bytesMax }: DocumentLimits) {
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) });
     const { keys } = JSON.parse(await readText(response, bytesMax)) as { keys?: unknown };
@@ -162,7 +162,7 @@ function isSigningKey(key: unknown): boolean {
 }
 
 /** The provider must refuse the code; the question is whether it refuses the client first. */
-async function judgeClient(
+async function checkClient(
   provider: OpenidConnectProvider,
   clients: OidcClients,
   redirectUri: string,
@@ -242,7 +242,7 @@ export async function trySamlProvider(
     ...metadataDoubts(metadata, provider.entity_id).map(({ text, fix }) =>
       doubtful(`${text} ${fix}`),
     ),
-    ...metadata.signingCertificates.map((certificate) => judgeCertificate(certificate, now)),
+    ...metadata.signingCertificates.map((certificate) => checkCertificate(certificate, now)),
     ...(isAsked
       ? [
           doubtful(
@@ -250,7 +250,7 @@ export async function trySamlProvider(
           ),
         ]
       : []),
-    judgeSignatureFlags(provider),
+    checkSignatureFlags(provider),
     addresses,
   ];
 }
@@ -283,7 +283,7 @@ async function readMetadata(
 }
 
 /** Says which parts must be signed. Metadata do not say what a provider signs; an answer does. */
-function judgeSignatureFlags({
+function checkSignatureFlags({
   signed_assertion_in_resp: ofAssertion,
   signed_envelopes_in_resp: ofResponse,
 }: SamlIdentityProvider): Finding {
@@ -300,7 +300,7 @@ function judgeSignatureFlags({
   );
 }
 
-function judgeCertificate(base64: string, now: Date): Finding {
+function checkCertificate(base64: string, now: Date): Finding {
   const { publicKey, validTo } = new X509Certificate(Buffer.from(base64, 'base64'));
   const { modulusLength = 0 } = publicKey.asymmetricKeyDetails ?? {};
   const end = new Date(validTo);

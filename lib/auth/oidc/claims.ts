@@ -52,7 +52,7 @@ export function verdictOnEmail(email: string, userinfo: Claims): boolean | null 
 }
 
 /** Throws ProviderRefusal for a person without the claim that an entry requires. */
-export function judgeRequiredClaim(
+export function checkRequiredClaim(
   { required_claim: required }: Asking,
   sources: readonly Claims[],
 ): void {
@@ -70,10 +70,10 @@ export function judgeRequiredClaim(
  * Throws ProviderRefusal if the claim that an entry requires has another value. An account without
  * the claim passes, because providers may leave claims out between sign-ins.
  */
-export function judgeRequiredClaimIfSent(asking: Asking, sources: readonly Claims[]): void {
+export function checkRequiredClaimIfSent(asking: Asking, sources: readonly Claims[]): void {
   const { required_claim: required } = asking;
   if (required === undefined) return;
-  if (tellerOf(sources, required.name) !== undefined) judgeRequiredClaim(asking, sources);
+  if (tellerOf(sources, required.name) !== undefined) checkRequiredClaim(asking, sources);
 }
 
 /** True for claims that hold those of these names, and the one that names groups. */

@@ -39,7 +39,7 @@ import { methodOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { loadOpenidClient } from './client-authentication.ts';
 import { type OidcClient, OidcClients } from './client.ts';
-import { type Claims, groupsOf, holdsClaims, judgeRequiredClaimIfSent } from './claims.ts';
+import { checkRequiredClaimIfSent, type Claims, groupsOf, holdsClaims } from './claims.ts';
 import { claimSources, refusalOf, tokensOf } from './sign-in.ts';
 
 /** How often the provider is asked about an account. */
@@ -242,7 +242,7 @@ export class Refresher {
       if (subject !== undefined && subject !== identity.subject)
         return { kind: 'fault', error: 'other_subject', tokens };
       tokens = { ...tokens, ...tokensOf(undefined, answer.id_token) };
-      return { kind: 'good', tokens, ...(await judgeClaims(provider, client, identity, answer)) };
+      return { kind: 'good', tokens, ...(await checkClaims(provider, client, identity, answer)) };
     } catch (error) {
       const code = await refusedBy(error);
       if (code !== null) return { kind: 'refused', error: code, tokens };
@@ -293,7 +293,7 @@ export class Refresher {
  * What an answer says of groups. Throws ProviderRefusal if the account has lost the claim that the
  * entry requires.
  */
-async function judgeClaims(
+async function checkClaims(
   provider: OpenidConnectProvider,
   client: OidcClient,
   { subject }: Identity,
@@ -306,7 +306,7 @@ async function judgeClaims(
   const claims = answer.claims();
   const sent = { claims: claims ?? {}, subject, accessToken: answer.access_token };
   const sources = await claimSources(client, isEnough, sent);
-  judgeRequiredClaimIfSent(provider, sources);
+  checkRequiredClaimIfSent(provider, sources);
   // With neither ID token nor userinfo the answer says nothing, not even that there are none.
   const isReadable = claims !== undefined || sources.length > 1;
   const said = isReadable ? groupsOf(provider, sources) : undefined;

@@ -19,13 +19,13 @@ import { type Beginner, keepRequest, newState, takeRequest } from '../identity/r
 import { provenSince } from '../identity/since.ts';
 import { keepReport, type Tested } from '../identity/test-report.ts';
 import {
+  checkRequiredClaim,
   type Claims,
   claimsAsked,
   EMAIL_CLAIMS,
   emailOf,
   groupsOf,
   holdsClaims,
-  judgeRequiredClaim,
   verdictOnEmail,
 } from './claims.ts';
 import { loadOpenidClient } from './client-authentication.ts';
@@ -120,7 +120,7 @@ export async function finishOidc(
   if (request.secrets.testBy !== undefined) return finishTest(context, query, request);
   const answer = await answerOf(context, query, request);
   const { idClaims, sources, tokens } = answer;
-  judgeRequiredClaim(provider, sources);
+  checkRequiredClaim(provider, sources);
   const account = accountOf(provider, idClaims, sources);
   const isAsking = await isToBeLinked(database, account);
   return {

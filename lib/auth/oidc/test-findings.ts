@@ -8,7 +8,7 @@ import { makeReport } from '../identity/test-report.ts';
 import { findGroups } from '../identity/groups-problems.ts';
 import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
 import { CLOCK_TOLERANCE_S } from './client.ts';
-import { type Claims, EMAIL_CLAIMS, emailOf, groupsOf, judgeRequiredClaim } from './claims.ts';
+import { checkRequiredClaim, type Claims, EMAIL_CLAIMS, emailOf, groupsOf } from './claims.ts';
 
 /** The answer of a provider to a test. */
 export interface OidcAnswer {
@@ -24,7 +24,7 @@ export interface OidcAnswer {
 /** Reports an answer that is good apart from the claims that the entry needs. */
 export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider): TestReport {
   const claim = findRequired('claim', provider.required_claim, () =>
-    judgeRequiredClaim(provider, answer.sources),
+    checkRequiredClaim(provider, answer.sources),
   );
   const { groups_claim: path } = provider;
   const isAdmitted = claim.every(({ verdict }) => verdict === 'good');
@@ -33,8 +33,8 @@ export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider):
       ? good('The entry as it is saved admits this answer.')
       : bad('The entry as it is saved refuses this answer.'),
     good(`The ID token is signed (${algorithmOf(answer.idToken)}).`),
-    ...judgeClock(answer, Date.now()),
-    ...judgeEmail(answer, provider),
+    ...checkClock(answer, Date.now()),
+    ...checkEmail(answer, provider),
     ...claim,
     ...findGroups(
       path === undefined ? path : `the claim ${path}`,
@@ -61,7 +61,7 @@ export function oidcRefusalReport({ reason, detail, text, said }: ProviderRefusa
 }
 
 /** A sign-in takes such a token; one whose validity begins so late would be refused. */
-function judgeClock({ sources: [claims = {}] }: OidcAnswer, nowMs: number): Finding[] {
+function checkClock({ sources: [claims = {}] }: OidcAnswer, nowMs: number): Finding[] {
   const { iat } = claims;
   const ahead = typeof iat === 'number' ? Math.round(iat - nowMs / 1_000) : 0;
   if (ahead <= CLOCK_TOLERANCE_S) return [];
@@ -72,7 +72,7 @@ function judgeClock({ sources: [claims = {}] }: OidcAnswer, nowMs: number): Find
   ];
 }
 
-function judgeEmail(
+function checkEmail(
   { sources, isEmailVerified }: OidcAnswer,
   provider: OpenidConnectProvider,
 ): Finding[] {

@@ -71,11 +71,11 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
   const issuer = onlyTextIn(only(assertion, 'Issuer')) ?? '';
   if (issuer !== metadata.entityId) refuse('Issuer');
   const subject = only(assertion, 'Subject');
-  const ends = [judgeConfirmation(subject, setup, now), judgeConditions(assertion, setup, now)];
-  const statement = judgeStatements(assertion, now);
+  const ends = [checkConfirmation(subject, setup, now), checkConditions(assertion, setup, now)];
+  const statement = checkStatements(assertion, now);
   const name = readName(only(subject, 'NameID'));
   const attributes = attributesOf(assertion);
-  judgeRequired(attributes, setup.provider);
+  checkRequired(attributes, setup.provider);
   return {
     id,
     issuer,
@@ -94,7 +94,7 @@ function only(parent: Element, name: string): Element {
 }
 
 /** Checks that a confirmation lets the bearer use the assertion here, now, for this request. */
-function judgeConfirmation(
+function checkConfirmation(
   subject: Element,
   { provider, requestId }: SamlSetup,
   now: Date,
@@ -115,7 +115,7 @@ function judgeConfirmation(
   return refuse(fault);
 }
 
-function judgeConditions(assertion: Element, { ours }: SamlSetup, now: Date): number {
+function checkConditions(assertion: Element, { ours }: SamlSetup, now: Date): number {
   const conditions = only(assertion, 'Conditions');
   const end = timeOf(conditions, 'NotOnOrAfter');
   if (!isWithin(timeOf(conditions, 'NotBefore'), end, now)) refuse('time');
@@ -130,7 +130,7 @@ function judgeConditions(assertion: Element, { ours }: SamlSetup, now: Date): nu
 }
 
 /** Checks that the person signed in at the provider; returns what it says of that session. */
-function judgeStatements(
+function checkStatements(
   assertion: Element,
   now: Date,
 ): Pick<Assertion, 'sessionIndex' | 'signedInAt'> {
@@ -183,7 +183,7 @@ function valuesOf(attributes: readonly SamlAttribute[], name: string): string[] 
 }
 
 /** Throws ProviderRefusal for a person without the attribute that the entry requires. */
-export function judgeRequired(
+export function checkRequired(
   attributes: readonly SamlAttribute[],
   { required_attribute: required }: SamlSetup['provider'],
 ): void {

@@ -8,7 +8,7 @@ import type { Element } from '@xmldom/xmldom';
 import { ProviderRefusal, type RefusalReason } from '../identity/refusal.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
 import type { Assertion } from './assertion.ts';
-import { judgeResponse, readResponse } from './response.ts';
+import { checkResponse, readResponse } from './response.ts';
 import type { SamlSetup } from './service-provider.ts';
 import { childrenOf } from './xml.ts';
 
@@ -39,10 +39,10 @@ export async function examineResponse(
   posted: string,
   now: Date,
 ): Promise<Examined> {
-  const { refusal, assertion } = await judged(setup, posted, now);
+  const { refusal, assertion } = await checked(setup, posted, now);
   const signed = await signedParts(setup.metadata, posted);
   if (assertion !== null) return { refusal, signed, assertion };
-  const lenient = await judged({ ...setup, provider: withoutWishes(setup.provider) }, posted, now);
+  const lenient = await checked({ ...setup, provider: withoutWishes(setup.provider) }, posted, now);
   return { refusal, signed, assertion: lenient.assertion };
 }
 
@@ -52,13 +52,13 @@ function withoutWishes(provider: SamlSetup['provider']): SamlSetup['provider'] {
   return { ...others, signed_assertion_in_resp: false, signed_envelopes_in_resp: false };
 }
 
-async function judged(
+async function checked(
   setup: SamlSetup,
   posted: string,
   now: Date,
 ): Promise<Pick<Examined, 'refusal' | 'assertion'>> {
   try {
-    const verdict = await judgeResponse(setup, posted, now);
+    const verdict = await checkResponse(setup, posted, now);
     if (verdict.kind === 'proven') return { refusal: null, assertion: verdict.assertion };
     const refusal = { reason: 'provider_refused', detail: verdict.status } as const;
     return { refusal, assertion: null };

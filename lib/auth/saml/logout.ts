@@ -11,9 +11,9 @@ import type { SamlIdentityProvider } from '../../../models/index.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
 import { addressesOf, CLOCK_SKEW_MS, samlOf, type ServiceProvider } from './service-provider.ts';
 import {
+  checkMessageShape,
   decodeMessage,
   decodeText,
-  judgeMessageShape,
   MESSAGE_CHARACTERS_MAX,
   parseMessage,
   refuse,
@@ -52,7 +52,7 @@ export interface LogoutRequest {
 }
 
 /** Checks a request that came in a form; throws ProviderRefusal. */
-export async function judgePostedLogout(
+export async function checkPostedLogout(
   setup: LogoutSetup,
   posted: string,
   now: Date,
@@ -67,18 +67,18 @@ export async function judgePostedLogout(
   } catch (cause) {
     refuse('signature', cause);
   }
-  return judgeRequest(message, setup, now);
+  return checkRequest(message, setup, now);
 }
 
 /** Checks a request that came in an address; `query` is the part behind the question mark. */
-export async function judgeAddressedLogout(
+export async function checkAddressedLogout(
   setup: LogoutSetup,
   query: string,
   now: Date,
 ): Promise<LogoutRequest> {
-  judgeQuerySignature(query, setup.metadata);
+  checkQuerySignature(query, setup.metadata);
   const bytes = Buffer.from(valueIn(query, 'SAMLRequest') ?? '', 'base64');
-  return judgeRequest(readRequest(decodeText(await inflate(bytes))), setup, now);
+  return checkRequest(readRequest(decodeText(await inflate(bytes))), setup, now);
 }
 
 async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
@@ -90,7 +90,7 @@ async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 /** The signature covers three fields as they were written (SAML bindings, section 3.4.4.1). */
-function judgeQuerySignature(query: string, { signingCertificates }: SamlMetadata): void {
+function checkQuerySignature(query: string, { signingCertificates }: SamlMetadata): void {
   const signed = ['SAMLRequest', 'RelayState', 'SigAlg']
     .map((name) => partOf(query, name))
     .filter((part) => part !== null)
@@ -126,11 +126,11 @@ function valueIn(query: string, name: string): string | null {
 function readRequest(text: string): Element {
   const message = parseMessage(text);
   if (!isNamed(message, PROTOCOL, 'LogoutRequest')) refuse('not a LogoutRequest');
-  judgeMessageShape(message, [message]);
+  checkMessageShape(message, [message]);
   return message;
 }
 
-function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRequest {
+function checkRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRequest {
   const id = message.getAttribute('ID') ?? '';
   if (id === '' || message.getAttribute('Version') !== '2.0') refuse('not version 2.0');
   const issuer = childrenOf(message, ASSERTION, 'Issuer');
@@ -140,7 +140,7 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
   // Signed messages must name their receiver (SAML bindings, sections 3.4.5.2 and 3.5.5.2).
   if (message.getAttribute('Destination') !== addressesOf(setup.provider).logout)
     refuse('Destination');
-  const issuedMs = judgeAge(message, now);
+  const issuedMs = checkAge(message, now);
   const [name, second] = childrenOf(message, ASSERTION, 'NameID');
   const nameId = name === undefined ? '' : (onlyTextIn(name) ?? '');
   if (name === undefined || second !== undefined || nameId === '') refuse('NameID');
@@ -158,7 +158,7 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
 }
 
 /** Returns when it was issued. */
-function judgeAge(message: Element, now: Date): number {
+function checkAge(message: Element, now: Date): number {
   const issued = Date.parse(message.getAttribute('IssueInstant') ?? '');
   const end = Date.parse(message.getAttribute('NotOnOrAfter') ?? '9999-12-31T00:00:00Z');
   const ageMs = now.getTime() - issued;

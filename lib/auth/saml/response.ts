@@ -9,7 +9,7 @@ import type { Element } from '@xmldom/xmldom';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
 import { addressesOf, loadNodeSaml, samlOf, type SamlSetup } from './service-provider.ts';
-import { decodeMessage, judgeMessageShape, parseMessage, refuse } from './shape.ts';
+import { checkMessageShape, decodeMessage, parseMessage, refuse } from './shape.ts';
 import { childrenOf, everything, isNamed, onlyTextIn } from './xml.ts';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
@@ -30,19 +30,19 @@ export type SamlVerdict =
   | { readonly kind: 'denied'; readonly status: string };
 
 /** Checks an answer as it was posted, base64; throws ProviderRefusal. */
-export async function judgeResponse(
+export async function checkResponse(
   setup: SamlSetup,
   posted: string,
   now: Date,
 ): Promise<SamlVerdict> {
   const { text, response, assertion } = readResponse(posted);
-  judgeEnvelope(response, setup);
+  checkEnvelope(response, setup);
   const status = statusOf(response);
   // What node-saml gets is the text that was checked, not the one that was posted.
   const message = { SAMLResponse: Buffer.from(text, 'utf8').toString('base64') };
-  if (status !== 'Success') return judgeDenial(setup, message, status);
+  if (status !== 'Success') return checkDenial(setup, message, status);
   if (assertion === null) refuse('no assertion');
-  judgeSignedParts(response, assertion, setup.provider);
+  checkSignedParts(response, assertion, setup.provider);
   const signed = await signedAssertion(setup, message);
   return { kind: 'proven', assertion: readAssertion(signed, setup, now) };
 }
@@ -55,11 +55,11 @@ export function readResponse(posted: string): {
 } {
   const text = decodeMessage(posted);
   const response = parseMessage(text);
-  return { text, response, assertion: judgeShape(response) };
+  return { text, response, assertion: checkShape(response) };
 }
 
 /** Returns the one assertion; null where there is none at all. */
-function judgeShape(response: Element): Element | null {
+function checkShape(response: Element): Element | null {
   if (!isNamed(response, PROTOCOL, 'Response')) refuse('not a Response');
   const [assertion = null] = childrenOf(response, ASSERTION, 'Assertion');
   let assertions = 0;
@@ -71,12 +71,12 @@ function judgeShape(response: Element): Element | null {
     if (localName === 'Assertion' && (assertions += 1) > 1) refuse('a second assertion');
     if (localName === 'Assertion' && node !== assertion) refuse('an assertion out of place');
   }
-  judgeMessageShape(response, assertion === null ? [response] : [response, assertion]);
+  checkMessageShape(response, assertion === null ? [response] : [response, assertion]);
   return assertion;
 }
 
 /** Says which part is not signed that must be, before node-saml says only that one is missing. */
-function judgeSignedParts(
+function checkSignedParts(
   response: Element,
   assertion: Element,
   provider: SamlSetup['provider'],
@@ -96,7 +96,7 @@ function judgeSignedParts(
 }
 
 /** Nothing here is believed yet; it only has to agree. */
-function judgeEnvelope(response: Element, { provider, metadata, requestId }: SamlSetup): void {
+function checkEnvelope(response: Element, { provider, metadata, requestId }: SamlSetup): void {
   if (response.getAttribute('Version') !== '2.0') refuse('not version 2.0');
   if (response.getAttribute('InResponseTo') !== requestId) refuse('InResponseTo');
   const destination = response.getAttribute('Destination');
@@ -124,7 +124,7 @@ function wordOf(code: Element): string {
 }
 
 /** A denial counts when the whole answer is signed, whatever the flags say. */
-async function judgeDenial(
+async function checkDenial(
   setup: SamlSetup,
   message: { SAMLResponse: string },
   status: string,

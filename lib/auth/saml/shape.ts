@@ -61,7 +61,7 @@ export function parseMessage(text: string): Element {
 }
 
 /** Checks the shape of a message; `signed` are the elements that may hold a signature each. */
-export function judgeMessageShape(message: Element, signed: readonly Element[]): void {
+export function checkMessageShape(message: Element, signed: readonly Element[]): void {
   const ids = new Set<string>();
   const counts = { Reference: 0, Transform: 0 };
   for (const node of everything(message)) {
@@ -69,7 +69,7 @@ export function judgeMessageShape(message: Element, signed: readonly Element[]):
     if (node.nodeType === node.PROCESSING_INSTRUCTION_NODE) refuse('a processing instruction');
     if (node.nodeType !== node.ELEMENT_NODE) continue;
     const element = node as Element;
-    if (element.namespaceURI === SIGNATURE) judgeSignaturePart(element, signed, counts);
+    if (element.namespaceURI === SIGNATURE) checkSignaturePart(element, signed, counts);
     for (const id of idsOf(element)) {
       if (ids.has(id)) refuse('an id that is there twice');
       ids.add(id);
@@ -80,7 +80,7 @@ export function judgeMessageShape(message: Element, signed: readonly Element[]):
       refuse('two signatures in one place');
 }
 
-function judgeSignaturePart(
+function checkSignaturePart(
   element: Element,
   signed: readonly Element[],
   counts: { Reference: number; Transform: number },

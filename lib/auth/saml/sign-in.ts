@@ -115,7 +115,7 @@ export async function consumeSaml(
     return finishSamlTest(database, setup, request, samlResponse);
   }
   const now = new Date();
-  const verdict = await judgeAnswer(context, requestId, samlResponse, now);
+  const verdict = await checkAnswer(context, requestId, samlResponse, now);
   if (verdict.kind === 'denied')
     return { kind: 'denied', status: verdict.status, begunBy: request.user_id };
   const { assertion } = verdict;
@@ -138,30 +138,30 @@ export async function consumeSaml(
 }
 
 /** An answer that an unknown key signed is checked once more, if newer metadata can be had. */
-async function judgeAnswer(
+async function checkAnswer(
   context: SamlContext,
   requestId: string,
   posted: string,
   now: Date,
 ): Promise<SamlVerdict> {
   const { database, provider, ours } = context;
-  const judge = async (metadata: ServedMetadata): Promise<SamlVerdict> => {
+  const check = async (metadata: ServedMetadata): Promise<SamlVerdict> => {
     const setup: SamlSetup = { provider, metadata, ours, requestId };
     const verdict = await verifier.verify('response', setup, posted, now);
-    if (verdict.kind === 'proven') await judgeRollover(context, setup, metadata, posted, now);
+    if (verdict.kind === 'proven') await checkRollover(context, setup, metadata, posted, now);
     return verdict;
   };
   try {
-    return await judge(await metadataOf(database, provider));
+    return await check(await metadataOf(database, provider));
   } catch (error) {
     const isUnknownKey = error instanceof ProviderRefusal && error.detail === BAD_SIGNATURE;
     if (!isUnknownKey || !(await refreshForUnknownKey(context, provider))) throw error;
-    return judge(await metadataOf(database, provider));
+    return check(await metadataOf(database, provider));
   }
 }
 
 /** A good answer that a new certificate signed ends the former ones. */
-async function judgeRollover(
+async function checkRollover(
   context: SamlContext,
   setup: SamlSetup,
   metadata: ServedMetadata,

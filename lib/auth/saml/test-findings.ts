@@ -7,7 +7,7 @@ import { makeReport } from '../identity/test-report.ts';
 import { findGroups } from '../identity/groups-problems.ts';
 import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
-import { type Assertion, judgeRequired } from './assertion.ts';
+import { type Assertion, checkRequired } from './assertion.ts';
 import type { Examined, SignedPart } from './examine.ts';
 
 /** The flags that ask for signatures of the provider. */
@@ -41,15 +41,15 @@ export function samlReport(
   { provider, metadata }: { provider: SamlIdentityProvider; metadata: SamlMetadata },
 ): TestReport {
   const findings = [
-    judgeAdmission(refusal),
-    ...(refusal?.reason === 'provider_refused' ? [] : judgeSigned(signed, provider)),
-    ...(assertion === null ? [] : judgePerson(assertion, provider)),
-    judgeLogout(metadata),
+    checkAdmission(refusal),
+    ...(refusal?.reason === 'provider_refused' ? [] : checkSigned(signed, provider)),
+    ...(assertion === null ? [] : checkPerson(assertion, provider)),
+    checkLogout(metadata),
   ];
   return makeReport(findings, assertion === null ? [] : claimsIn(assertion));
 }
 
-function judgeAdmission(refusal: Examined['refusal']): Finding {
+function checkAdmission(refusal: Examined['refusal']): Finding {
   if (refusal === null) return good('The entry as it is saved admits this answer.');
   const { reason, detail } = refusal;
   if (reason === 'provider_refused') return bad(`The provider did not let you in (${detail}).`);
@@ -59,7 +59,7 @@ function judgeAdmission(refusal: Examined['refusal']): Finding {
   );
 }
 
-function judgeSigned(signed: readonly SignedPart[], provider: SignatureFlags): Finding[] {
+function checkSigned(signed: readonly SignedPart[], provider: SignatureFlags): Finding[] {
   if (signed.length === 0)
     return [
       bad(
@@ -80,7 +80,7 @@ function judgeSigned(signed: readonly SignedPart[], provider: SignatureFlags): F
   ];
 }
 
-function judgePerson(assertion: Assertion, provider: SamlIdentityProvider): Finding[] {
+function checkPerson(assertion: Assertion, provider: SamlIdentityProvider): Finding[] {
   const { isTransient, nameIdFormat, sessionIndex } = assertion;
   return [
     isTransient
@@ -88,9 +88,9 @@ function judgePerson(assertion: Assertion, provider: SamlIdentityProvider): Find
           'The NameID is another one at each sign-in (transient): people are found by their e-mail address each time.',
         )
       : good(`The NameID has the format ${nameIdFormat ?? 'that is not specified'}.`),
-    judgeEmail(assertion, provider),
+    checkEmail(assertion, provider),
     ...findRequired('attribute', provider.required_attribute, () =>
-      judgeRequired(assertion.attributes, provider),
+      checkRequired(assertion.attributes, provider),
     ),
     ...findGroups(groupsPlace(provider), assertion.groups),
     ...(sessionIndex === null
@@ -103,7 +103,7 @@ function groupsPlace({ groups_attribute: name }: SamlIdentityProvider): string |
   return name === undefined ? undefined : `the attribute ${name}`;
 }
 
-function judgeEmail(
+function checkEmail(
   { email, emailFrom }: Assertion,
   { email_attribute: chosen }: SamlIdentityProvider,
 ): Finding {
@@ -118,7 +118,7 @@ function judgeEmail(
     : good(`The e-mail address is in ${emailFrom}.`);
 }
 
-function judgeLogout({ logoutUrls }: SamlMetadata): Finding {
+function checkLogout({ logoutUrls }: SamlMetadata): Finding {
   return logoutUrls.redirect === undefined
     ? doubtful(
         'The metadata name no single logout address for HTTP-Redirect: the provider’s sign-outs are not answered.',

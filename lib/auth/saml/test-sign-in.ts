@@ -12,7 +12,7 @@ import {
   type SignInRequest,
   writeTransaction,
 } from '../../../models/index.ts';
-import { judgeActors } from '../../kit/records/actors.ts';
+import { checkActors } from '../../kit/records/actors.ts';
 import { keepReport, type Tested } from '../identity/test-report.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
 import { metadataOf } from './provider-metadata.ts';
@@ -32,7 +32,7 @@ export async function finishSamlTest(
   const signed = signedBy(examined.signed);
   const actor = { tokenId: null, sessionId: request.secrets.testBy ?? '', role: 'admin' } as const;
   await writeTransaction(database, async (transaction) => {
-    const [refusal] = await judgeActors(database, [actor], transaction);
+    const [refusal] = await checkActors(database, [actor], transaction);
     if (refusal) throw refusal;
     // Only an answer to this test shows which parts the provider signs.
     if (signed === null || examined.assertion === null) return;

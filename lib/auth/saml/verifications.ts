@@ -3,15 +3,15 @@
 
 import { entityIdsIn, parseSamlMetadata, type SamlMetadata } from '../saml-metadata.ts';
 import { examineResponse } from './examine.ts';
-import { judgeAddressedLogout, judgePostedLogout } from './logout.ts';
-import { judgeResponse } from './response.ts';
+import { checkAddressedLogout, checkPostedLogout } from './logout.ts';
+import { checkResponse } from './response.ts';
 
 /** The verifications; arguments and results are copied from thread to thread. */
 export const verifications = {
-  response: judgeResponse,
+  response: checkResponse,
   testResponse: examineResponse,
-  postedLogout: judgePostedLogout,
-  addressedLogout: judgeAddressedLogout,
+  postedLogout: checkPostedLogout,
+  addressedLogout: checkAddressedLogout,
   metadata: async (text: string, wanted?: string): Promise<SamlMetadata> =>
     parseSamlMetadata(text, wanted),
   entityIds: async (text: string): Promise<string[]> => entityIdsIn(text),

@@ -11,7 +11,7 @@ import {
 } from '../../../models/index.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import { entryList, withUnsent } from '../../kit/validation/fields.ts';
-import { type Faults, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import type { DocumentLimits } from '../../auth/documents.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import type { PolicyContext } from '../policy/trial.ts';
@@ -26,7 +26,7 @@ import {
   type FixedSettings,
   refuseFixed,
 } from '../../kit/records/effective-configuration.ts';
-import { judgeDocuments } from './provider-documents.ts';
+import { validateDocuments } from './provider-documents.ts';
 import { forgetTrust, turnedElsewhere } from './provider-trust.ts';
 import { standingProviders } from '../../auth/identity/standing-providers.ts';
 import {
@@ -59,7 +59,7 @@ export type ConfigurationValues = Omit<SentOf<typeof configurationFields>, keyof
   ProviderValues;
 
 /** Validates what was sent, or what variables say. */
-export const judgeConfiguration = judgeOf<ConfigurationValues>(configurationSchema);
+export const validateConfiguration = validatorOf<ConfigurationValues>(configurationSchema);
 
 /** Looks at the row under the lock, and says why it is not changed; nothing where it is. */
 export type Unless = (present: Configuration, transaction: Transaction) => Faults | Promise<Faults>;
@@ -68,17 +68,17 @@ export type Unless = (present: Configuration, transaction: Transaction) => Fault
 export async function updateConfiguration(
   context: ConfigurationContext,
   caller: Caller,
-  { values, faults }: Judged<ConfigurationValues>,
+  { values, faults }: Validated<ConfigurationValues>,
   unless: Unless = () => ({}),
 ): Promise<Shown> {
   const { services, recall, fixed } = context;
   const { Configuration: configurations } = services.database.models;
   const standing = await recall.configuration();
   refuseFixed(values, fixed, faults);
-  await judgeDocuments(services.database, values, standing, faults, services.discoveryLimits);
+  await validateDocuments(services.database, values, standing, faults, services.discoveryLimits);
   const written = await context.writes.run(caller, {
     scopes: { configuration: true },
-    judge: async (transaction) => {
+    check: async (transaction) => {
       refuseFaults(faults);
       const found = { transaction, lock: true, rejectOnEmpty: true } as const;
       const present = await configurations.findByPk(standing.id, found);

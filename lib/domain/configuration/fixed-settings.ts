@@ -17,7 +17,7 @@ import {
   sentences,
 } from '../../kit/validation/messages.ts';
 import { shortened } from '../../kit/validation/texts.ts';
-import { type ConfigurationValues, judgeConfiguration, storedValues } from './configuration.ts';
+import { type ConfigurationValues, storedValues, validateConfiguration } from './configuration.ts';
 import type { FixedSettings } from '../../kit/records/effective-configuration.ts';
 
 /** What was read from the variables; `fixed` is empty if there are errors. */
@@ -59,7 +59,7 @@ function readOne(
   const raw = rawValue(form, text);
   if (raw === undefined) return { errors: [sentences.badJson] };
   const field = name.toLowerCase();
-  const { values, faults } = judgeConfiguration({ [field]: raw }, 'update');
+  const { values, faults } = validateConfiguration({ [field]: raw }, 'update');
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
     const isJudged = faults[field] === undefined && provider.metadata !== '';
     // Metadata with an address are fetched later, so that no provider delays a start.

@@ -6,26 +6,26 @@ import {
   CONFIGURATION_BYTES_MAX,
   configurationSchema,
   type ConfigurationValues,
-  judgeConfiguration,
   shownConfiguration,
   updateConfiguration,
+  validateConfiguration,
 } from './configuration.ts';
-import { judgeRelink, relink, relinkFields, type RelinkValues } from './relinking.ts';
+import { relink, relinkFields, type RelinkValues, validateRelink } from './relinking.ts';
 import {
-  judgeSamlMetadata,
   listSamlMetadata,
   type SamlMetadataContext,
   samlMetadataFields,
   type SamlMetadataValues,
   updateSamlMetadata,
+  validateSamlMetadata,
 } from './saml-metadata.ts';
 import {
-  judgeTrustedProvider,
   listTrustedProviders,
   type NamedEntry,
   setTrust,
   trustedProviderFields,
   type TrustedProviderValues,
+  validateTrustedProvider,
 } from './trusted-providers.ts';
 
 interface HasConfiguration {
@@ -72,7 +72,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     body: {
       ...configuration,
       wrapper: 'configuration',
-      judge: judgeConfiguration,
+      validate: validateConfiguration,
       mode: 'update',
       maxBytes: CONFIGURATION_BYTES_MAX,
     },
@@ -97,7 +97,12 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     scopes: [],
     summary: 'Trust an identity provider with e-mail addresses, or no longer',
     description: 'As its entry leads now: one that is turned elsewhere loses the mark.',
-    body: { ...trusted, wrapper: 'trusted_provider', judge: judgeTrustedProvider, mode: 'update' },
+    body: {
+      ...trusted,
+      wrapper: 'trusted_provider',
+      validate: validateTrustedProvider,
+      mode: 'update',
+    },
     answer: { ...trusted, description: 'The entry.' },
     run: ({ configuration: room }, caller, { params, body }) =>
       setTrust(room, caller, entryIn(params), body),
@@ -110,7 +115,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     summary: 'Let users be linked anew, after the provider names them in another way',
     description:
       'For seven days the next account of this entry with the e-mail of such a user takes the place of their former one, once.',
-    body: { ...relinked, wrapper: 'relink', judge: judgeRelink, mode: 'update' },
+    body: { ...relinked, wrapper: 'relink', validate: validateRelink, mode: 'update' },
     answer: { ...relinked, description: 'Who may be linked anew.' },
     run: ({ configuration: room }, caller, { params, body }) =>
       relink(room, caller, entryIn(params), body),
@@ -134,7 +139,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     summary: 'Fetch the metadata of a SAML provider, or make its former certificates void',
     description:
       'If the fetched document cannot be used, `problem` says why, and the last good metadata stay in force.',
-    body: { ...metadata, wrapper: 'saml_metadata', judge: judgeSamlMetadata, mode: 'update' },
+    body: { ...metadata, wrapper: 'saml_metadata', validate: validateSamlMetadata, mode: 'update' },
     answer: { ...metadata, description: 'What is known now.' },
     run: ({ configuration: room }, caller, { params, body }) =>
       updateSamlMetadata(room, caller, params['id'] ?? '', body),

@@ -22,8 +22,8 @@ import type { EffectiveConfiguration } from '../../kit/records/effective-configu
 import {
   entityOf,
   type FieldFault,
-  judgeMetadata,
   type MetadataContext,
+  validateMetadata,
 } from './provider-metadata.ts';
 import { untrustedPlaces } from './provider-trust.ts';
 import type { ProviderValues, SamlValues } from './providers.ts';
@@ -38,7 +38,7 @@ type EntryFaults = Record<string, FieldError[]>[];
  * Adds the errors of new and changed entries to those of the fields, and fills in metadata that
  * were left out.
  */
-export async function judgeDocuments(
+export async function validateDocuments(
   database: Database,
   values: ProviderValues,
   present: Pick<EffectiveConfiguration, 'openid_connect_providers' | 'saml_identity_providers'>,
@@ -48,17 +48,17 @@ export async function judgeDocuments(
   const { openid_connect_providers: openid = [], saml_identity_providers: saml = [] } = values;
   const context = { present: present.saml_identity_providers, database, limits };
   const details = await parseAll(saml, context, faults);
-  judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
+  validateEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
     const detail = details.get(index);
     if (detail === undefined) return;
     addFault(entryFaults, detail.field, detail.fault);
   });
-  judgeNaming('openid_connect_providers', 'groups_claim', openid, present, faults);
-  judgeNaming('saml_identity_providers', 'groups_attribute', saml, present, faults);
-  await judgeTrust(database, 'openid_connect_providers', openid, present, faults);
-  await judgeTrust(database, 'saml_identity_providers', saml, present, faults);
+  validateNaming('openid_connect_providers', 'groups_claim', openid, present, faults);
+  validateNaming('saml_identity_providers', 'groups_attribute', saml, present, faults);
+  await validateTrust(database, 'openid_connect_providers', openid, present, faults);
+  await validateTrust(database, 'saml_identity_providers', saml, present, faults);
   const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
-  judgeEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
+  validateEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
     const reason = reasons.get(index);
     if (reason !== undefined)
       addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
@@ -66,14 +66,14 @@ export async function judgeDocuments(
 }
 
 /** Adds the errors of entries that say what groups mean, and not where they are named. */
-function judgeNaming(
+function validateNaming(
   list: keyof typeof documentFields,
   field: 'groups_claim' | 'groups_attribute',
   entries: readonly (OpenidConnectProvider | SamlValues)[],
   present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
   faults: Faults,
 ): void {
-  judgeEntries(list, entries.length, faults, (index, entryFaults) => {
+  validateEntries(list, entries.length, faults, (index, entryFaults) => {
     const entry = entries[index];
     // What is not sent stays as it is.
     const before = present[list].find(({ id }) => id === entry?.id);
@@ -86,20 +86,20 @@ function judgeNaming(
 }
 
 /** Adds the errors of entries that name a group of administrators and are not trusted. */
-async function judgeTrust(
+async function validateTrust(
   database: Database,
   list: keyof typeof documentFields,
   entries: readonly (OpenidConnectProvider | SamlValues)[],
   present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
   faults: Faults,
 ): Promise<void> {
-  const judged = entriesToJudge(list, entries, present[list], faults);
-  const named = judged.map(([place, entry]): [number, typeof entry] => {
+  const checked = entriesToCheck(list, entries, present[list], faults);
+  const named = checked.map(([place, entry]): [number, typeof entry] => {
     const before = present[list].find(({ id }) => id === entry.id);
     return [place, 'metadata' in entry ? withEntity(entry, before as SamlIdentityProvider) : entry];
   });
   const untrusted = await untrustedPlaces(database, named);
-  judgeEntries(list, entries.length, faults, (index, entryFaults) => {
+  validateEntries(list, entries.length, faults, (index, entryFaults) => {
     if (untrusted.has(index)) addFault(entryFaults, 'admin_group', messages.notTrusted);
   });
 }
@@ -111,16 +111,16 @@ function withEntity(entry: SamlValues, before: SamlIdentityProvider | undefined)
   return wanted === undefined ? rest : { ...rest, entity_id: wanted };
 }
 
-/** Runs `judge` over the errors of each entry, and keeps the list only if there are any. */
-function judgeEntries(
+/** Runs `check` over the errors of each entry, and keeps the list only if there are any. */
+function validateEntries(
   field: string,
   count: number,
   faults: Faults,
-  judge: (index: number, entryFaults: Record<string, FieldError[]>) => void,
+  check: (index: number, entryFaults: Record<string, FieldError[]>) => void,
 ): void {
   if (isWholeRefused(faults[field])) return;
   const entries = (faults[field] ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
-  for (const [index, entryFaults] of entries.entries()) judge(index, entryFaults);
+  for (const [index, entryFaults] of entries.entries()) check(index, entryFaults);
   if (entries.some((entry) => Object.keys(entry).length > 0)) faults[field] = entries;
 }
 
@@ -130,7 +130,7 @@ function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
 }
 
 /** The entries that are new or changed and whose fields can be read, by their place. */
-function entriesToJudge<Entry extends object>(
+function entriesToCheck<Entry extends object>(
   list: keyof typeof documentFields,
   entries: readonly Entry[],
   present: readonly { readonly id: string }[],
@@ -160,14 +160,14 @@ async function parseAll(
 ): Promise<Map<number, FieldFault>> {
   const details = new Map<number, FieldFault>();
   const untilMs = performance.now() + TOGETHER_MS_MAX;
-  for (const [index, entry] of entriesToJudge(
+  for (const [index, entry] of entriesToCheck(
     'saml_identity_providers',
     entries,
     present,
     faults,
   )) {
     const saved = present.find(({ id }) => id === entry.id);
-    const fault = await judgeMetadata(entry, saved, { ...context, untilMs });
+    const fault = await validateMetadata(entry, saved, { ...context, untilMs });
     if (fault !== null) details.set(index, fault);
   }
   return details;
@@ -180,8 +180,8 @@ async function fetchAll(
   faults: Faults,
   limits?: DocumentLimits,
 ): Promise<Map<number, string>> {
-  const judged = entriesToJudge('openid_connect_providers', entries, present, faults);
-  const waiting = [...new Set(judged.map(([, entry]) => entry.discovery_document_uri))];
+  const checked = entriesToCheck('openid_connect_providers', entries, present, faults);
+  const waiting = [...new Set(checked.map(([, entry]) => entry.discovery_document_uri))];
   const reasons = new Map<string, string | null>();
   const untilMs = performance.now() + TOGETHER_MS_MAX;
   const fetchInTurn = async (): Promise<void> => {
@@ -193,7 +193,7 @@ async function fetchAll(
   };
   await Promise.all(Array.from({ length: AT_ONCE_MAX }, fetchInTurn));
   const byIndex = new Map<number, string>();
-  for (const [index, { discovery_document_uri: address }] of judged) {
+  for (const [index, { discovery_document_uri: address }] of checked) {
     const reason = reasons.get(address) ?? null;
     if (reason !== null) byIndex.set(index, reason);
   }

@@ -32,7 +32,7 @@ export interface FieldFault {
 }
 
 /** Checks an entry that is new or changed; nothing is fetched after `untilMs` of this process. */
-export async function judgeMetadata(
+export async function validateMetadata(
   entry: SamlValues,
   standing: SamlIdentityProvider | undefined,
   { database, limits, untilMs }: MetadataContext & { readonly untilMs: number },

@@ -13,7 +13,7 @@ import {
   resource,
   timestamp,
 } from '../../kit/validation/fields.ts';
-import { addFault, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
@@ -46,14 +46,14 @@ export interface RelinkValues {
 }
 
 /** Validates it. */
-export const judgeRelink = judgeOf<RelinkValues>(relinkFields);
+export const validateRelink = validatorOf<RelinkValues>(relinkFields);
 
 /** Frees the links of users of an entry. */
 export async function relink(
   context: RecordContext,
   caller: Caller,
   named: NamedEntry,
-  { values, faults }: Judged<RelinkValues>,
+  { values, faults }: Validated<RelinkValues>,
 ): Promise<Shown> {
   const { user_id: userId = null, everyone = false } = values;
   // An empty variable of a script must not mean everybody.

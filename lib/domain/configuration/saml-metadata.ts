@@ -19,7 +19,7 @@ import {
   timestamp,
   url,
 } from '../../kit/validation/fields.ts';
-import { type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { Shared } from '../../kit/process/shared.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
@@ -69,7 +69,7 @@ export interface SamlMetadataValues {
 }
 
 /** Validates it. */
-export const judgeSamlMetadata = judgeOf<SamlMetadataValues>(samlMetadataFields);
+export const validateSamlMetadata = validatorOf<SamlMetadataValues>(samlMetadataFields);
 
 /** What fetching metadata needs of the server. */
 export interface SamlMetadataContext extends ConfigurationContext {
@@ -87,14 +87,14 @@ export async function updateSamlMetadata(
   context: SamlMetadataContext,
   caller: Caller,
   id: string,
-  { values, faults }: Judged<SamlMetadataValues>,
+  { values, faults }: Validated<SamlMetadataValues>,
 ): Promise<Shown> {
   const { database, log, counters, discoveryLimits: limits } = context.services;
   refuseFaults(faults);
   const entry = await findEntry(context, id);
   if (values.refresh === true) await refreshOnDemand({ database, log, counters, limits }, entry);
   await context.writes.run(caller, {
-    judge: async () => findEntry(context, id),
+    check: async () => findEntry(context, id),
     write: async (transaction, found) => {
       if (values.drop_former === true) await dropFormerCertificates(database, found, transaction);
     },

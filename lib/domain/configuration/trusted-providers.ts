@@ -5,7 +5,7 @@ import { type Authority, isTrusted, markTrusted } from '../../../models/index.ts
 import { type EntryAuthority, authoritiesOf } from '../../auth/identity/authority.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { choice, flag, mark, resource, text } from '../../kit/validation/fields.ts';
-import { type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import type { Shown } from '../../kit/records/shown.ts';
@@ -35,7 +35,7 @@ export interface NamedEntry {
 }
 
 /** Validates a mark. */
-export const judgeTrustedProvider = judgeOf<TrustedProviderValues>(trustedProviderFields);
+export const validateTrustedProvider = validatorOf<TrustedProviderValues>(trustedProviderFields);
 
 /** All entries with their marks. */
 export async function listTrustedProviders(context: RecordContext): Promise<Shown[]> {
@@ -52,13 +52,13 @@ export async function setTrust(
   context: RecordContext,
   caller: Caller,
   named: NamedEntry,
-  { values, faults }: Judged<TrustedProviderValues>,
+  { values, faults }: Validated<TrustedProviderValues>,
 ): Promise<Shown> {
   const { database } = context.services;
   const entry = await context.writes.run(caller, {
     // Nobody may change the address of the entry between reading and marking.
     scopes: { configuration: true },
-    judge: async () => {
+    check: async () => {
       refuseFaults(faults);
       await context.recall.refresh();
       return findEntry(context, named);

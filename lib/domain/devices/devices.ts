@@ -28,7 +28,7 @@ import { type Switches, switchValues } from './switches.ts';
 import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isUuid, mark, networkList, text, type TextSchema } from '../../kit/validation/fields.ts';
-import { isFaultless, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { isFaultless, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { columnsSent, schemaOf } from '../../kit/validation/resource.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import {
@@ -40,7 +40,7 @@ import {
 } from '../../kit/records/collection.ts';
 import { showerOf, type Shown, showTimeOrNull } from '../../kit/records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../../kit/records/writes.ts';
-import { DeviceJudge, type DeviceValues, type FoundRow, type JudgeServices } from './judge.ts';
+import { type CheckServices, DeviceChecks, type DeviceValues, type FoundRow } from './judge.ts';
 
 const KEY_CHARACTERS = 44;
 
@@ -70,12 +70,12 @@ const UNSEEN = {
 };
 
 /** Validates the fields of a device by themselves. */
-export const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
+export const validateDevice = validatorOf<DeviceValues>(deviceSchema);
 const shownDevice = showerOf(deviceFields);
 
 /** What devices need of the server. */
 export interface DeviceContext extends RecordContext {
-  readonly services: JudgeServices;
+  readonly services: CheckServices;
 }
 
 /** The devices of one server. */
@@ -84,19 +84,19 @@ export class Devices implements Collection<DeviceValues> {
   readonly sources = [{ table: 'devices' }, { table: 'configurations' }] as const;
   readonly keepMs = OBSERVED_KEEP_MS;
   readonly filters = deviceFilters;
-  readonly judge = judgeDevice;
+  readonly validate = validateDevice;
   readonly #context: DeviceContext;
-  readonly #judge: DeviceJudge;
-  readonly #creation: JointWork<Judged<DeviceValues>, NewDevice, Device>;
+  readonly #checks: DeviceChecks;
+  readonly #creation: JointWork<Validated<DeviceValues>, NewDevice, Device>;
 
   constructor(context: DeviceContext) {
     this.#context = context;
-    this.#judge = new DeviceJudge(context.services);
+    this.#checks = new DeviceChecks(context.services);
     this.#creation = {
       scopes: () => ({ addressPool: true }),
-      judge: async (transaction, inputs) => {
-        const judgements = await this.#judge.forCreate(inputs, transaction);
-        return judgements.map(({ faults, row }, i) =>
+      check: async (transaction, inputs) => {
+        const checked = await this.#checks.forCreate(inputs, transaction);
+        return checked.map(({ faults, row }, i) =>
           isFaultless(faults) ? newDeviceRow(row, inputs[i]?.values ?? {}) : refusalFor(faults),
         );
       },
@@ -120,17 +120,17 @@ export class Devices implements Collection<DeviceValues> {
     return this.#show(device, defaults);
   }
 
-  async create(caller: Caller, input: Judged<DeviceValues>): Promise<Shown> {
+  async create(caller: Caller, input: Validated<DeviceValues>): Promise<Shown> {
     const device = await this.#context.writes.join(caller, this.#creation, input);
     return this.#show({ ...plainRow(device), ...UNSEEN }, await this.#defaults());
   }
 
-  update(caller: Caller, id: string, input: Judged<DeviceValues>): Promise<Shown> {
+  update(caller: Caller, id: string, input: Validated<DeviceValues>): Promise<Shown> {
     return this.#update(caller, id, input, null);
   }
 
   /** Changes a device of the caller; of anybody else's none is found. */
-  updateOwn(caller: Caller, id: string, input: Judged<DeviceValues>): Promise<Shown> {
+  updateOwn(caller: Caller, id: string, input: Validated<DeviceValues>): Promise<Shown> {
     return this.#update(caller, id, input, ownerIn(caller));
   }
 
@@ -151,15 +151,15 @@ export class Devices implements Collection<DeviceValues> {
   async #update(
     caller: Caller,
     id: string,
-    input: Judged<DeviceValues>,
+    input: Validated<DeviceValues>,
     ownerId: string | null,
   ): Promise<Shown> {
     const { values } = input;
     const device = await this.#context.writes.run(caller, {
       scopes: { addressPool: movesInNetworks(values) },
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const present = await this.#lock(id, ownerId, transaction);
-        refuseFaults(await this.#judge.forUpdate(input, present, transaction));
+        refuseFaults(await this.#checks.forUpdate(input, present, transaction));
         return present;
       },
       write: (transaction, present) => this.#save(present, values, transaction),
@@ -171,7 +171,7 @@ export class Devices implements Collection<DeviceValues> {
 
   async #remove(caller: Caller, id: string, ownerId: string | null): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: (transaction) => this.#lock(id, ownerId, transaction),
+      check: (transaction) => this.#lock(id, ownerId, transaction),
       write: (transaction, { id: present }) =>
         removeDevices(this.#database, [present], transaction),
     });
@@ -194,7 +194,7 @@ export class Devices implements Collection<DeviceValues> {
       present,
       {
         ...sent,
-        ...this.#judge.addressesOf(values),
+        ...this.#checks.addressesOf(values),
         ...storedSettings(values),
         ...storedRoutes(values),
         ...switchValues(present, switchesOf(values)),

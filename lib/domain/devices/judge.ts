@@ -19,10 +19,10 @@ import {
 } from '../../../models/index.ts';
 import { AddressPool } from './addresses.ts';
 import { generateName } from './names.ts';
-import { judgeRoutes, RouteNeighbours } from './routes.ts';
-import { judgeSettings } from './settings.ts';
+import { RouteNeighbours, validateRoutes } from './routes.ts';
+import { validateSettings } from './settings.ts';
 import type { Shared } from '../../kit/process/shared.ts';
-import { addFault, type Faults, isFaultless, type Judged } from '../../kit/validation/judge.ts';
+import { addFault, type Faults, isFaultless, type Validated } from '../../kit/validation/judge.ts';
 import { exhausted, messages, noPlace, notInNetwork } from '../../kit/validation/messages.ts';
 
 /** What the fields of a device yield. */
@@ -32,13 +32,13 @@ export type DeviceValues = SentOf<typeof deviceFields>;
 export type FoundRow = Pick<Device, 'user_id' | 'name' | 'ipv4' | 'ipv6'>;
 
 /** The result of checking a device that is to be made; the row counts if there is no error. */
-export interface Judgement {
+export interface CheckedDevice {
   readonly faults: Faults;
   readonly row: FoundRow;
 }
 
 /** What checking needs of the server. */
-export interface JudgeServices extends Pick<Shared, 'config' | 'database'> {
+export interface CheckServices extends Pick<Shared, 'config' | 'database'> {
   /** The gateway's public key, base64. */
   readonly serverPublicKey: string;
   /** Devices that the data plane has places for; MAX_PEERS where it is left out. */
@@ -89,13 +89,13 @@ interface Surroundings {
 }
 
 /** Checks the devices of one server; it knows the networks, and which addresses are taken. */
-export class DeviceJudge {
-  readonly #services: JudgeServices;
+export class DeviceChecks {
+  readonly #services: CheckServices;
   readonly #maxPeers: number;
   /** Null for a family that is switched off. */
   readonly #pools: Readonly<Record<Family, AddressPool | null>>;
 
-  constructor(services: JudgeServices) {
+  constructor(services: CheckServices) {
     const { config, maxPeers = MAX_PEERS } = services;
     this.#services = services;
     this.#maxPeers = maxPeers;
@@ -123,10 +123,10 @@ export class DeviceJudge {
    * those before it were made. The address pool is locked.
    */
   async forCreate(
-    inputs: readonly Judged<DeviceValues>[],
+    inputs: readonly Validated<DeviceValues>[],
     transaction: Transaction,
     present?: Standing,
-  ): Promise<Judgement[]> {
+  ): Promise<CheckedDevice[]> {
     // Where many devices are made, a device that has errors already is not worth the search for an
     // address.
     const wishes = inputs
@@ -135,23 +135,23 @@ export class DeviceJudge {
         present === undefined || isFaultless(wish.faults) ? wish : { ...wish, chosen: [] },
       );
     const { standing, owners } = await this.#surroundings(wishes, transaction, present);
-    const judgements: Judgement[] = [];
+    const checked: CheckedDevice[] = [];
     for (const wish of wishes) {
       const searched = wish.chosen.filter((field) => this.#needsSearch(field, standing.rivals));
       // A search sees what is written, not what was checked.
-      if (searched.length > 0 && judgements.length > 0) break;
+      if (searched.length > 0 && checked.length > 0) break;
       const { rivals, neighbours, total } = standing;
-      await this.#judgeRoutes(wish, neighbours);
+      await this.#validateRoutes(wish, neighbours);
       const around = { rivals, owners, total, transaction };
-      const judgement = await this.#judgeCreate(wish, searched, around);
-      judgements.push(judgement);
-      if (!isFaultless(judgement.faults)) continue;
-      rivals.add(rivalOf(judgement.row, wish.values));
+      const one = await this.#validateCreate(wish, searched, around);
+      checked.push(one);
+      if (!isFaultless(one.faults)) continue;
+      rivals.add(rivalOf(one.row, wish.values));
       const { routes } = wish.values;
-      if (hasRoutes(routes)) await neighbours.add({ name: judgement.row.name, routes });
+      if (hasRoutes(routes)) await neighbours.add({ name: one.row.name, routes });
       standing.total += 1;
     }
-    return judgements;
+    return checked;
   }
 
   /** Reads all rows that can conflict with devices, once for many batches of devices. */
@@ -185,13 +185,13 @@ export class DeviceJudge {
 
   /** Checks changes of a device. The address pool is locked if they move it. */
   async forUpdate(
-    input: Judged<DeviceValues>,
+    input: Validated<DeviceValues>,
     present: Device,
     transaction: Transaction,
   ): Promise<Faults> {
     const { values } = input;
     const faults = { ...input.faults };
-    judgeSettings(values, present, faults);
+    validateSettings(values, present, faults);
     const keys = this.#keysOf(values, faults);
     for (const field of families)
       if (values[field] === null && this.#pools[field] !== null)
@@ -199,19 +199,19 @@ export class DeviceJudge {
     const owner = values.name === undefined ? undefined : present.user_id;
     const wish = { values, faults, owner, keys, chosen: [] };
     const { devices } = await this.#readRivals([wish], transaction);
-    this.#judgeTaken(wish, new RivalIndex(devices.filter(({ id }) => id !== present.id)));
+    this.#validateTaken(wish, new RivalIndex(devices.filter(({ id }) => id !== present.id)));
     const context = { services: this.#services, transaction };
-    await this.#judgeRoutes(wish, new RouteNeighbours(context, present.id));
+    await this.#validateRoutes(wish, new RouteNeighbours(context, present.id));
     return faults;
   }
 
   /** Checks the networks that were sent, beside those of other devices. */
-  async #judgeRoutes(
+  async #validateRoutes(
     { values: { routes }, faults }: AskedDevice,
     near: RouteNeighbours,
   ): Promise<void> {
     if (hasRoutes(routes) && faults['routes'] === undefined)
-      await judgeRoutes(routes, near, faults);
+      await validateRoutes(routes, near, faults);
   }
 
   /** The addresses that an update sets: none of a family that is switched off. */
@@ -224,9 +224,9 @@ export class DeviceJudge {
     return addresses;
   }
 
-  #wishOf({ values, faults: present }: Judged<DeviceValues>): AskedDevice {
+  #wishOf({ values, faults: present }: Validated<DeviceValues>): AskedDevice {
     const faults = { ...present };
-    judgeSettings(values, null, faults);
+    validateSettings(values, null, faults);
     const keys = this.#keysOf(values, faults);
     const chosen = families.filter(
       (field) => (values[field] ?? null) === null && !faults[field] && this.#pools[field] !== null,
@@ -284,18 +284,18 @@ export class DeviceJudge {
     return next === undefined || rivals.has(`${field}_key`, next);
   }
 
-  async #judgeCreate(
+  async #validateCreate(
     wish: AskedDevice,
     searched: readonly Family[],
     { rivals, owners, total, transaction }: Surroundings,
-  ): Promise<Judgement> {
+  ): Promise<CheckedDevice> {
     const { values, faults, owner } = wish;
     if (total >= this.#maxPeers) addFault(faults, 'base', noPlace(this.#maxPeers));
     const siblings = rivals.namesOf(owner);
     if (owner !== undefined && !owners.has(owner)) addFault(faults, 'user_id', messages.absent);
     else if (siblings.size >= this.#services.config.maxDevicesPerUser && owner !== undefined)
       addFault(faults, 'base', messages.deviceLimit);
-    this.#judgeTaken(wish, rivals);
+    this.#validateTaken(wish, rivals);
     const chosen = await this.#choose(wish, searched, transaction);
     const row = {
       user_id: owner ?? '',
@@ -330,7 +330,7 @@ export class DeviceJudge {
   }
 
   /** Adds errors for sent values that are taken. */
-  #judgeTaken({ values, faults, owner, keys }: AskedDevice, rivals: RivalIndex): void {
+  #validateTaken({ values, faults, owner, keys }: AskedDevice, rivals: RivalIndex): void {
     const { name, public_key } = values;
     if (name !== undefined && rivals.namesOf(owner).has(name))
       addFault(faults, 'name', messages.taken);

@@ -2,7 +2,7 @@
 
 import { type Operation, UUID_PARAM } from '../../kit/operations/operation.ts';
 import { recordOperations } from '../../kit/operations/records.ts';
-import { deviceFilters, type Devices, deviceSchema, judgeDevice } from './devices.ts';
+import { deviceFilters, type Devices, deviceSchema, validateDevice } from './devices.ts';
 
 /** The operations on devices. */
 export const deviceOperations: readonly Operation<{ readonly devices: Devices }>[] =
@@ -12,7 +12,7 @@ export const deviceOperations: readonly Operation<{ readonly devices: Devices }>
       wrapper: 'device',
       title: 'Device',
       fields: deviceSchema,
-      judge: judgeDevice,
+      validate: validateDevice,
       filters: deviceFilters,
       params: UUID_PARAM,
       isTriable: true,

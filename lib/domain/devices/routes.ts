@@ -110,7 +110,7 @@ function networksOf({ name, routes }: Pick<RoutedDevice, 'name' | 'routes'>): Ot
 }
 
 /** Adds to `faults` what is wrong with networks. */
-export async function judgeRoutes(
+export async function validateRoutes(
   routes: readonly string[],
   neighbours: RouteNeighbours,
   faults: Faults,

@@ -59,7 +59,7 @@ export function shownSettings(device: Settings, defaults: SettingValues): Settin
  * true must not be sent, an endpoint is needed where its flag is false. `present` is null on
  * create.
  */
-export function judgeSettings(
+export function validateSettings(
   values: Partial<Settings>,
   present: Settings | null,
   faults: Faults,

@@ -22,7 +22,7 @@ import {
   text,
   timestamp,
 } from '../../kit/validation/fields.ts';
-import { addFault, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import type { Mails } from '../../kit/mail/mailer.ts';
 import type { Caller } from '../../kit/process/caller.ts';
@@ -89,7 +89,7 @@ export interface EnrolmentContext extends RecordContext {
 }
 
 /** Validates them, without the database. */
-export const judgeEnrolment = judgeOf<EnrolmentValues>(enrolmentFields);
+export const validateEnrolment = validatorOf<EnrolmentValues>(enrolmentFields);
 
 /** The enrolments of one server; users are named by UUID or e-mail address. */
 export class Enrolments {
@@ -108,7 +108,7 @@ export class Enrolments {
   }
 
   /** Makes a link in place of the one before; the answer alone has the link itself. */
-  async make(caller: Caller, userId: string, input: Judged<EnrolmentValues>): Promise<Shown> {
+  async make(caller: Caller, userId: string, input: Validated<EnrolmentValues>): Promise<Shown> {
     const { values } = input;
     const { config, mails } = this.#context.services;
     const faults = { ...input.faults };
@@ -121,7 +121,7 @@ export class Enrolments {
       isMailed: values.mail === true,
     } as const;
     const { user, secret, link } = await this.#context.writes.run(caller, {
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const present = await findUser(this.#database, userId, transaction);
         if (present.disabled_at !== null) refuseFaults({ base: [messages.linkOfDisabled] });
         return present;
@@ -148,7 +148,7 @@ export class Enrolments {
       // People who join groups together must not exceed the limit, and e-mails of new people must
       // not look alike.
       scopes: { configuration: true },
-      judge: (transaction) => planJoining(this.#context, asked, transaction),
+      check: (transaction) => planJoining(this.#context, asked, transaction),
       write: (transaction, joining) => {
         caller.failing = joining.failing.length;
         return enrolMany(this.#database, { people, joining }, wish, transaction);
@@ -159,7 +159,7 @@ export class Enrolments {
   /** Revokes the link that can still be used; throws `not_found` where there is none. */
   async revoke(caller: Caller, userId: string): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: (transaction) => findUser(this.#database, userId, transaction),
+      check: (transaction) => findUser(this.#database, userId, transaction),
       write: async (transaction, user) => {
         const wanted = { userId: user.id, purpose: PURPOSE } as const;
         if (!(await revokeLink(this.#database, wanted, new Date(), transaction)))

@@ -12,15 +12,15 @@ import {
   enrolmentFields,
   type Enrolments,
   type EnrolmentValues,
-  judgeEnrolment,
   madeEnrolmentFields,
+  validateEnrolment,
 } from './enrolment.ts';
 import {
-  judgePeople,
   type PeopleEnrolled,
   peopleEnrolledFields,
   peopleFields,
   type PeopleValues,
+  validatePeople,
   wishOf,
 } from './people-fields.ts';
 
@@ -54,7 +54,7 @@ export const enrolmentOperations: readonly Operation<HasEnrolments>[] = [
       wrapper: 'enrolment',
       title: 'Enrolment',
       fields: enrolmentFields,
-      judge: judgeEnrolment,
+      validate: validateEnrolment,
       mode: 'create',
     },
     answer: { title: 'MadeEnrolment', fields: madeEnrolmentFields, description: 'The link.' },
@@ -85,7 +85,7 @@ export const enrolmentOperations: readonly Operation<HasEnrolments>[] = [
       wrapper: 'enrolment',
       title: 'PeopleEnrolment',
       fields: peopleFields,
-      judge: judgePeople,
+      validate: validatePeople,
       mode: 'create',
     },
     answer: {

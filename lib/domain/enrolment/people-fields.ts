@@ -3,7 +3,7 @@
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';
 import { flag, integer, joi, resource, text } from '../../kit/validation/fields.ts';
-import { judgeOf } from '../../kit/validation/judge.ts';
+import { validatorOf } from '../../kit/validation/judge.ts';
 import type { JoinWish } from './joining.ts';
 import { ENROLLED_MAX } from './people-list.ts';
 
@@ -53,7 +53,7 @@ export interface PeopleValues {
 }
 
 /** Validates it. */
-export const judgePeople = judgeOf<PeopleValues>(peopleFields);
+export const validatePeople = validatorOf<PeopleValues>(peopleFields);
 
 /** Who joins which groups, as it was sent. */
 export function wishOf({ people = [], groups = [] }: PeopleValues): Omit<JoinWish, 'force'> {

@@ -13,7 +13,7 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { columnDefaults, columnsSent, schemaOf } from '../../kit/validation/resource.ts';
 import type { PolicyContext } from '../policy/trial.ts';
@@ -22,7 +22,7 @@ import type { Caller } from '../../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../../kit/records/collection.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
 import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
-import { judgeRename, type RenamePlan } from './rename.ts';
+import { type RenamePlan, validateRename } from './rename.ts';
 
 /** The values of the fields of a group. */
 export type GroupValues = SentOf<typeof groupFields>;
@@ -31,7 +31,7 @@ export type GroupValues = SentOf<typeof groupFields>;
 export const groupSchema = schemaOf(groupFields, {});
 
 /** Validates the fields of a group by themselves. */
-export const judgeGroup = judgeOf<GroupValues>(groupSchema);
+export const validateGroup = validatorOf<GroupValues>(groupSchema);
 
 const shownGroup = showerOf(groupFields);
 
@@ -59,20 +59,20 @@ export class Groups {
     return group;
   }
 
-  create(caller: Caller, input: Judged<GroupValues>): Promise<Group> {
+  create(caller: Caller, input: Validated<GroupValues>): Promise<Group> {
     return this.#context.writes.run(caller, {
       // All creations hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
-      judge: (transaction) => judgeNewGroup(this.#database, input, transaction),
+      check: (transaction) => validateNewGroup(this.#database, input, transaction),
       write: (transaction, row) =>
         this.#database.models.Group.create(row, { transaction, validate: false }),
     });
   }
 
-  update(caller: Caller, id: string, { values, faults }: Judged<GroupValues>): Promise<Group> {
+  update(caller: Caller, id: string, { values, faults }: Validated<GroupValues>): Promise<Group> {
     return this.#context.writes.run(caller, {
       scopes: { configuration: true },
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const present = await lockRecord(this.#database.models.Group, id, transaction, faults);
         return planGroupChange(this.#context, present, { values, faults }, transaction);
       },
@@ -84,7 +84,7 @@ export class Groups {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.#context.writes.run(caller, {
       scopes: { configuration: true },
-      judge: (transaction) => lockRecord(this.#database.models.Group, id, transaction),
+      check: (transaction) => lockRecord(this.#database.models.Group, id, transaction),
       write: (transaction, group) =>
         watchFailures(this.#context, transaction, () =>
           removeGroup(this.#database, group, transaction),
@@ -101,14 +101,14 @@ export class Groups {
 type NewGroup = Pick<Group, 'name' | 'description'>;
 
 /** Checks a new group, and throws what refuses it; the configuration must be locked. */
-export async function judgeNewGroup(
+export async function validateNewGroup(
   database: Database,
-  { values, faults }: Judged<GroupValues>,
+  { values, faults }: Validated<GroupValues>,
   transaction: Transaction,
 ): Promise<NewGroup> {
   const row = { ...columnDefaults(groupFields), name: '', ...columnsSent(groupFields, values) };
   const found = { ...faults };
-  await judgeName(database, row, null, found, transaction);
+  await validateName(database, row, null, found, transaction);
   if ((await database.models.Group.count({ transaction })) >= GROUPS_MAX)
     addFault(found, 'base', { code: 'tooManyGroups', values: { most: GROUPS_MAX } });
   refuseFaults(found);
@@ -127,14 +127,14 @@ export interface GroupChange {
 export async function planGroupChange(
   context: PolicyContext,
   present: Group,
-  { values, faults }: Judged<GroupValues>,
+  { values, faults }: Validated<GroupValues>,
   transaction: Transaction,
 ): Promise<GroupChange> {
   const row = columnsSent(groupFields, values);
   const found = { ...faults };
-  await judgeName(context.services.database, row, present.id, found, transaction);
+  await validateName(context.services.database, row, present.id, found, transaction);
   const { name = present.name } = row;
-  const rename = await judgeRename(context, present, name, found, transaction);
+  const rename = await validateRename(context, present, name, found, transaction);
   refuseFaults(found);
   return { present, row, rename };
 }
@@ -149,7 +149,7 @@ export async function writeGroupChange(
 }
 
 /** Adds the error of a name that another group has. */
-async function judgeName(
+async function validateName(
   { models }: Database,
   { name }: { readonly name?: string },
   id: string | null,

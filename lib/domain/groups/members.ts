@@ -19,7 +19,7 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isReadableId, isUuid, joi, resource } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import type { FieldError } from '../../kit/validation/messages.ts';
 import { shortened } from '../../kit/validation/texts.ts';
 import { type FailingTest, failureFaults, noteFailures } from '../policy/guard.ts';
@@ -51,7 +51,7 @@ export const membersSchema = resource({
 });
 
 /** Validates members in bulk, without the database. */
-export const judgeMembers = judgeOf<MembersSent>(membersSchema);
+export const validateMembers = validatorOf<MembersSent>(membersSchema);
 
 /** A change of members that may be written. */
 export interface MembersPlan {
@@ -111,13 +111,13 @@ export class Members {
   change(
     caller: Caller,
     groupId: string,
-    { values, faults }: Judged<MembersSent>,
+    { values, faults }: Validated<MembersSent>,
     force = false,
   ): Promise<MembersChanged> {
     return this.#context.writes.run(caller, {
       // All changes of members hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const group = await lockRecord(this.#database.models.Group, groupId, transaction, faults);
         const plan = await planMembers(this.#database, group, values, { ...faults }, transaction);
         return { plan, failing: await guardMembers(this.#context, plan, force, transaction) };
@@ -165,7 +165,7 @@ export async function planMembers(
   const plan = { group, add: named('add', add), remove: named('remove', remove) };
   const ids = [...plan.add, ...plan.remove].map(({ id }) => id);
   const groups = await readGroupsOfUsers(database, ids, transaction);
-  const staying = await judgePlan(database, plan, groups, faults, transaction);
+  const staying = await validatePlan(database, plan, groups, faults, transaction);
   refuseFaults(faults);
   const stayingIds = new Set(staying.map(({ id }) => id));
   const changeOf = ({ id: userId }: User, isAdded: boolean): GroupsChange => {
@@ -197,7 +197,7 @@ export async function guardMembers(
 }
 
 /** Adds the errors of known users; returns the members whom providers keep in the group. */
-async function judgePlan(
+async function validatePlan(
   database: Database,
   { group, add, remove }: Omit<MembersPlan, 'changes' | 'staying'>,
   groups: ReadonlyMap<string, readonly string[]>,

@@ -3,7 +3,7 @@
 import { groupNameOf } from '../../../models/index.ts';
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';
 import { isUuid, resource, text } from '../../kit/validation/fields.ts';
-import { judgeOf } from '../../kit/validation/judge.ts';
+import { validatorOf } from '../../kit/validation/judge.ts';
 import { type AskedPage, idPageFields, idPages } from '../../kit/operations/id-pages.ts';
 import {
   type Body,
@@ -17,13 +17,13 @@ import {
 import { placed } from '../../kit/operations/places.ts';
 import { insistence } from '../policy/guard.ts';
 import { changedFields, memberFields } from './fields.ts';
-import { type Groups, groupSchema, type GroupValues, judgeGroup, showGroup } from './groups.ts';
+import { type Groups, groupSchema, type GroupValues, showGroup, validateGroup } from './groups.ts';
 import {
-  judgeMembers,
   type Members,
   membersSchema,
   type MembersSent,
   showMember,
+  validateMembers,
 } from './members.ts';
 
 interface HasGroups {
@@ -48,7 +48,11 @@ const groupParameters = resource({
 const memberParameters = resource({ ...idPageFields });
 
 const group = { title: 'Group', fields: groupSchema } as const;
-const body: Omit<Body<GroupValues>, 'mode'> = { ...group, wrapper: 'group', judge: judgeGroup };
+const body: Omit<Body<GroupValues>, 'mode'> = {
+  ...group,
+  wrapper: 'group',
+  validate: validateGroup,
+};
 const member = { title: 'GroupMember', fields: schemaOfAnswer(memberFields) } as const;
 const all = { path: '/v0/groups', tag: 'groups' } as const;
 const one = { path: '/v0/groups/{id}', tag: 'groups', params: UUID_PARAM } as const;
@@ -68,7 +72,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
     scopes: ['read'],
     summary: 'List groups',
     description: 'In the order in which they were made.',
-    query: queryOf(groupParameters, judgeOf<AskedGroups>(groupParameters)),
+    query: queryOf(groupParameters, validatorOf<AskedGroups>(groupParameters)),
     answer: { ...group, description: 'A page.' },
     async page({ groups }, { query: { user_id: userId, name }, afterId, limit }) {
       if (userId !== undefined && !isUuid(userId)) return [];
@@ -132,7 +136,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
     scopes: ['read'],
     summary: 'List the members of a group',
     description: 'In the order of their ids.',
-    query: queryOf(memberParameters, judgeOf<AskedPage>(memberParameters)),
+    query: queryOf(memberParameters, validatorOf<AskedPage>(memberParameters)),
     answer: { ...member, description: 'A page.' },
     page: async ({ members }, { params, afterId, limit }) =>
       (await members.page(params['id'] ?? '', { afterId, limit })).map(showMember),
@@ -149,7 +153,7 @@ export const groupOperations: readonly Operation<HasGroups & HasMembers>[] = [
       wrapper: 'members',
       title: 'GroupMembers',
       fields: membersSchema,
-      judge: judgeMembers,
+      validate: validateMembers,
       mode: 'update',
     },
     answer: {

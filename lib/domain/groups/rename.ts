@@ -27,7 +27,7 @@ export interface RenamePlan {
  * Checks another name, and returns the configuration in which entries follow the group; null if no
  * entry means it. The configuration must be locked.
  */
-export async function judgeRename(
+export async function validateRename(
   { services: { database }, fixed }: PolicyContext,
   { provider, name: before }: Group,
   after: string,

@@ -3,10 +3,10 @@
 import { type Operation, UUID_PARAM } from '../../kit/operations/operation.ts';
 import { recordOperations } from '../../kit/operations/records.ts';
 import {
-  judgePolicyTest,
   policyTestFilters,
   type PolicyTests,
   policyTestSchema,
+  validatePolicyTest,
 } from './policy-tests.ts';
 
 /** The operations on policy tests. */
@@ -17,7 +17,7 @@ export const policyTestOperations: readonly Operation<{ readonly policyTests: Po
       wrapper: 'policy_test',
       title: 'PolicyTest',
       fields: policyTestSchema,
-      judge: judgePolicyTest,
+      validate: validatePolicyTest,
       filters: policyTestFilters,
       params: UUID_PARAM,
     },

@@ -15,7 +15,7 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isUuid, text } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import {
   columnDefaults,
@@ -54,7 +54,7 @@ export type PolicyTestContent = Pick<PolicyTest, SentColumn<typeof policyTestFie
 export const policyTestSchema = schemaOf(policyTestFields, {});
 
 /** Validates the fields of a policy test by themselves. */
-export const judgePolicyTest = judgeOf<PolicyTestValues>(policyTestSchema);
+export const validatePolicyTest = validatorOf<PolicyTestValues>(policyTestSchema);
 
 /** The filters of a list of policy tests. */
 export const policyTestFilters = {
@@ -118,7 +118,7 @@ export class PolicyTests implements Collection<PolicyTestValues> {
     { table: 'configurations' },
   ] as const;
   readonly filters = policyTestFilters;
-  readonly judge = judgePolicyTest;
+  readonly validate = validatePolicyTest;
   readonly #context: RecordContext;
 
   constructor(context: RecordContext) {
@@ -136,24 +136,24 @@ export class PolicyTests implements Collection<PolicyTestValues> {
     return test;
   }
 
-  async create(caller: Caller, input: Judged<PolicyTestValues>): Promise<Shown> {
+  async create(caller: Caller, input: Validated<PolicyTestValues>): Promise<Shown> {
     const test = await this.#context.writes.run(caller, {
       // All creations hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
-      judge: (transaction) => judgeNewPolicyTest(this.#database, input, transaction),
+      check: (transaction) => validateNewPolicyTest(this.#database, input, transaction),
       write: (transaction, row) =>
         this.#database.models.PolicyTest.create(row, { transaction, validate: false }),
     });
     return this.show(test.id);
   }
 
-  async update(caller: Caller, id: string, input: Judged<PolicyTestValues>): Promise<Shown> {
+  async update(caller: Caller, id: string, input: Validated<PolicyTestValues>): Promise<Shown> {
     const test = await this.#context.writes.run(caller, {
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const { PolicyTest: tests } = this.#database.models;
         const present = await lockRecord(tests, id, transaction, input.faults);
         const row = merge(input.values, present);
-        refuseFaults(await judgeContent(this.#database, { input, row }, transaction));
+        refuseFaults(await validateContent(this.#database, { input, row }, transaction));
         return { present, row };
       },
       write: (transaction, { present, row }) => saveChanges(present, row, transaction),
@@ -163,7 +163,7 @@ export class PolicyTests implements Collection<PolicyTestValues> {
 
   async remove(caller: Caller, id: string): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: (transaction) => lockRecord(this.#database.models.PolicyTest, id, transaction),
+      check: (transaction) => lockRecord(this.#database.models.PolicyTest, id, transaction),
       write: (transaction, test) => test.destroy({ transaction }),
     });
   }
@@ -174,13 +174,13 @@ export class PolicyTests implements Collection<PolicyTestValues> {
 }
 
 /** Checks a new test; the scope of the configuration must be locked. Throws its errors. */
-export async function judgeNewPolicyTest(
+export async function validateNewPolicyTest(
   database: Database,
-  input: Judged<PolicyTestValues>,
+  input: Validated<PolicyTestValues>,
   transaction: Transaction,
 ): Promise<PolicyTestContent> {
   const row = merge(input.values, null);
-  const faults = await judgeContent(database, { input, row }, transaction);
+  const faults = await validateContent(database, { input, row }, transaction);
   const count = await database.models.PolicyTest.count({ transaction });
   if (count >= POLICY_TESTS_MAX)
     addFault(faults, 'base', { code: 'tooManyPolicyTests', values: { most: POLICY_TESTS_MAX } });
@@ -190,19 +190,19 @@ export async function judgeNewPolicyTest(
 
 /** A test that was sent, and the row that it would become. */
 interface Sent {
-  readonly input: Judged<PolicyTestValues>;
+  readonly input: Validated<PolicyTestValues>;
   readonly row: PolicyTestContent;
 }
 
 /** All errors; they are about the test as it would become. */
-async function judgeContent(
+async function validateContent(
   database: Database,
   { input, row }: Sent,
   transaction: Transaction,
 ): Promise<Faults> {
   // The errors are copied, because the transaction may run again with another state.
   const faults = { ...input.faults };
-  judgePort(row, faults);
+  validatePort(row, faults);
   if (faults['user_id'] !== undefined || faults['device_id'] !== undefined) return faults;
   const { user_id: userId, device_id: deviceId } = row;
   if (userId === null && deviceId === null) addFault(faults, 'user_id', messages.blank);
@@ -210,17 +210,17 @@ async function judgeContent(
   else if (userId !== null) {
     const existing = await readUserIds(database, [userId], { transaction, lock: true });
     if (!existing.has(userId)) addFault(faults, 'user_id', messages.absent);
-  } else await judgeDevice(database, row, faults, transaction);
+  } else await validateDevice(database, row, faults, transaction);
   return faults;
 }
 
-function judgePort({ protocol, port }: PolicyTestContent, faults: Faults): void {
+function validatePort({ protocol, port }: PolicyTestContent, faults: Faults): void {
   if (faults['protocol'] !== undefined || faults['port'] !== undefined) return;
   if (protocol === 'icmp' && port !== null) addFault(faults, 'port', messages.notPresent);
   if (protocol !== 'icmp' && port === null) addFault(faults, 'port', messages.blank);
 }
 
-async function judgeDevice(
+async function validateDevice(
   { models }: Database,
   { device_id: id, destination }: PolicyTestContent,
   faults: Faults,

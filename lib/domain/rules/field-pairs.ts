@@ -6,7 +6,7 @@ import { addFault, type Faults, hasCode } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 
 /** A rule ends after it starts; if one of both cannot be read, they are not compared. */
-export function judgeTimes(
+export function validateTimes(
   { starts_at, ends_at }: Pick<Rule, 'starts_at' | 'ends_at'>,
   faults: Faults,
 ): void {
@@ -16,7 +16,7 @@ export function judgeTimes(
 }
 
 /** Protocol and ports are validated together; if one cannot be read, the other is not validated. */
-export function judgePorts(
+export function validatePorts(
   values: SentOf<typeof ruleFields>,
   present: Rule | null,
   faults: Faults,

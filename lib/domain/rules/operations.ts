@@ -4,7 +4,7 @@ import { type Operation, read, UUID_PARAM } from '../../kit/operations/operation
 import { recordOperations } from '../../kit/operations/records.ts';
 import { insistence } from '../policy/guard.ts';
 import { ruleCounterFields, type RuleCounters } from './counters.ts';
-import { judgeRule, ruleFilters, type Rules, ruleSchema } from './rules.ts';
+import { ruleFilters, type Rules, ruleSchema, validateRule } from './rules.ts';
 
 /** The operations on rules. */
 export const ruleOperations: readonly Operation<{ readonly rules: Rules }>[] = recordOperations(
@@ -13,7 +13,7 @@ export const ruleOperations: readonly Operation<{ readonly rules: Rules }>[] = r
     wrapper: 'rule',
     title: 'Rule',
     fields: ruleSchema,
-    judge: judgeRule,
+    validate: validateRule,
     filters: ruleFilters,
     params: UUID_PARAM,
     insistence,

@@ -29,8 +29,8 @@ import {
   addFault,
   type Faults,
   isFaultless,
-  type Judged,
-  judgeOf,
+  type Validated,
+  validatorOf,
 } from '../../kit/validation/judge.ts';
 import {
   type Collection,
@@ -49,7 +49,7 @@ import {
   type SentColumn,
   sentColumns,
 } from '../../kit/validation/resource.ts';
-import { judgePorts, judgeTimes } from './field-pairs.ts';
+import { validatePorts, validateTimes } from './field-pairs.ts';
 import { ruleTimes } from '../../reconcile/translate.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../../kit/records/writes.ts';
@@ -72,7 +72,7 @@ const UNSAID: RuleContent = { ...columnDefaults(ruleFields), destination: '', ..
 /** The schema that validates a rule and describes it. */
 export const ruleSchema = schemaOf(ruleFields, {
   ports: ({ description }) =>
-    mark(joi.any().custom(judgePortRange, 'N or N - M').description(description), {
+    mark(joi.any().custom(validatePortRange, 'N or N - M').description(description), {
       json: {
         type: ['string', 'integer'],
         pattern: '^\\d{1,5}(\\s*-\\s*\\d{1,5})?$',
@@ -120,18 +120,18 @@ export function ruleState(
 }
 
 /** Validates the fields of a rule by themselves. */
-export const judgeRule = judgeOf<RuleValues>(ruleSchema);
+export const validateRule = validatorOf<RuleValues>(ruleSchema);
 
 /** The rules of one server. */
 export class Rules implements Collection<RuleValues> {
   readonly name = 'rules';
   readonly sources = [{ table: 'rules' }] as const;
   readonly filters = ruleFilters;
-  readonly judge = judgeRule;
+  readonly validate = validateRule;
   readonly #context: RecordContext;
   readonly #creation: JointWork<SentRule, GuardedRule, Rule> = {
     scopes: ({ row }) => ({ configuration: row.user_id === null }),
-    judge: (transaction, rules) => guardNewRules(this.#context, rules, transaction),
+    check: (transaction, rules) => guardNewRules(this.#context, rules, transaction),
     write: async (transaction, plans) => {
       for (const [index, { row, failing }] of plans.entries())
         noteFailures(transaction, failing, { ruleId: row.id, index });
@@ -155,7 +155,7 @@ export class Rules implements Collection<RuleValues> {
   }
 
   /** `force`: whether it is made though policy tests fail then. */
-  async create(caller: Caller, input: Judged<RuleValues>, force = false): Promise<Shown> {
+  async create(caller: Caller, input: Validated<RuleValues>, force = false): Promise<Shown> {
     const sent = { ...newRule(input), isForced: force };
     return showRule(await this.#context.writes.join(caller, this.#creation, sent));
   }
@@ -164,15 +164,15 @@ export class Rules implements Collection<RuleValues> {
   async update(
     caller: Caller,
     id: string,
-    input: Judged<RuleValues>,
+    input: Validated<RuleValues>,
     force = false,
   ): Promise<Shown> {
     const rule = await this.#context.writes.run(caller, {
       // All updates hold this scope, so no other one can give a rule another owner meanwhile.
       scopes: { configuration: true },
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const present = await lockRecord(this.#database.models.Rule, id, transaction);
-        const change = await judgeChange(this.#context, input, { present, force }, transaction);
+        const change = await validateChange(this.#context, input, { present, force }, transaction);
         return { present, ...change };
       },
       write: (transaction, { present, row, failing }) => {
@@ -186,7 +186,7 @@ export class Rules implements Collection<RuleValues> {
 
   async remove(caller: Caller, id: string): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const [rule, tests] = await Promise.all([
           lockRecord(this.#database.models.Rule, id, transaction),
           readPolicyTests(this.#database, { transaction }),
@@ -209,7 +209,7 @@ export class Rules implements Collection<RuleValues> {
    * others. Empty if the input is not complete or the rule is off. `id` is the id of the rule
    * itself, if it exists.
    */
-  async touching({ values, faults }: Judged<RuleValues>, id: string | null): Promise<Touching> {
+  async touching({ values, faults }: Validated<RuleValues>, id: string | null): Promise<Touching> {
     const present =
       id === null ? null : await this.#database.models.Rule.findByPk(id.toLowerCase());
     const row = merge(values, present);
@@ -256,7 +256,7 @@ export interface GuardedRule {
 }
 
 /**
- * Checks new rules as `judgeNewRules` does, and refuses those that break passing policy tests.
+ * Checks new rules as `validateNewRules` does, and refuses those that break passing policy tests.
  * After such a refusal no more are checked, because those before were checked beside it.
  */
 export async function guardNewRules(
@@ -265,11 +265,11 @@ export async function guardNewRules(
   transaction: Transaction,
 ): Promise<(GuardedRule | ApiError)[]> {
   const { database } = context.services;
-  const [judged, tests] = await Promise.all([
-    judgeNewRules(database, rules, transaction),
+  const [checked, tests] = await Promise.all([
+    validateNewRules(database, rules, transaction),
     readPolicyTests(database, { transaction }),
   ]);
-  const named = judged.map(({ faults, row }) => ({ faults, row: { ...row, id: newId() } }));
+  const named = checked.map(({ faults, row }) => ({ faults, row: { ...row, id: newId() } }));
   const changes = named.map(({ row }) => ({ before: null, after: row }));
   const good = changes.filter((_, i) => isFaultless(named[i]?.faults ?? {}));
   const guard = await PolicyGuard.open(context, tests, good, transaction);
@@ -306,19 +306,19 @@ export interface JudgedRule {
  * Checks new rules, each as if those before it existed already. If one of them is for everyone or
  * for a group, the scope of the configuration must be locked.
  */
-export async function judgeNewRules(
+export async function validateNewRules(
   database: Database,
   rules: readonly NewRule[],
   transaction: Transaction,
 ): Promise<JudgedRule[]> {
   const now = Date.now();
-  const judged = (await judgeFields(rules, null, { database, transaction })).map((rule) => ({
+  const checked = (await validateFields(rules, null, { database, transaction })).map((rule) => ({
     ...rule,
     extent: isFaultless(rule.faults) && isOn(rule.row) ? extentOf(rule.row, now) : null,
   }));
-  const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
+  const wanted = checked.map(({ extent }) => extent).filter((extent) => extent !== null);
   const rivals: RuleExtent[] = await readRivalRules(database, wanted, now, transaction);
-  return judged.map(({ faults, row, extent }) => {
+  return checked.map(({ faults, row, extent }) => {
     if (extent === null) return { faults, row };
     if (rivals.some((rival) => overlaps(rival, extent)))
       return { faults: { destination: [messages.overlap] }, row };
@@ -337,16 +337,16 @@ export interface GuardedChange {
  * Checks a change of a rule, and throws what refuses it. `force`: whether policy tests may fail.
  * The scope of the configuration must be locked.
  */
-export async function judgeChange(
+export async function validateChange(
   context: PolicyContext,
-  input: Judged<RuleValues>,
+  input: Validated<RuleValues>,
   { present, force }: { present: Rule; force: boolean },
   transaction: Transaction,
 ): Promise<GuardedChange> {
   const { database } = context.services;
   const row = merge(input.values, present);
   const [faults, tests] = await Promise.all([
-    judgeUpdate(database, { input, row }, present, transaction),
+    validateUpdate(database, { input, row }, present, transaction),
     readPolicyTests(database, { transaction }),
   ]);
   refuseFaults(faults);
@@ -358,13 +358,13 @@ export async function judgeChange(
 }
 
 /** All errors of an update; they are about the rule as it would become. */
-async function judgeUpdate(
+async function validateUpdate(
   database: Database,
   rule: NewRule,
   present: Rule,
   transaction: Transaction,
 ): Promise<Faults> {
-  const [{ faults } = { faults: {} }] = await judgeFields([rule], present, {
+  const [{ faults } = { faults: {} }] = await validateFields([rule], present, {
     database,
     transaction,
   });
@@ -378,12 +378,12 @@ async function judgeUpdate(
 }
 
 /** A rule as it was sent, and as it would become. */
-export function newRule(input: Judged<RuleValues>): NewRule {
+export function newRule(input: Validated<RuleValues>): NewRule {
   return { input, row: merge(input.values, null) };
 }
 
 /** The errors of each rule alone; locks users and groups whose rules they are. */
-async function judgeFields(
+async function validateFields(
   rules: readonly NewRule[],
   present: Rule | null,
   { database, transaction }: { database: Database; transaction: Transaction },
@@ -397,8 +397,8 @@ async function judgeFields(
   const groups = await readGroupIds(database, named('group_id'), transaction);
   return rules.map(({ input, row }) => {
     const faults = { ...input.faults };
-    judgePorts(input.values, present, faults);
-    judgeTimes(row, faults);
+    validatePorts(input.values, present, faults);
+    validateTimes(row, faults);
     const { user_id, group_id } = row;
     if (user_id !== null && faults['user_id'] === undefined && !users.has(user_id))
       addFault(faults, 'user_id', messages.absent);
@@ -424,7 +424,7 @@ export interface Touching {
 
 /** A rule that was sent, and the row that it would become. */
 export interface NewRule {
-  readonly input: Judged<RuleValues>;
+  readonly input: Validated<RuleValues>;
   readonly row: RuleContent;
 }
 
@@ -466,7 +466,7 @@ function isSame(one: RuleContent[keyof RuleContent], other: typeof one): boolean
 }
 
 /** Reads `N`, `N-M`, `N - M` or a number into the ports that it means. */
-function judgePortRange(value: unknown, helpers: Joi.CustomHelpers): unknown {
+function validatePortRange(value: unknown, helpers: Joi.CustomHelpers): unknown {
   if (typeof value === 'string' && !isReadableId(value)) return helpers.error('string.unreadable');
   const text = Number.isInteger(value) ? String(BigInt(value as number)) : value;
   const matched = typeof text === 'string' ? PORTS.exec(text.trim()) : null;

@@ -2,7 +2,7 @@
 
 import { type Operation, USER_PARAM } from '../../kit/operations/operation.ts';
 import { recordOperations } from '../../kit/operations/records.ts';
-import { judgeUser, userFilters, type Users, userSchema } from './users.ts';
+import { userFilters, type Users, userSchema, validateUser } from './users.ts';
 
 /** The operations on users. */
 export const userOperations: readonly Operation<{ readonly users: Users }>[] = recordOperations(
@@ -11,7 +11,7 @@ export const userOperations: readonly Operation<{ readonly users: Users }>[] = r
     wrapper: 'user',
     title: 'User',
     fields: userSchema,
-    judge: judgeUser,
+    validate: validateUser,
     filters: userFilters,
     params: USER_PARAM,
     isTriable: true,

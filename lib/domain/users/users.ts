@@ -26,8 +26,8 @@ import {
   addFault,
   type Faults,
   isFaultless,
-  type Judged,
-  judgeOf,
+  type Validated,
+  validatorOf,
 } from '../../kit/validation/judge.ts';
 import { type FieldError, messages } from '../../kit/validation/messages.ts';
 import type { Caller } from '../../kit/process/caller.ts';
@@ -60,7 +60,7 @@ export const userFilters = {
 export type UserValues = SentOf<typeof userFields>;
 
 /** Validates the fields of a user, without the database. */
-export const judgeUser = judgeOf<UserValues>(userSchema);
+export const validateUser = validatorOf<UserValues>(userSchema);
 
 /** The columns of a user that a request may write, beside those of its switch. */
 export type UserChanges = Partial<Pick<User, SentColumn<typeof userFields> | 'password_hash'>>;
@@ -69,12 +69,12 @@ export type UserChanges = Partial<Pick<User, SentColumn<typeof userFields> | 'pa
 const NEVER_DISABLED = { disabled_at: null, disabled_by: null, disabled_provider: null };
 
 /** Validates a password that was typed twice, by the rules for a user's fields. */
-export function judgePasswordFields(
+export function validatePasswordFields(
   fields: Readonly<Record<'password' | 'password_confirmation', string>>,
-): Judged<Pick<UserValues, 'password'>> {
-  const judged = judgeUser(fields, 'update');
-  judgeConfirmation(judged.values, judged.faults);
-  return judged;
+): Validated<Pick<UserValues, 'password'>> {
+  const validated = validateUser(fields, 'update');
+  validateConfirmation(validated.values, validated.faults);
+  return validated;
 }
 
 /** A user as it is shown who carried so many bytes this month; `byDefault`: the quota of all. */
@@ -121,7 +121,7 @@ export class Users implements Collection<UserValues> {
   readonly sources = [{ table: 'users' }, { table: 'configurations' }] as const;
   readonly keepMs = OBSERVED_KEEP_MS;
   readonly filters = userFilters;
-  readonly judge = judgeUser;
+  readonly validate = validateUser;
   readonly #context: UserContext;
 
   constructor(context: UserContext) {
@@ -139,12 +139,12 @@ export class Users implements Collection<UserValues> {
     return this.#showOne(user);
   }
 
-  async create(caller: Caller, input: Judged<UserValues>): Promise<Shown> {
+  async create(caller: Caller, input: Validated<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
     const user = await this.#context.writes.run(caller, {
       scopes: { configuration: true },
-      judge: async (transaction) => {
-        const faults = await this.#judge(input, null, caller, transaction);
+      check: async (transaction) => {
+        const faults = await this.#check(input, null, caller, transaction);
         refuseFaults(faults);
         return { email: '', ...changes, ...switchOf(NEVER_DISABLED, input.values) };
       },
@@ -154,7 +154,7 @@ export class Users implements Collection<UserValues> {
     return showUser(user, 0, null);
   }
 
-  async update(caller: Caller, id: string, input: Judged<UserValues>): Promise<Shown> {
+  async update(caller: Caller, id: string, input: Validated<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
     const [user, usage] = await this.#context.writes.run(caller, {
       scopes: {
@@ -163,9 +163,9 @@ export class Users implements Collection<UserValues> {
           changes.email !== undefined ||
           input.values.enabled === false,
       },
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
-        refuseFaults(await this.#judge(input, present, caller, transaction));
+        refuseFaults(await this.#check(input, present, caller, transaction));
         return present;
       },
       write: async (transaction, present) => {
@@ -186,7 +186,7 @@ export class Users implements Collection<UserValues> {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.#context.writes.run(caller, {
       scopes: { configuration: true },
-      judge: async (transaction) => {
+      check: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
         const last = messages.lastAdministratorRemains;
         const fault = await this.#neededFault(present, last, transaction);
@@ -219,19 +219,19 @@ export class Users implements Collection<UserValues> {
     return shown;
   }
 
-  #changesOf(input: Judged<UserValues>): Promise<UserChanges> {
+  #changesOf(input: Validated<UserValues>): Promise<UserChanges> {
     return userChanges(input, this.#context.services.passwordCost);
   }
 
   /** All errors of the input, also those that need the database. */
-  async #judge(
-    input: Judged<UserValues>,
+  async #check(
+    input: Validated<UserValues>,
     present: User | null,
     caller: Caller,
     transaction: Transaction,
   ): Promise<Faults> {
     const { role, enabled } = input.values;
-    const faults = await judgeEmailTaken(this.#database, input, present, transaction);
+    const faults = await validateEmailTaken(this.#database, input, present, transaction);
     if (present !== null && enabled === false) {
       const fault = await disablingFault(this.#context, present, caller, transaction);
       if (fault !== null) addFault(faults, 'enabled', fault);
@@ -287,10 +287,10 @@ export async function disablingFault(
 
 /** The values to write. Hashing the password is slow, so this runs before the transaction. */
 export async function userChanges(
-  { values, faults }: Judged<UserValues>,
+  { values, faults }: Validated<UserValues>,
   passwordCost?: number,
 ): Promise<UserChanges> {
-  judgeConfirmation(values, faults);
+  validateConfirmation(values, faults);
   const { password } = values;
   const isHashed = typeof password === 'string' && isFaultless(faults);
   return {
@@ -303,9 +303,9 @@ export async function userChanges(
  * The errors of the input, and the error if another user has the e-mail address, or one that looks
  * like it. The configuration must be locked.
  */
-export async function judgeEmailTaken(
+export async function validateEmailTaken(
   database: Database,
-  { values: { email }, faults: present }: Judged<UserValues>,
+  { values: { email }, faults: present }: Validated<UserValues>,
   user: User | null,
   transaction: Transaction,
 ): Promise<Faults> {
@@ -325,7 +325,7 @@ export async function judgeEmailTaken(
 }
 
 /** Adds the error if password and confirmation differ; a confirmation alone is ignored. */
-function judgeConfirmation(values: UserValues, faults: Faults): void {
+function validateConfirmation(values: UserValues, faults: Faults): void {
   const { password, password_confirmation: confirmation } = values;
   if (typeof password !== 'string') {
     delete faults['password_confirmation'];

@@ -49,7 +49,7 @@ export async function diagnose(
 }
 
 /** What is found when the settings have faults: where the rest is, nobody can tell then. */
-export function judgeSettings(faults: readonly string[], warnings: readonly string[]): Finding[] {
+export function checkSettings(faults: readonly string[], warnings: readonly string[]): Finding[] {
   const fix = 'set it right; docs/reference/settings.md lists all settings';
   return [
     ...faults.map((fault) => failed('settings', fault, fix)),

@@ -3,8 +3,8 @@
 
 import type { Config } from '../../../config/index.ts';
 import type { Database, Transaction } from '../../../models/index.ts';
-import { isFaultless, judgeOf } from '../../kit/validation/judge.ts';
-import { DeviceJudge, type DeviceValues } from '../../domain/devices/judge.ts';
+import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
+import { DeviceChecks, type DeviceValues } from '../../domain/devices/judge.ts';
 import { deviceSchema, newDeviceRow } from '../../domain/devices/devices.ts';
 import { faultLines, FAULTS_MAX, type FieldPlaces, type ImportedDevice } from './run.ts';
 
@@ -42,17 +42,17 @@ export async function importDevices(
   onMade: (device: ImportedDevice) => void = () => undefined,
 ): Promise<string[]> {
   const config = { ...services.config, maxDevicesPerUser: Number.MAX_SAFE_INTEGER };
-  const judge = new DeviceJudge({ ...services, config });
-  const judgeFields = judgeOf<DeviceValues>(deviceSchema);
+  const checks = new DeviceChecks({ ...services, config });
+  const validateFields = validatorOf<DeviceValues>(deviceSchema);
   const faults: string[] = [];
   // Read once: what each batch would read grows with those before it.
-  const standing = wanted.length === 0 ? undefined : await judge.standing(transaction);
+  const standing = wanted.length === 0 ? undefined : await checks.standing(transaction);
   for (let at = 0; at < wanted.length && faults.length <= FAULTS_MAX;) {
     const batch = wanted.slice(at, at + BATCH);
-    const inputs = batch.map(({ fields }) => judgeFields(fields, 'create'));
-    const judged = await judge.forCreate(inputs, transaction, standing);
+    const inputs = batch.map(({ fields }) => validateFields(fields, 'create'));
+    const checked = await checks.forCreate(inputs, transaction, standing);
     const rows = [];
-    for (const [i, { faults: found, row }] of judged.entries()) {
+    for (const [i, { faults: found, row }] of checked.entries()) {
       const { place, places, columns } = batch[i] as WantedDevice;
       if (!isFaultless(found)) faults.push(...faultLines(place, found, places));
       // The id keeps its place before the preshared key, which is sealed for it.
@@ -63,7 +63,7 @@ export async function importDevices(
     }
     if (rows.length > 0)
       await services.database.models.Device.bulkCreate(rows, { transaction, validate: false });
-    at += judged.length;
+    at += checked.length;
   }
   return faults;
 }

@@ -13,8 +13,8 @@ import { addFault, type Faults, isFaultless, isObject } from '../../kit/validati
 import { type FieldError, metadataFault } from '../../kit/validation/messages.ts';
 import {
   type ConfigurationValues,
-  judgeConfiguration,
   storedValues,
+  validateConfiguration,
 } from '../../domain/configuration/configuration.ts';
 import { fixedSettingsOf } from '../../domain/configuration/fixed-settings.ts';
 import { metadataDoubts } from '../../auth/saml/metadata-problems.ts';
@@ -34,7 +34,7 @@ export async function importConfiguration(
   transaction: Transaction,
 ): Promise<{ faults: string[]; notes: string[] }> {
   const notes: string[] = [];
-  const { values, faults } = judgeConfiguration(readable(dumped, notes), 'update');
+  const { values, faults } = validateConfiguration(readable(dumped, notes), 'update');
   const fixed = fixedSettingsOf(config);
   for (const name of Object.keys(fixed) as (keyof typeof fixed)[]) {
     if (!Object.hasOwn(values, name) && faults[name] === undefined) continue;
@@ -42,7 +42,7 @@ export async function importConfiguration(
     delete faults[name];
     notes.push(`configuration.${name} is fixed by the environment and was left as it is`);
   }
-  judgeMetadata(values, faults, notes);
+  validateMetadata(values, faults, notes);
   if (!isFaultless(faults)) return { faults: faultLines('configuration', faults), notes };
   const present = await lockConfiguration(database, transaction);
   const stored = storedValues(config, values, present);
@@ -91,7 +91,7 @@ function readable(dumped: DumpRecord, notes: string[]): DumpRecord {
   return fields;
 }
 
-function judgeMetadata(
+function validateMetadata(
   { saml_identity_providers: saml = [] }: ConfigurationValues,
   faults: Faults,
   notes: string[],

@@ -10,7 +10,7 @@ import {
   type User,
 } from '../../../models/index.ts';
 import { isSameAddress } from '../../auth/email.ts';
-import { isFaultless, judgeOf } from '../../kit/validation/judge.ts';
+import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
 import { sentences } from '../../kit/validation/messages.ts';
 import { userSchema } from '../../domain/users/users.ts';
 import { commandLine } from '../../kit/process/command-line.ts';
@@ -41,7 +41,7 @@ export async function importUsers(
   transaction: Transaction,
 ): Promise<ImportedUsers> {
   const { User } = database.models;
-  const judge = judgeOf<{ email?: string; role?: Role }>(userSchema);
+  const validate = validatorOf<{ email?: string; role?: Role }>(userSchema);
   const attributes = ['id', 'email', 'email_key', 'email_look', 'role', 'disabled_at'];
   const standing = await User.findAll({ attributes, transaction });
   const known = new Map<string, Known>(standing.map((user) => [user.email_key, user]));
@@ -55,7 +55,7 @@ export async function importUsers(
   for (const [index, record] of dumped.entries()) {
     if (faults.length > FAULTS_MAX) break;
     const place = `users[${index}]`;
-    const { values, faults: found } = judge(
+    const { values, faults: found } = validate(
       { email: record['email'], role: record['role'] },
       'create',
     );

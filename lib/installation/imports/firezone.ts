@@ -5,9 +5,14 @@
 
 import type { Transaction } from '../../../models/index.ts';
 import { fixedSettingsOf } from '../../domain/configuration/fixed-settings.ts';
-import { isFaultless, judgeOf } from '../../kit/validation/judge.ts';
+import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
 import { watchFailures } from '../../domain/policy/watch.ts';
-import { judgeNewRules, newRule, ruleSchema, type RuleValues } from '../../domain/rules/rules.ts';
+import {
+  newRule,
+  ruleSchema,
+  type RuleValues,
+  validateNewRules,
+} from '../../domain/rules/rules.ts';
 import { settingNames } from '../../domain/devices/settings.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import { importConfiguration } from './firezone-configuration.ts';
@@ -88,7 +93,7 @@ async function importRules(
   transaction: Transaction,
 ): Promise<string[]> {
   const { Rule } = database.models;
-  const judge = judgeOf<RuleValues>(ruleSchema);
+  const validate = validatorOf<RuleValues>(ruleSchema);
   const present = await Rule.findAll({ attributes: ['id'], transaction });
   const taken = new Set(present.map(({ id }) => id));
   const faults: string[] = [];
@@ -97,11 +102,11 @@ async function importRules(
     const batch = dumped.slice(at, at + BATCH);
     const rules = batch.map((record) => {
       const user_id = record['user_id'] === null ? null : ownerOf(record, ids);
-      return newRule(judge({ ...record, user_id }, 'create'));
+      return newRule(validate({ ...record, user_id }, 'create'));
     });
     const rows = [];
-    const judged = await judgeNewRules(database, rules, transaction);
-    for (const [i, { faults: found, row }] of judged.entries()) {
+    const checked = await validateNewRules(database, rules, transaction);
+    for (const [i, { faults: found, row }] of checked.entries()) {
       const record = batch[i] ?? {};
       const id = freeId(record['id'], taken);
       taken.add(id);

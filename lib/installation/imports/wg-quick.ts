@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '../../../models/index.ts';
 import { looksTaken } from '../../auth/named-user.ts';
-import { isFaultless, judgeOf } from '../../kit/validation/judge.ts';
+import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { userSchema } from '../../domain/users/users.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
@@ -113,14 +113,14 @@ export function importOwned(
   return runImport(services.database, isTrial, async (transaction) => {
     const found = [...(await makeOwner(services.database, owner, transaction)), ...faults];
     const devices: ImportedDevice[] = [];
-    const judged = await importDevices(
+    const checked = await importDevices(
       services,
       found.length > FAULTS_MAX ? [] : wanted,
       transaction,
       (device) => devices.push(device),
     );
     return {
-      faults: [...found, ...judged],
+      faults: [...found, ...checked],
       notes: [...notes],
       counts: { ...(owner.newEmail === null ? {} : { 'users made': 1 }), devices: count },
       devices,
@@ -135,7 +135,7 @@ export async function makeOwner(
   transaction: Transaction,
 ): Promise<string[]> {
   if (newEmail === null) return [];
-  const { values, faults } = judgeOf<{ email: string; role: Role }>(userSchema)(
+  const { values, faults } = validatorOf<{ email: string; role: Role }>(userSchema)(
     { email: newEmail },
     'create',
   );

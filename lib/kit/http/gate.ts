@@ -88,7 +88,7 @@ export interface GateOptions {
 }
 
 /** A request, and what it would go on to. */
-interface Judged {
+interface Validated {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly goOn: () => void;
@@ -156,10 +156,10 @@ class Gate {
     if (request.socket.destroyed) return;
     const connection = this.#connectionOf(request.socket);
     const scope = this.#scopeOf(request, connection);
-    if (typeof scope === 'string') this.#judgeFrom(scope, connection, { request, response, goOn });
+    if (typeof scope === 'string') this.#checkFrom(scope, connection, { request, response, goOn });
     else
       void scope.then(
-        (found) => this.#judgeFrom(found, connection, { request, response, goOn }),
+        (found) => this.#checkFrom(found, connection, { request, response, goOn }),
         () => response.destroy(),
       );
   }
@@ -176,7 +176,7 @@ class Gate {
     return scope;
   }
 
-  #judgeFrom(scope: string, connection: Connection, { request, response, goOn }: Judged): void {
+  #checkFrom(scope: string, connection: Connection, { request, response, goOn }: Validated): void {
     const { keeper } = this.#options;
     // A handshake costs nothing where its first request may go on.
     const knocked = connection.isUsed ? null : this.#takeKnock(request.socket);
@@ -199,7 +199,7 @@ class Gate {
 
   #refuse(
     { reason, body }: Refusal,
-    { request, response }: Pick<Judged, 'request' | 'response'>,
+    { request, response }: Pick<Validated, 'request' | 'response'>,
     connection: Connection,
   ): void {
     const { counters, onRefused } = this.#options;

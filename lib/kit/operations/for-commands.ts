@@ -6,7 +6,7 @@ import type { Caller } from '../process/caller.ts';
 import type { Shown } from '../records/shown.ts';
 import type { Build } from './build.ts';
 import type { Writing } from './operation.ts';
-import { judgedBody, perform } from './perform.ts';
+import { perform, validatedBody } from './perform.ts';
 import type { OperationName } from './places.ts';
 
 /** What a command asks for. */
@@ -56,7 +56,7 @@ export async function performForCommand<Rooms>(
   { params, validatesFirst, force, body }: Omit<CommandRequest, 'operation'>,
 ): Promise<CommandAnswer> {
   if ((params === null || validatesFirst) && operation.body !== undefined)
-    refuseFaults(judgedBody(operation.body, body).faults);
+    refuseFaults(validatedBody(operation.body, body).faults);
   if (params === null) return { answer: null, failing: 0 };
   const query = new URLSearchParams(force ? { force: 'true' } : {});
   const answer = await perform(operation, rooms, caller, { params, query, body });

@@ -4,7 +4,7 @@
 
 import type Joi from 'joi';
 import { ApiError } from '../http/errors.ts';
-import { isFaultless, type Judge, type Judged, type Mode } from '../validation/judge.ts';
+import { isFaultless, type Mode, type Validated, type Validator } from '../validation/judge.ts';
 import { sentOnce } from '../validation/query.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Filters, Listed, Selected } from '../records/collection.ts';
@@ -33,7 +33,7 @@ export interface Body<Values> {
   /** The name of its schema in the OpenAPI document, before `Create` or `Update`. */
   readonly title: string;
   readonly fields: Joi.ObjectSchema;
-  readonly judge: Judge<Values>;
+  readonly validate: Validator<Values>;
   readonly mode: Mode;
   /** The most bytes; BODY_BYTES_MAX where it is left out. */
   readonly maxBytes?: number;
@@ -52,7 +52,7 @@ export interface Input<Values, Asked = object> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Asked;
   /** The domain throws its errors together with those that only the database knows. */
-  readonly body: Judged<Values>;
+  readonly body: Validated<Values>;
 }
 
 interface Base<Asked> {
@@ -191,12 +191,12 @@ export function described<Asked>(operation: Omit<Described<Asked>, 'kind'>): Des
 }
 
 /** The parameters of a query that are validated together; each of them may be sent once. */
-export function queryOf<Asked>(fields: Joi.ObjectSchema, judge: Judge<Asked>): Query<Asked> {
+export function queryOf<Asked>(fields: Joi.ObjectSchema, validate: Validator<Asked>): Query<Asked> {
   const { keys = {} } = fields.describe() as { keys?: object };
   return {
     schemas: Object.fromEntries(Object.keys(keys).map((name) => [name, fields.extract(name)])),
     read(sent) {
-      const { values, faults } = judge(sentOnce(sent), 'update');
+      const { values, faults } = validate(sentOnce(sent), 'update');
       if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
       return values;
     },

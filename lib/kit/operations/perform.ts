@@ -2,7 +2,7 @@
 // and hides secrets from callers who may not see them.
 
 import { ApiError } from '../http/errors.ts';
-import { type Faults, isObject, type Judged } from '../validation/judge.ts';
+import { type Faults, isObject, type Validated } from '../validation/judge.ts';
 import { messages } from '../validation/messages.ts';
 import type { Caller } from '../process/caller.ts';
 import { withoutSecrets } from '../records/secrets.ts';
@@ -29,7 +29,7 @@ export async function perform<Rooms>(
   const answer = await operation.run(rooms, caller, {
     params,
     body: withFaults(
-      operation.body === undefined ? NOTHING : judgedBody(operation.body, body),
+      operation.body === undefined ? NOTHING : validatedBody(operation.body, body),
       faults,
     ),
     query: operation.query?.read(query) ?? {},
@@ -37,21 +37,24 @@ export async function perform<Rooms>(
   return caller.seesSecrets ? answer : (withoutSecrets(answer) as typeof answer);
 }
 
-const NOTHING: Judged<object> = { values: {}, faults: {} };
+const NOTHING: Validated<object> = { values: {}, faults: {} };
 
-function withFaults<Values>({ values, faults }: Judged<Values>, found: Faults): Judged<Values> {
+function withFaults<Values>(
+  { values, faults }: Validated<Values>,
+  found: Faults,
+): Validated<Values> {
   return { values, faults: { ...found, ...faults } };
 }
 
 /** What a body holds; throws where the wrapper is missing. */
-export function judgedBody<Values>(
-  { wrapper, judge, mode }: Body<Values>,
+export function validatedBody<Values>(
+  { wrapper, validate, mode }: Body<Values>,
   body: unknown,
-): Judged<Values> {
+): Validated<Values> {
   const record: unknown =
     isObject(body) && Object.hasOwn(body, wrapper)
       ? (body as Record<string, unknown>)[wrapper]
       : undefined;
-  if (isObject(record)) return judge(record, mode);
+  if (isObject(record)) return validate(record, mode);
   throw new ApiError('missing_wrapper', { faults: { [wrapper]: [messages.blank] } });
 }

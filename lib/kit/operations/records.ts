@@ -2,7 +2,7 @@
 // docs/api.md#operations.
 
 import type Joi from 'joi';
-import type { Judge, Mode } from '../validation/judge.ts';
+import type { Mode, Validator } from '../validation/judge.ts';
 import type { Collection, Filters, Selected } from '../records/collection.ts';
 import { type Body, type Operation, type Param, type Query, read, write } from './operation.ts';
 import { recordPlace } from './places.ts';
@@ -16,7 +16,7 @@ export interface RecordKind<Values> {
   /** The name of the schemas: `Rule`. */
   readonly title: string;
   readonly fields: Joi.ObjectSchema;
-  readonly judge: Judge<Values>;
+  readonly validate: Validator<Values>;
   readonly filters: Filters<Selected>;
   /** What names a record in paths. */
   readonly params: Readonly<Record<'id', Param>>;
@@ -37,7 +37,13 @@ export function recordOperations<Rooms, Values>(
   const noun = wrapper.replaceAll('_', ' ');
   const answer = { title, fields };
   const writes = { scopes: [], isTriable, ...(insistence && { query: insistence }) } as const;
-  const body = (mode: Mode): Body<Values> => ({ wrapper, title, fields, judge: kind.judge, mode });
+  const body = (mode: Mode): Body<Values> => ({
+    wrapper,
+    title,
+    fields,
+    validate: kind.validate,
+    mode,
+  });
   const idOf = (names: Readonly<Record<string, string>>): string => names['id'] ?? '';
   return [
     {

@@ -26,7 +26,7 @@ interface Right {
 }
 
 /** Why each of these callers may no longer write; null for one who may. Locks their rows. */
-export async function judgeActors(
+export async function checkActors(
   database: Database,
   actors: readonly (LetIn | null)[],
   transaction: Transaction,

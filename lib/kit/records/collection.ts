@@ -6,7 +6,7 @@ import type Joi from 'joi';
 import type { Model, ModelStatic, Selection, Transaction } from '../../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isUuid } from '../validation/fields.ts';
-import type { Faults, Judge, Judged } from '../validation/judge.ts';
+import type { Faults, Validated, Validator } from '../validation/judge.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Shared } from '../process/shared.ts';
 import type { FixedSettings } from './effective-configuration.ts';
@@ -75,11 +75,11 @@ export async function lockRecord<Row extends Model>(
 
 /** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */
 export interface Collection<Values> extends Listed {
-  readonly judge: Judge<Values>;
+  readonly validate: Validator<Values>;
   show(id: string): Promise<Shown>;
   /** `force`: whether rules are written though policy tests fail then. */
-  create(caller: Caller, input: Judged<Values>, force?: boolean): Promise<Shown>;
-  update(caller: Caller, id: string, input: Judged<Values>, force?: boolean): Promise<Shown>;
+  create(caller: Caller, input: Validated<Values>, force?: boolean): Promise<Shown>;
+  update(caller: Caller, id: string, input: Validated<Values>, force?: boolean): Promise<Shown>;
   remove(caller: Caller, id: string): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../../models/index.ts';
 import { schemaOfAnswer } from '../validation/answers.ts';
 import { choice, moment, resource, text } from '../validation/fields.ts';
-import { judgeOf } from '../validation/judge.ts';
+import { validatorOf } from '../validation/judge.ts';
 import { type AskedPage, idPageFields, idPages } from '../operations/id-pages.ts';
 import { type Operation, queryOf } from '../operations/operation.ts';
 import { idInTrail, showEntry } from './audit.ts';
@@ -53,7 +53,7 @@ export const auditOperation: Operation<HasRecords> = idPages<HasRecords, AskedEn
   scopes: ['read'],
   summary: 'List who changed what',
   description: 'The newest entry first.',
-  query: queryOf(auditParameters, judgeOf<AskedEntries>(auditParameters)),
+  query: queryOf(auditParameters, validatorOf<AskedEntries>(auditParameters)),
   answer: { title: 'AuditEntry', fields: schemaOfAnswer(auditFields), description: 'A page.' },
   async page({ records }, { query, afterId, limit }) {
     const { record_id: recordId, who, action, kind, since, until } = query;
@@ -79,7 +79,7 @@ export const gatewayOperation: Operation<HasRecords> = idPages<HasRecords>({
   scopes: ['read'],
   summary: 'List the gateways of the database',
   description: 'In the order of their ids. One that has not run for 30 days is forgotten.',
-  query: queryOf(gatewayParameters, judgeOf<AskedPage>(gatewayParameters)),
+  query: queryOf(gatewayParameters, validatorOf<AskedPage>(gatewayParameters)),
   answer: { title: 'Gateway', fields: schemaOfAnswer(gatewayFields), description: 'A page.' },
   async page({ records }, { afterId, limit }) {
     const revision = await currentRevision(records.database);

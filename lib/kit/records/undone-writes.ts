@@ -43,7 +43,7 @@ export class UndoneWrites<Seen> implements RunsWrites {
   ): Promise<Result> {
     return undoneTransaction(this.#database, async (transaction, soFar) => {
       await lockScopes(this.#database, transaction, work.scopes?.(input) ?? {});
-      const [plan] = await work.judge(transaction, [input]);
+      const [plan] = await work.check(transaction, [input]);
       if (plan instanceof ApiError) throw plan;
       actAs(transaction, origin);
       const [result] = await work.write(transaction, [plan as Plan]);

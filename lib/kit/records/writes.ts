@@ -18,7 +18,7 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
-import { judgeActors } from './actors.ts';
+import { checkActors } from './actors.ts';
 import { ApiError } from '../http/errors.ts';
 import { type Faults, isFaultless } from '../validation/judge.ts';
 import type { Caller } from '../process/caller.ts';
@@ -38,23 +38,23 @@ const RUNS_MAX = 15;
 
 /** One write of one request. It may run several times and must have no effect but its writes. */
 export interface Work<Plan, Result> {
-  /** What must not change between checking and writing; `judge` locks the rows. */
+  /** What must not change between checking and writing; `check` locks the rows. */
   readonly scopes?: Pick<Scopes, 'configuration' | 'addressPool'>;
   /** Loads and checks; throws an ApiError to refuse. Never writes. */
-  judge(transaction: Transaction): Promise<Plan>;
+  check(transaction: Transaction): Promise<Plan>;
   /** Writes what was checked. Whatever it throws undoes the whole transaction. */
   write(transaction: Transaction, plan: Plan): Promise<Result>;
 }
 
 /** Works of one kind, which one transaction checks and writes together. */
 export interface JointWork<Input, Plan, Result> {
-  /** What must not change between checking and writing; `judge` locks the rows. */
+  /** What must not change between checking and writing; `check` locks the rows. */
   scopes?(input: Input): Pick<Scopes, 'configuration' | 'addressPool'>;
   /**
    * Loads, and checks one or more of the first inputs, each as if those before it were written.
    * Returns a plan for each, or an ApiError to refuse it. Never writes.
    */
-  judge(transaction: Transaction, inputs: readonly Input[]): Promise<readonly (Plan | ApiError)[]>;
+  check(transaction: Transaction, inputs: readonly Input[]): Promise<readonly (Plan | ApiError)[]>;
   /** Writes what was checked. Returns a result for each plan, and makes no other rows. */
   write(transaction: Transaction, plans: readonly Plan[]): Promise<readonly Result[]>;
 }
@@ -153,17 +153,17 @@ export class Writes {
         const [, found, foreseen] = await Promise.all([
           lockScopes(this.#database, transaction, scopesOf(together)),
           this.#refuseRevoked(together, transaction),
-          judge(first, transaction),
+          checkFirst(first, transaction),
         ]);
         const admitted = together.filter((one) => !found.has(one));
         // If a caller is refused, the first checks included their write and must be repeated.
-        let judged = found.size === 0 ? foreseen : null;
+        let checked = found.size === 0 ? foreseen : null;
         for (const waiting of Map.groupBy(admitted, (one) => one.work).values())
           while (waiting.length > 0) {
-            judged ??= await judge(waiting, transaction);
-            for (const outcome of await write(waiting, judged, transaction))
+            checked ??= await checkFirst(waiting, transaction);
+            for (const outcome of await write(waiting, checked, transaction))
               found.set(waiting.shift() as Waiting, outcome);
-            judged = null;
+            checked = null;
           }
         return found;
       },
@@ -182,7 +182,7 @@ export class Writes {
     transaction: Transaction,
   ): Promise<Map<Waiting, Outcome>> {
     const actors = together.map(({ caller }) => caller.letIn);
-    const refusals = await judgeActors(this.#database, actors, transaction);
+    const refusals = await checkActors(this.#database, actors, transaction);
     const found = new Map<Waiting, Outcome>();
     for (const [i, waiting] of together.entries()) {
       const refusal = refusals[i] ?? null;
@@ -254,9 +254,9 @@ export function refusalFor(faults: Faults): ApiError {
 export function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, Plan, Result> {
   return {
     scopes: () => work.scopes ?? {},
-    async judge(transaction) {
+    async check(transaction) {
       try {
-        return [await work.judge(transaction)];
+        return [await work.check(transaction)];
       } catch (error) {
         if (error instanceof ApiError) return [error];
         throw error;
@@ -267,28 +267,28 @@ export function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, P
 }
 
 /** The result of checking the first works of one kind: a plan or a refusal for each. */
-type Judged = readonly unknown[];
+type Checked = readonly unknown[];
 
-async function judge(waiting: readonly Waiting[], transaction: Transaction): Promise<Judged> {
+async function checkFirst(waiting: readonly Waiting[], transaction: Transaction): Promise<Checked> {
   const inputs = waiting.map(({ input }) => input);
-  const judged = (await waiting[0]?.work.judge(transaction, inputs)) ?? [];
-  if (judged.length === 0) throw new Error('a work was not judged');
-  return judged;
+  const checked = (await waiting[0]?.work.check(transaction, inputs)) ?? [];
+  if (checked.length === 0) throw new Error('a work was not checked');
+  return checked;
 }
 
 /** Writes the first of the waiting works, as many as were checked together. */
 async function write(
   waiting: readonly Waiting[],
-  judged: Judged,
+  checked: Checked,
   transaction: Transaction,
 ): Promise<Outcome[]> {
   const isPlan = (plan: unknown): boolean => !(plan instanceof ApiError);
-  const plans = judged.filter(isPlan);
-  const admitted = waiting.slice(0, judged.length).filter((_, i) => isPlan(judged[i]));
+  const plans = checked.filter(isPlan);
+  const admitted = waiting.slice(0, checked.length).filter((_, i) => isPlan(checked[i]));
   actAs(transaction, ...admitted.map(({ caller }) => caller.origin));
   const written = plans.length === 0 ? [] : await waiting[0]?.work.write(transaction, plans);
   const results = (written ?? []).values();
-  return judged.map((plan) =>
+  return checked.map((plan) =>
     plan instanceof ApiError ? { refusal: plan } : { result: results.next().value },
   );
 }

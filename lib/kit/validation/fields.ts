@@ -6,7 +6,13 @@
 
 import Joi from 'joi';
 import { type FieldError, oneOf } from './messages.ts';
-import { canonicalHost, judgeDnsServer, judgeEndpoint, readAddress, readCidr } from './network.ts';
+import {
+  canonicalHost,
+  readAddress,
+  readCidr,
+  validateDnsServer,
+  validateEndpoint,
+} from './network.ts';
 import { isUuid, readTime } from './texts.ts';
 
 export { isReadableId, isUuid } from './texts.ts';
@@ -266,7 +272,7 @@ export function dnsList(description: string): Joi.ArraySchema {
     if (!members.every((member) => typeof member === 'string')) return helpers.error('list.member');
     const texts = members.map((member) => member.trim());
     const errors = errorList(helpers);
-    for (const { host, codes } of texts.map(judgeDnsServer))
+    for (const { host, codes } of texts.map(validateDnsServer))
       for (const code of codes) errors.push(helpers.error(code, { host }));
     const canonical = texts.map(canonicalHost);
     if (hasDuplicates(canonical)) errors.push(helpers.error('list.duplicates'));
@@ -277,7 +283,7 @@ export function dnsList(description: string): Joi.ArraySchema {
 /** Where clients find the gateway. */
 export function endpoint(description: string): TextSchema {
   return trimmed(description).custom((value: string, helpers) => {
-    const { host, codes } = judgeEndpoint(value);
+    const { host, codes } = validateEndpoint(value);
     const errors = errorList(helpers);
     for (const code of codes) errors.push(helpers.error(code, { host }));
     return errors.length === 0 ? value : errors;

@@ -26,7 +26,7 @@ export type FieldFaults<One = FieldError> = One[] | Record<string, One[]>[];
 export type Faults<One = FieldError> = Record<string, FieldFaults<One>>;
 
 /** The result of validating. A record may be written only if there is no error. */
-export interface Judged<Values> {
+export interface Validated<Values> {
   /** The values that could be read, in their accepted form, and also values that break a rule. */
   readonly values: Values;
   readonly faults: Faults;
@@ -36,7 +36,7 @@ export interface Judged<Values> {
 export type Mode = 'create' | 'update';
 
 /** Validates the fields of one resource. */
-export type Judge<Values> = (input: object, mode: Mode) => Judged<Values>;
+export type Validator<Values> = (input: object, mode: Mode) => Validated<Values>;
 
 /** The facts about a field that validating needs, found out once. */
 interface Field {
@@ -52,11 +52,11 @@ interface Field {
   readonly meta: FieldMeta;
   /** Members that a list may have; no limit for what is no list. */
   readonly membersMax: number;
-  readonly judgeEntry: Judge<Record<string, unknown>> | null;
+  readonly validateEntry: Validator<Record<string, unknown>> | null;
 }
 
 /** Makes the function that validates a resource. `Values` is the type that its schemas yield. */
-export function judgeOf<Values>(resource: Joi.ObjectSchema): Judge<Values> {
+export function validatorOf<Values>(resource: Joi.ObjectSchema): Validator<Values> {
   // To describe all resources takes a tenth of a start; a command validates one of them, or none.
   let described: readonly Field[] | undefined;
   return (input, mode) => {
@@ -70,7 +70,7 @@ export function judgeOf<Values>(resource: Joi.ObjectSchema): Judge<Values> {
         ? (input as Record<string, unknown>)[field.name]
         : undefined;
       if (isLeftOut(field, input)) values[field.name] = '';
-      else judgeField(field, mode, raw, values, faults);
+      else validateField(field, mode, raw, values, faults);
     }
     return { values: values as Values, faults };
   };
@@ -134,11 +134,11 @@ function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description)
     fallback,
     meta,
     membersMax: type === 'array' ? (ruleOf('max')?.args?.limit ?? Infinity) : Infinity,
-    judgeEntry: entry === null ? null : judgeOf(entry),
+    validateEntry: entry === null ? null : validatorOf(entry),
   };
 }
 
-function judgeField(
+function validateField(
   field: Field,
   mode: Mode,
   raw: unknown,
@@ -159,8 +159,8 @@ function judgeField(
     // Before any member is looked at: a body has room for hundreds of thousands.
     faults[name] = [atMostItems(field.membersMax)];
   } else if (value !== undefined) {
-    if (field.judgeEntry === null) judgeValue(field, value, values, faults);
-    else judgeEntries(name, field.judgeEntry, value, values, faults);
+    if (field.validateEntry === null) validateValue(field, value, values, faults);
+    else validateEntries(name, field.validateEntry, value, values, faults);
   }
 }
 
@@ -178,7 +178,7 @@ function isOnlySpaces(field: Field, raw: unknown): boolean {
   return field.spacesAreNothing && typeof raw === 'string' && raw.trim() === '';
 }
 
-function judgeValue(
+function validateValue(
   field: Field,
   value: unknown,
   values: Record<string, unknown>,
@@ -212,9 +212,9 @@ function cast(type: string, value: unknown): unknown {
 }
 
 /** Validates each record of a list as a create; their ids differ. */
-function judgeEntries(
+function validateEntries(
   name: string,
-  judgeEntry: Judge<Record<string, unknown>>,
+  validateEntry: Validator<Record<string, unknown>>,
   value: unknown,
   values: Record<string, unknown>,
   faults: Faults,
@@ -223,7 +223,7 @@ function judgeEntries(
     faults[name] = [messages.invalid];
     return;
   }
-  const judged = value.map((entry) => judgeEntry(entry, 'create'));
+  const judged = value.map((entry) => validateEntry(entry, 'create'));
   const ids = new Set<unknown>();
   for (const { values: entry, faults: entryFaults } of judged) {
     if (ids.has(entry['id'])) addFault(entryFaults, 'id', messages.taken);

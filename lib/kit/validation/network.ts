@@ -50,7 +50,7 @@ export function canonicalHost(text: string): string {
 }
 
 /** Validates a DNS server: an address or a host name, no port, no prefix. */
-export function judgeDnsServer(text: string): HostFaults {
+export function validateDnsServer(text: string): HostFaults {
   if (readAddress(text) !== null) return { host: text, codes: [] };
   const { host, port } = splitPort(text);
   // Brackets belong to a port; alone they are neither an address nor a name.
@@ -61,7 +61,7 @@ export function judgeDnsServer(text: string): HostFaults {
 }
 
 /** Validates an endpoint: `host`, `host:port`, a bare IPv6 address, `[v6]` or `[v6]:port`. */
-export function judgeEndpoint(text: string): HostFaults {
+export function validateEndpoint(text: string): HostFaults {
   if (readAddress(text) !== null) return { host: text, codes: [] };
   const { host, port } = splitPort(text);
   const codes: HostFault[] = isHost(host) ? [] : ['host.fqdn'];

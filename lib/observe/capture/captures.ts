@@ -16,7 +16,7 @@ import type { Caller } from '../../kit/process/caller.ts';
 import { describeError } from '../../kit/process/log.ts';
 import type { Shared } from '../../kit/process/shared.ts';
 import { version } from '../../kit/process/version.ts';
-import { judgeActors } from '../../kit/records/actors.ts';
+import { checkActors } from '../../kit/records/actors.ts';
 import { type CaptureResult, CaptureStream } from './stream.ts';
 import { orderOf, type Wishes } from './wishes.ts';
 
@@ -123,7 +123,7 @@ export class Captures {
 
   /** Why the caller may not have the capture any more; null: they may. */
   async #refusalOf({ letIn }: Caller, transaction: Transaction): Promise<ApiError | null> {
-    const [refusal = null] = await judgeActors(this.#context.database, [letIn], transaction);
+    const [refusal = null] = await checkActors(this.#context.database, [letIn], transaction);
     return refusal;
   }
 

@@ -3,7 +3,7 @@
 
 import { described, queryOf, UUID_PARAM } from '../../kit/operations/operation.ts';
 import { PCAPNG_TYPE } from './answer.ts';
-import { judgeWish, wishFields } from './wishes.ts';
+import { validateWish, wishFields } from './wishes.ts';
 
 /** The operation that captures; its answer is a stream, so that its route is made by hand. */
 export const captureOperation = described({
@@ -18,6 +18,6 @@ export const captureOperation = described({
     'A stream of pcapng for Wireshark, with a comment on each packet that says what became of it. ' +
     'It ends after `duration` seconds, or when the client goes away. At most two run at a gateway. ' +
     'Unknown parameters are ignored.',
-  query: queryOf(wishFields, judgeWish),
+  query: queryOf(wishFields, validateWish),
   content: { description: 'The packets, as they pass.', type: PCAPNG_TYPE },
 });

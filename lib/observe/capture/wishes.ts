@@ -3,7 +3,7 @@
 
 import { type CaptureOrder, parseAddress } from '../../../dataplane/index.ts';
 import { choice, cidr, flag, integer, mark, resource } from '../../kit/validation/fields.ts';
-import { addFault, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { messages, oneOf } from '../../kit/validation/messages.ts';
 
 /** Bytes of a packet that are kept by default: its headers. */
@@ -51,16 +51,16 @@ export interface Wishes {
   readonly bytes: number;
 }
 
-const judgeWishes = judgeOf<Wishes>(wishFields);
+const validateWishes = validatorOf<Wishes>(wishFields);
 /** Validates the parameters that were sent; empty ones count as left out. */
-export function judgeWish(sent: object): Judged<Wishes> {
-  const judged = judgeWishes(sent, 'create');
-  const { values, faults } = judged;
+export function validateWish(sent: object): Validated<Wishes> {
+  const validated = validateWishes(sent, 'create');
+  const { values, faults } = validated;
   if (values.payload && values.snaplen !== undefined)
     addFault(faults, 'snaplen', messages.notPresent);
   if (values.protocol === 'icmp' && values.port !== undefined)
     addFault(faults, 'port', messages.notPresent);
-  return judged;
+  return validated;
 }
 
 /** The order to the data plane. */

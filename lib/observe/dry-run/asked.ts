@@ -2,7 +2,7 @@
 // may be tried. docs/api.md#what-a-write-would-do.
 
 import { choice, joi, mark, resource, text } from '../../kit/validation/fields.ts';
-import { addFault, isFaultless, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, isFaultless, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { answersTo, type Found, operationsAt } from '../../kit/operations/find.ts';
 import type { Operation } from '../../kit/operations/operation.ts';
@@ -39,12 +39,12 @@ export interface AskedValues {
 }
 
 /** Validates the form of what was sent. */
-export const judgeAsked = judgeOf<AskedValues>(askedFields);
+export const validateAsked = validatorOf<AskedValues>(askedFields);
 
 /** Finds the operation that was asked for among those that may be tried; throws the errors. */
 export function findAsked<One extends Pick<Operation<never>, 'method' | 'path'>>(
   triable: readonly One[],
-  { values, faults: present }: Judged<AskedValues>,
+  { values, faults: present }: Validated<AskedValues>,
 ): Found<One> {
   const faults = { ...present };
   const { method = 'POST', path = '' } = values;

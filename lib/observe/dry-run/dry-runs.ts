@@ -2,7 +2,7 @@
 // are undone. docs/api.md#what-a-write-would-do.
 
 import { PASSWORD_COST_MIN } from '../../auth/passwords.ts';
-import type { Judged } from '../../kit/validation/judge.ts';
+import type { Validated } from '../../kit/validation/judge.ts';
 import type { Operation, Performed } from '../../kit/operations/operation.ts';
 import { perform } from '../../kit/operations/perform.ts';
 import type { Caller } from '../../kit/process/caller.ts';
@@ -14,7 +14,7 @@ import type { DryRunAnswer, Effect } from './fields.ts';
 /** Tries operations. */
 export interface TriesOperations {
   /** `query`: the parameters that the operation itself would be sent. */
-  try(caller: Caller, asked: Judged<AskedValues>, query: URLSearchParams): Promise<DryRunAnswer>;
+  try(caller: Caller, asked: Validated<AskedValues>, query: URLSearchParams): Promise<DryRunAnswer>;
 }
 
 /** Also tries writes that a door makes with rooms. */
@@ -43,7 +43,7 @@ export class DryRuns<Context extends DryRunContext, Rooms> implements TriesWrite
 
   async try(
     caller: Caller,
-    asked: Judged<AskedValues>,
+    asked: Validated<AskedValues>,
     query: URLSearchParams,
   ): Promise<DryRunAnswer> {
     const { operation, params } = findAsked(this.#triable, asked);

@@ -5,7 +5,7 @@
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';
 import { type Operation, read } from '../../kit/operations/operation.ts';
 import { insistence } from '../../domain/policy/guard.ts';
-import { askedFields, type AskedValues, judgeAsked } from './asked.ts';
+import { askedFields, type AskedValues, validateAsked } from './asked.ts';
 import type { TriesOperations } from './dry-runs.ts';
 import { dryRunFields } from './fields.ts';
 
@@ -32,7 +32,7 @@ export const dryRunOperation: Operation<HasDryRuns> = read<
     wrapper: 'dry_run',
     title: 'Operation',
     fields: askedFields,
-    judge: judgeAsked,
+    validate: validateAsked,
     mode: 'create',
   },
   answer: {

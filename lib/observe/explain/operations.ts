@@ -6,7 +6,7 @@ import { type Operation, read } from '../../kit/operations/operation.ts';
 import type { Recall } from '../../kit/records/recall.ts';
 import { type Asked, explain } from './explain.ts';
 import { explanationFields } from './fields.ts';
-import { judgeQuestion, questionFields, type QuestionValues, readQuestion } from './question.ts';
+import { questionFields, type QuestionValues, readQuestion, validateQuestion } from './question.ts';
 import { refusalFor } from '../../kit/records/writes.ts';
 
 /** What explaining needs of the server. */
@@ -33,7 +33,7 @@ export const explainOperation: Operation<HasExplain> = read<HasExplain, Question
     wrapper: 'explain',
     title: 'Question',
     fields: questionFields,
-    judge: judgeQuestion,
+    validate: validateQuestion,
     mode: 'create',
   },
   answer: {

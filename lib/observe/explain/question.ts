@@ -13,7 +13,7 @@ import {
   resource,
   trimmed,
 } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
 import { type FieldError, messages } from '../../kit/validation/messages.ts';
 import { type Address, readAddress } from '../../kit/validation/network.ts';
 import { type AskedProtocol, askedProtocol, numberedProtocol } from './protocol.ts';
@@ -71,7 +71,7 @@ export interface QuestionValues {
 }
 
 /** Validates what was sent. */
-export const judgeQuestion = judgeOf<QuestionValues>(questionFields);
+export const validateQuestion = validatorOf<QuestionValues>(questionFields);
 
 /** A packet that somebody asks about, and the devices at its ends. */
 export interface AskedPacket {
@@ -90,9 +90,9 @@ export interface AskedPacket {
 /** Finds what a question means; where it means nothing, there are errors and no packet. */
 export async function readQuestion(
   database: Database,
-  { values, faults }: Judged<QuestionValues>,
+  { values, faults }: Validated<QuestionValues>,
 ): Promise<{ asked: AskedPacket | null; faults: Faults }> {
-  judgeTogether(values, faults);
+  validateTogether(values, faults);
   const sender = await senderOf(database, values, faults);
   const receiver = await receiverOf(database, values, faults);
   const ends = sender === null || receiver === null ? null : endsOf(sender, receiver);
@@ -107,7 +107,7 @@ export async function readQuestion(
 }
 
 /** What fields mean only beside each other. */
-function judgeTogether(values: QuestionValues, faults: Faults): void {
+function validateTogether(values: QuestionValues, faults: Faults): void {
   const { device_id: id = null, source = null, protocol, port = null } = values;
   if (id === null && source === null && faults['device_id'] === undefined)
     addFault(faults, 'device_id', messages.blank);

@@ -4,7 +4,12 @@
 import { type Database, readConnections } from '../../../models/index.ts';
 import { type AnswerTable, schemaOfAnswer } from '../../kit/validation/answers.ts';
 import { choice, resource } from '../../kit/validation/fields.ts';
-import { isFaultless, type Judge, type Judged, judgeOf } from '../../kit/validation/judge.ts';
+import {
+  isFaultless,
+  type Validated,
+  type Validator,
+  validatorOf,
+} from '../../kit/validation/judge.ts';
 import {
   type Answer,
   type Operation,
@@ -109,7 +114,7 @@ export const historyOperations: readonly Operation<HasHistory>[] = [
     scopes: ['read'],
     summary: 'Show what all gateways carried and refused over time',
     description,
-    query: queryOf(allTrafficParameters, inSpan(judgeOf<AskedAll>(allTrafficParameters))),
+    query: queryOf(allTrafficParameters, inSpan(validatorOf<AskedAll>(allTrafficParameters))),
     answer: answerOf('AllTraffic', { ...trafficFields(COUNTS.all), ...refusalFields }),
     csv: csvOf('all'),
     run: ({ records }, _caller, { query: { span, reason } }) =>
@@ -124,7 +129,7 @@ export const historyOperations: readonly Operation<HasHistory>[] = [
     scopes: ['read'],
     summary: 'List when a device was connected, and from where',
     description: 'The latest first.',
-    query: queryOf(connectionParameters, judgeOf<AskedConnections>(connectionParameters)),
+    query: queryOf(connectionParameters, validatorOf<AskedConnections>(connectionParameters)),
     answer: {
       title: 'Connection',
       fields: schemaOfAnswer(connectionFields),
@@ -160,7 +165,7 @@ function trafficOperation(
     scopes: ['read'],
     summary,
     description,
-    query: queryOf(historyParameters, inSpan(judgeOf<SpanValues>(historyParameters))),
+    query: queryOf(historyParameters, inSpan(validatorOf<SpanValues>(historyParameters))),
     answer,
     csv: csvOf(of),
     run: async (rooms, _caller, { params: { id = '' }, query: { span } }) =>
@@ -177,9 +182,9 @@ function csvOf(of: TrafficOf) {
 }
 
 /** Validates what was sent, and finds the time that it means. */
-function inSpan<Asked extends SpanValues>(judge: Judge<Asked>): Judge<InSpan<Asked>> {
-  return (sent, mode): Judged<InSpan<Asked>> => {
-    const { values, faults } = judge(sent, mode);
+function inSpan<Asked extends SpanValues>(validate: Validator<Asked>): Validator<InSpan<Asked>> {
+  return (sent, mode): Validated<InSpan<Asked>> => {
+    const { values, faults } = validate(sent, mode);
     const span = spanOf(values, new Date(), faults);
     if (span === null && isFaultless(faults)) throw new Error('a span without a fault is missing');
     return { values: { ...values, span: span as Span }, faults };

@@ -15,7 +15,7 @@ import {
   resource,
   text,
 } from '../../kit/validation/fields.ts';
-import { judgeOf } from '../../kit/validation/judge.ts';
+import { validatorOf } from '../../kit/validation/judge.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { refusalReasons } from '../../domain/policy/reason-words.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../../kit/operations/id-pages.ts';
@@ -23,7 +23,7 @@ import { type Operation, type Page, pages, queryOf, read } from '../../kit/opera
 import { listEndedFlows, readEndedCursor, writeEndedCursor } from './ended-flows.ts';
 import { endedFlowFields, flowFields, refusalFields } from './fields.ts';
 import { type FlowFilter, listFlows, readFlowCursor, writeFlowCursor } from './flows.ts';
-import { type LiveGateway, liveGateway, type DeviceFilter } from './gateway.ts';
+import { type DeviceFilter, type LiveGateway, liveGateway } from './gateway.ts';
 import { listRefusals } from './refusals.ts';
 
 /** What these lists need of the server. */
@@ -102,7 +102,7 @@ export const liveOperations: readonly Operation<HasLive>[] = [
     summary: 'List live flows',
     description:
       'In an order that means nothing. A flow that is alive all the time is on exactly one page.',
-    query: queryOf(flowParameters, judgeOf<AskedFlows<FlowPlace>>(flowParameters)),
+    query: queryOf(flowParameters, validatorOf<AskedFlows<FlowPlace>>(flowParameters)),
     answer: { title: 'Flow', fields: schemaOfAnswer(flowFields), description },
     page: ({ live }, { query }) => pageOfFlows(live, query, listFlows, writeFlowCursor),
   }),
@@ -112,7 +112,7 @@ export const liveOperations: readonly Operation<HasLive>[] = [
     path: '/v0/ended_flows',
     summary: 'List flows that have ended',
     description: 'The flow that ended last is first. Each is on one page at most.',
-    query: queryOf(endedFlowParameters, judgeOf<AskedFlows<EndedPlace>>(endedFlowParameters)),
+    query: queryOf(endedFlowParameters, validatorOf<AskedFlows<EndedPlace>>(endedFlowParameters)),
     answer: { title: 'EndedFlow', fields: schemaOfAnswer(endedFlowFields), description },
     page: ({ live }, { query }) => pageOfFlows(live, query, listEndedFlows, writeEndedCursor),
   }),
@@ -122,7 +122,7 @@ export const liveOperations: readonly Operation<HasLive>[] = [
     path: '/v0/refusals',
     summary: 'List refused packets',
     description: 'Packets of devices that are alike are one entry; the latest one is first.',
-    query: queryOf(refusalParameters, judgeOf<AskedRefusals>(refusalParameters)),
+    query: queryOf(refusalParameters, validatorOf<AskedRefusals>(refusalParameters)),
     answer: { title: 'Refusal', fields: schemaOfAnswer(refusalFields), description },
     isSeveral: true,
     async run({ live }, _caller, { query }) {

@@ -53,7 +53,7 @@ export const takesLongForm: NonNullable<RouteOptions['payload']> = {
 };
 
 /** Refuses forms that are not this gateway's own. */
-export function judgeForms(server: Server, { pages, services }: Web): void {
+export function validateForms(server: Server, { pages, services }: Web): void {
   const own = new URL(services.config.externalUrl).origin;
   server.ext('onPostAuth', (request, h) => {
     if (!isWeb(request) || ['get', 'head', 'options'].includes(request.method)) return h.continue;

@@ -7,7 +7,7 @@ import { ApiError } from '../../kit/http/errors.ts';
 import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { messages } from '../../kit/validation/messages.ts';
-import { judgePasswordFields } from '../../domain/users/users.ts';
+import { validatePasswordFields } from '../../domain/users/users.ts';
 import { accountOf, fromAddress, noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { actorId, callerOf } from '../../kit/http/request-caller.ts';
@@ -70,7 +70,7 @@ async function changePassword(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const { services, sessions } = web;
-  const { values, faults: found } = judgePasswordFields({
+  const { values, faults: found } = validatePasswordFields({
     password: textOf(request, 'password'),
     password_confirmation: textOf(request, 'password_confirmation'),
   });

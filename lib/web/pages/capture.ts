@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Device } from '../../../models/index.ts';
 import { asCapture, captureFileName } from '../../observe/capture/answer.ts';
-import { judgeWish } from '../../observe/capture/wishes.ts';
+import { validateWish } from '../../observe/capture/wishes.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
@@ -114,7 +114,7 @@ async function showPage(
 async function capture(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const device = await deviceOf(web, request);
   const typed = typedIn(request, captureForm);
-  const { values, faults } = judgeWish(inputOf(typed, captureForm));
+  const { values, faults } = validateWish(inputOf(typed, captureForm));
   if (!isFaultless(faults)) {
     const page = await showPage(web, device, typed, faults, request, h);
     return page.code(422);

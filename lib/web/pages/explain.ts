@@ -5,7 +5,11 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { type Database, readRules, type RuleRow } from '../../../models/index.ts';
 import { explain } from '../../observe/explain/explain.ts';
 import type { Answer } from '../../observe/explain/fields.ts';
-import { type AskedPacket, judgeQuestion, readQuestion } from '../../observe/explain/question.ts';
+import {
+  type AskedPacket,
+  readQuestion,
+  validateQuestion,
+} from '../../observe/explain/question.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
@@ -131,7 +135,7 @@ async function questionOf(database: Database, typed: Typed): Promise<Asking> {
     ...(port === '' ? {} : { port }),
     ...(size === '' ? {} : { size }),
   };
-  const { asked, faults } = await readQuestion(database, judgeQuestion(input, 'create'));
+  const { asked, faults } = await readQuestion(database, validateQuestion(input, 'create'));
   const ofSender = sender.id === null ? ['device_id', 'source'] : ['device_id'];
   const named = Object.entries(faults).map(
     ([name, texts]) => [ofSender.includes(name) ? 'from' : name, texts] as const,

@@ -19,7 +19,7 @@ import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { saveChanges } from '../../kit/records/writes.ts';
-import { judgePasswordFields } from '../../domain/users/users.ts';
+import { validatePasswordFields } from '../../domain/users/users.ts';
 import { textOf } from '../kit/form-token.ts';
 import { openPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
@@ -95,7 +95,7 @@ async function choosePassword(
   const { database, passwordCost, counters } = web.services;
   const { link, user } = await openLink(database, secretOf(request));
   const typed = textOf(request, 'password');
-  const { values, faults } = judgePasswordFields({
+  const { values, faults } = validatePasswordFields({
     password: typed,
     password_confirmation: textOf(request, 'password_confirmation'),
   });

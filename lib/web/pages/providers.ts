@@ -9,8 +9,8 @@ import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import {
   CONFIGURATION_BYTES_MAX,
-  judgeConfiguration,
   storedValues,
+  validateConfiguration,
 } from '../../domain/configuration/configuration.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
 import { authorityOf } from '../../auth/identity/authority.ts';
@@ -247,7 +247,7 @@ async function tryTyped(
   form: ProviderForm,
   entry: Record<string, unknown>,
 ): Promise<{ faults: FormFaults; findings: readonly Finding[] }> {
-  const { values, faults } = judgeConfiguration({ [form.list]: [entry] }, 'update');
+  const { values, faults } = validateConfiguration({ [form.list]: [entry] }, 'update');
   if (!isFaultless(faults)) return { faults: entryFaults(faults, form.list, 0), findings: [] };
   const [kept] = storedValues(web.services.config, values)[form.list] ?? [];
   return { faults: {}, findings: kept === undefined ? [] : await tryEntry(form, kept, web) };

@@ -11,15 +11,15 @@ import {
   type RuleRow,
 } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import { hasCode, type Judged } from '../../kit/validation/judge.ts';
+import { hasCode, type Validated } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import {
-  judgeRule,
   type Rules,
   ruleState,
   type RuleState,
   type RuleValues,
   showRule,
+  validateRule,
 } from '../../domain/rules/rules.ts';
 import type { Shown } from '../../kit/records/shown.ts';
 import { meaningOf, meantNetwork } from '../../domain/rules/meaning.ts';
@@ -257,7 +257,7 @@ interface Form {
   readonly typed: Typed;
   readonly faults?: FormFaults;
   /** What was typed, for the rules that it meets. */
-  readonly input?: Judged<RuleValues>;
+  readonly input?: Validated<RuleValues>;
   readonly isChecked?: boolean;
 }
 
@@ -267,7 +267,8 @@ async function showForm(
   h: ResponseToolkit,
   { rules, id, present, typed, faults = {}, input, isChecked = false }: Form,
 ): Promise<ResponseObject> {
-  const asked = input ?? judgeRule(await recordOf(web, typed), id === null ? 'create' : 'update');
+  const asked =
+    input ?? validateRule(await recordOf(web, typed), id === null ? 'create' : 'update');
   const { rivals, others, shadow, shadowed } = await rules.touching(asked, id);
   const owners = await ownersOfRules(web.services.database, [...rivals, ...others]);
   const linked = (rule: RuleRow) => ruleLink(rule, owners);
@@ -343,7 +344,7 @@ async function save(
   const meanwhile =
     present === null ? null : changedMeanwhile(request, { typed, present }, ruleForm);
   const record = await recordOf(web, typed);
-  const input = judgeRule(record, id === null ? 'create' : 'update');
+  const input = validateRule(record, id === null ? 'create' : 'update');
   if (meanwhile === null && textOf(request, 'do') === 'check') {
     const { faults } = input;
     return showForm(web, request, h, { ...form, faults, input, isChecked: true });

@@ -17,11 +17,15 @@ export const BAD_CODE =
 export function secondFactorPages(web: Web): ServerRoute[] {
   return [
     secondFactorPage('GET', '/mfa/auth', (request, h) => showStep(web, request, h, [])),
-    secondFactorPage('POST', '/mfa/auth', (request, h) => judgeStep(web, request, h)),
+    secondFactorPage('POST', '/mfa/auth', (request, h) => validateStep(web, request, h)),
   ];
 }
 
-async function judgeStep(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+async function validateStep(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
   const count = (isLocked: boolean): void =>
     web.services.counters.add('sign_ins', isLocked ? 'too_many_codes' : 'bad_code');
   const typed = { code: textOf(request, 'code'), count };

@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { methodOf } from '../../auth/identity/method.ts';
-import { judgePassword, LOCAL_METHOD, type Wait } from '../../auth/local.ts';
+import { checkPassword, LOCAL_METHOD, type Wait } from '../../auth/local.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
@@ -99,7 +99,7 @@ async function signInLocally(
   if (!(await isLocalOn(web))) return answerLocalOff(web, request, h);
   const email = textOf(request, 'email').trim();
   const returnTo = localPath(textOf(request, 'return_to'));
-  const judged = await judgePassword(
+  const judged = await checkPassword(
     web.services,
     callerOf(request),
     email,

@@ -8,7 +8,7 @@ import {
   readClientFiles,
   readDevices,
 } from '../../../models/index.ts';
-import { judgeDevice } from '../../domain/devices/devices.ts';
+import { validateDevice } from '../../domain/devices/devices.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
 import type { Faults } from '../../kit/validation/judge.ts';
 import type { Caller } from '../../kit/process/caller.ts';
@@ -88,8 +88,8 @@ export function changesOwn(
   record: object,
   faults: Faults = {},
 ): RoomWrite {
-  const judged = judgeDevice(record, 'update');
-  const input = { ...judged, faults: { ...faults, ...judged.faults } };
+  const validated = validateDevice(record, 'update');
+  const input = { ...validated, faults: { ...faults, ...validated.faults } };
   return ({ devices }) => devices.updateOwn(caller, id, input);
 }
 

@@ -5,10 +5,10 @@ import type { Request } from '@hapi/hapi';
 import { readAdministration, type SignInSettings } from '../../auth/administrators.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import {
-  judgeConfiguration,
   shownConfiguration,
   type Unless,
   updateConfiguration,
+  validateConfiguration,
 } from '../../domain/configuration/configuration.ts';
 import { effectiveConfiguration } from '../../kit/records/effective-configuration.ts';
 import type { Shown } from '../../kit/records/shown.ts';
@@ -69,7 +69,7 @@ export function changesSettings(
 ): RoomWrite<Shown> {
   return async ({ configuration }) => {
     await configuration.recall.refresh();
-    const judged = judgeConfiguration(input, 'update');
-    return updateConfiguration(configuration, caller, judged, unless);
+    const validated = validateConfiguration(input, 'update');
+    return updateConfiguration(configuration, caller, validated, unless);
   };
 }

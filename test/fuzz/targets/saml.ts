@@ -6,7 +6,7 @@ import { strict as assert } from 'node:assert';
 import process from 'node:process';
 import { ProviderRefusal } from '../../../lib/auth/identity/refusal.ts';
 import {
-  judgeMessageShape,
+  checkMessageShape,
   MESSAGE_CHARACTERS_MAX,
   parseMessage,
 } from '../../../lib/auth/saml/shape.ts';
@@ -64,7 +64,7 @@ export function saml(input: Uint8Array): string {
   let outcome = 'read';
   try {
     const message = parseMessage(text);
-    judgeMessageShape(message, [message]);
+    checkMessageShape(message, [message]);
   } catch (error) {
     assert(error instanceof ProviderRefusal, String(error));
     outcome = error.detail ?? '';

@@ -11,7 +11,7 @@ import {
   openAt,
   type TestDatabaseKind,
 } from '../../support/database/databases.ts';
-import { judgeAnswer } from '../../support/api/openapi.ts';
+import { checkAnswer } from '../../support/api/openapi.ts';
 import { newKey, openServer, refused } from '../../support/api/server.ts';
 
 type Send = ApiServer['send'];
@@ -43,7 +43,7 @@ async function openServers(
   for (const { serve } of processes) servers.push(await serve(place, settings));
   const sends = servers.map(({ send }): Send => async (method, path, sent) => {
     const answer = await send(method, path, sent);
-    t.is(judgeAnswer(method, path, answer), null, answer.text);
+    t.is(checkAnswer(method, path, answer), null, answer.text);
     return answer;
   });
   const { body } = await sends[0]!('GET', '/v0/users');

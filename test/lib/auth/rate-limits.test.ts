@@ -15,18 +15,18 @@ const refusal = { instanceOf: ApiError, message: 'too_many_requests' };
 test('a token has the given rate and twice that at once', (t) => {
   let ms = 0;
   const limits = new RateLimits(5, () => ms);
-  for (let i = 0; i < 10; i += 1) limits.judgeToken('a');
-  t.throws(() => limits.judgeToken('a'), refusal);
-  t.notThrows(() => limits.judgeToken('b'));
+  for (let i = 0; i < 10; i += 1) limits.checkToken('a');
+  t.throws(() => limits.checkToken('a'), refusal);
+  t.notThrows(() => limits.checkToken('b'));
   ms = 200;
-  t.notThrows(() => limits.judgeToken('a'));
-  t.throws(() => limits.judgeToken('a'), refusal);
+  t.notThrows(() => limits.checkToken('a'));
+  t.throws(() => limits.checkToken('a'), refusal);
 });
 
 test('0 is no limit', (t) => {
   const limits = new RateLimits(0);
   t.notThrows(() => {
-    for (let i = 0; i < 10_000; i += 1) limits.judgeToken('a');
+    for (let i = 0; i < 10_000; i += 1) limits.checkToken('a');
   });
 });
 

@@ -12,7 +12,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '../../../lib/testing/index.ts';
-import { judgeAnswer } from '../../support/api/openapi.ts';
+import { checkAnswer } from '../../support/api/openapi.ts';
 import { tries } from '../../support/dataplane/seed.ts';
 
 /** Folders of the databases that this process has open. */
@@ -124,7 +124,7 @@ test('requests can be injected or sent to a port, and faults have the words of t
   const sent = { body: { rule: { action: 'drop', destination: 'nowhere' } } };
   const answer = await gateway.inject('POST', '/v0/rules', sent);
   t.is(answer.status, 422);
-  t.is(judgeAnswer('POST', '/v0/rules', answer), null);
+  t.is(checkAnswer('POST', '/v0/rules', answer), null);
   t.is((await gateway.inject('GET', '/v0/rules', { token: null })).status, 401);
   const refusal = await t.throwsAsync(gateway.api.post('/v0/rules', sent.body), {
     instanceOf: ApiRefusal,

@@ -1,6 +1,6 @@
 // Judges whose errors are read as the API says them, so that tests name the texts of docs/api.md.
 
-import { inSentences, type Judge, type Mode } from '../../../lib/kit/validation/judge.ts';
+import { inSentences, type Mode, type Validator } from '../../../lib/kit/validation/judge.ts';
 
 /** What came of judging, in the sentences of the API. */
 export interface JudgedInSentences<Values> {
@@ -10,7 +10,7 @@ export interface JudgedInSentences<Values> {
 
 /** A judge, with its errors as sentences. */
 export function judgeInSentences<Values>(
-  judge: Judge<Values>,
+  judge: Validator<Values>,
 ): (input: object, mode: Mode) => JudgedInSentences<Values> {
   return (input, mode) => {
     const { values, faults } = judge(input, mode);

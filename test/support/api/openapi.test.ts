@@ -1,7 +1,7 @@
 // The check of answers: it must find what the document does not describe.
 
 import test from 'ava';
-import { document, judgeAnswer, operationOf, operations, schemaFault } from './openapi.ts';
+import { checkAnswer, document, operationOf, operations, schemaFault } from './openapi.ts';
 import { openServer } from './server.ts';
 
 test('a request belongs to the operation with its method and path', (t) => {
@@ -17,7 +17,7 @@ test('an answer that is not described is found', async (t) => {
   const { send } = await openServer(t, 'sqlite');
   const good = await send('POST', '/v0/rules', { body: { rule: { destination: '10.0.0.1' } } });
   const judge = (change: object): string | null =>
-    judgeAnswer('POST', '/v0/rules', { ...good, ...change });
+    checkAnswer('POST', '/v0/rules', { ...good, ...change });
   t.is(judge({}), null);
   const { data } = good.body;
   const { updated_at: _updated, ...short } = data;

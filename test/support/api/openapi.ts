@@ -93,7 +93,7 @@ function rooted(part: unknown): unknown {
 }
 
 /** What of an answer the document does not describe; null when it describes all of it. */
-export function judgeAnswer(method: string, path: string, answer: Answer): string | null {
+export function checkAnswer(method: string, path: string, answer: Answer): string | null {
   const operation = operationOf(method, path);
   // Paths of which the document knows nothing, also because their method is unknown.
   if (operation === null) return null;

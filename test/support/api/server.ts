@@ -25,7 +25,7 @@ import {
   openDatabase,
   type TestDatabaseKind,
 } from '../database/databases.ts';
-import { judgeAnswer } from './openapi.ts';
+import { checkAnswer } from './openapi.ts';
 import { sendOverSocket } from './socket.ts';
 
 export { type LogLine, logInto } from '../../../lib/testing/log.ts';
@@ -150,7 +150,7 @@ async function ensureAdmin(database: Database): Promise<string> {
 
 /** Whatever a test asks, the answer must be one that the OpenAPI document describes. */
 function conforming(method: string, path: string, answer: Answer): Answer {
-  const fault = judgeAnswer(method, path, answer);
+  const fault = checkAnswer(method, path, answer);
   if (fault !== null) throw new Error(`${method} ${path} ${answer.status}: ${fault}`);
   return answer;
 }

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { pathsOf, schemasOf, tagsOf } from '../../../../lib/api/openapi/paths.ts';
 import { resource, text } from '../../../../lib/kit/validation/fields.ts';
-import { judgeOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
 import {
   described,
   queryOf,
@@ -16,7 +16,7 @@ import type { Part } from '../../../support/api/openapi.ts';
 const fields = resource({ name: text('A name.').required() });
 const answer = { title: 'Thing', fields, description: 'The thing.' };
 const one = { path: '/v0/things/{id}', tag: 'things', params: UUID_PARAM } as const;
-const body = { wrapper: 'thing', title: 'Thing', fields, judge: judgeOf<object>(fields) };
+const body = { wrapper: 'thing', title: 'Thing', fields, validate: validatorOf<object>(fields) };
 
 const things = [
   read({
@@ -71,7 +71,7 @@ test('each schema is there once, and so is each tag', (t) => {
 });
 
 test('CSV is beside JSON where an operation has it; a stream has its own type', (t) => {
-  const query = queryOf(fields, judgeOf<object>(fields));
+  const query = queryOf(fields, validatorOf<object>(fields));
   const common = { method: 'GET', tag: 'things', scopes: ['read'], summary: 'Show it' } as const;
   const [table, stream] = [
     read({

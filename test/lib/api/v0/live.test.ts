@@ -12,7 +12,7 @@ import type {
 } from '../../../../dataplane/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addRule, addUser } from '../../../support/database/records.ts';
-import { judgeAnswer } from '../../../support/api/openapi.ts';
+import { checkAnswer } from '../../../support/api/openapi.ts';
 import { openServer } from '../../../support/api/server.ts';
 import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gateway.ts';
 
@@ -36,7 +36,7 @@ for (const kind of databaseKinds()) {
     const path = `/v0/flows?${filters}&destination=10.0.0.0/8&limit=7`;
     const first = await send('GET', path);
     t.is(first.status, 200, first.text);
-    t.is(judgeAnswer('GET', path, first), null);
+    t.is(checkAnswer('GET', path, first), null);
     t.like(first.body.data[0], { source_device_id: LAPTOP, gateway_id: GATEWAY });
     const query: FlowQuery = {
       device: 'key',
@@ -98,7 +98,7 @@ for (const kind of databaseKinds()) {
     const path = `/v0/ended_flows?${filters}&destination=10.0.0.0/8&limit=7`;
     const first = await send('GET', path);
     t.is(first.status, 200, first.text);
-    t.is(judgeAnswer('GET', path, first), null);
+    t.is(checkAnswer('GET', path, first), null);
     t.like(first.body.data[0], {
       source_device_id: LAPTOP,
       source_user_id: ABSENT,
@@ -134,7 +134,7 @@ for (const kind of databaseKinds()) {
     const path = `/v0/refusals?device_id=${LAPTOP}&user_id=${ABSENT}&reason=rule_drop&limit=5`;
     const answer = await send('GET', path);
     t.is(answer.status, 200, answer.text);
-    t.is(judgeAnswer('GET', path, answer), null);
+    t.is(checkAnswer('GET', path, answer), null);
     t.like(answer.body.data[0], {
       device_id: LAPTOP,
       reason: 'rule_drop',

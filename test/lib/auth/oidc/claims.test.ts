@@ -4,13 +4,13 @@
 import test, { type ExecutionContext } from 'ava';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
 import {
+  checkRequiredClaim,
+  checkRequiredClaimIfSent,
   type Claims,
   claimsAsked,
   emailOf,
   groupsOf,
   holdsClaims,
-  judgeRequiredClaim,
-  judgeRequiredClaimIfSent,
 } from '../../../../lib/auth/oidc/claims.ts';
 import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
@@ -23,7 +23,7 @@ import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 type Asking = Parameters<typeof emailOf>[0];
 
 function refusalOf(t: ExecutionContext, asking: Asking, ...sources: Claims[]): string {
-  const error = t.throws(() => judgeRequiredClaim(asking, sources), {
+  const error = t.throws(() => checkRequiredClaim(asking, sources), {
     instanceOf: ProviderRefusal,
   });
   return error?.message ?? '';
@@ -31,7 +31,7 @@ function refusalOf(t: ExecutionContext, asking: Asking, ...sources: Claims[]): s
 
 test('an entry without requirements reads the e-mail and admits everybody', (t) => {
   t.deepEqual(claimsAsked({}), ['email']);
-  t.notThrows(() => judgeRequiredClaim({}, [{}]));
+  t.notThrows(() => checkRequiredClaim({}, [{}]));
   t.deepEqual(emailOf({}, [{ upn: 'a@x' }]), { email: null, isEmailVerified: null });
 });
 
@@ -56,11 +56,11 @@ test('null and an empty text in the token hide nothing of userinfo; an empty lis
     const token = { email: empty, realm_access: { roles: empty }, groups: empty };
     t.false(holdsClaims(asking, [], token), 'userinfo is asked');
     t.deepEqual(emailOf(asking, [token, userinfo]), { email: 'b@x', isEmailVerified: true });
-    t.notThrows(() => judgeRequiredClaim(asking, [token, userinfo]));
+    t.notThrows(() => checkRequiredClaim(asking, [token, userinfo]));
     t.deepEqual(groupsOf(asking, [token, userinfo]), { names: ['staff'] });
     // Where userinfo says nothing, the token's claim is the answer: it admits nobody.
     t.is(refusalOf(t, asking, token), 'claim_required: another realm_access.roles');
-    t.throws(() => judgeRequiredClaimIfSent(asking, [token]), { instanceOf: ProviderRefusal });
+    t.throws(() => checkRequiredClaimIfSent(asking, [token]), { instanceOf: ProviderRefusal });
   }
   const token = { realm_access: { roles: [] }, groups: [] };
   t.true(holdsClaims(asking, [required_claim.name], token));
@@ -70,8 +70,8 @@ test('null and an empty text in the token hide nothing of userinfo; an empty lis
 
 test('a required claim is found by its name, else by the way that dots lead', (t) => {
   const asking = { required_claim: { name: 'realm_access.roles', value: 'vpn' } };
-  t.notThrows(() => judgeRequiredClaim(asking, [{ realm_access: { roles: ['a', 'vpn'] } }]));
-  t.notThrows(() => judgeRequiredClaim(asking, [{ 'realm_access.roles': 'vpn' }]));
+  t.notThrows(() => checkRequiredClaim(asking, [{ realm_access: { roles: ['a', 'vpn'] } }]));
+  t.notThrows(() => checkRequiredClaim(asking, [{ 'realm_access.roles': 'vpn' }]));
   const both = { 'realm_access.roles': 'a', realm_access: { roles: ['vpn'] } };
   t.is(refusalOf(t, asking, both), 'claim_required: another realm_access.roles');
   t.is(
@@ -85,9 +85,9 @@ test('an object whose members are all objects names by their keys, as Zitadel wr
   const zitadel = { [path]: { vpn: { '28': 'acme.example' }, staff: { '28': 'acme.example' } } };
   t.deepEqual(groupsOf({ groups_claim: path }, [zitadel]), { names: ['vpn', 'staff'] });
   const asking = { required_claim: { name: path, value: 'vpn' } };
-  t.notThrows(() => judgeRequiredClaim(asking, [zitadel]));
+  t.notThrows(() => checkRequiredClaim(asking, [zitadel]));
   const nested = { required_claim: { name: 'project.roles', value: 'vpn' } };
-  t.notThrows(() => judgeRequiredClaim(nested, [{ project: { roles: { vpn: {} } } }]));
+  t.notThrows(() => checkRequiredClaim(nested, [{ project: { roles: { vpn: {} } } }]));
   t.is(refusalOf(t, asking, { [path]: { staff: {} } }), `claim_required: another ${path}`);
   t.deepEqual(groupsOf({ groups_claim: path }, [{ [path]: {} }]), { names: [] });
   for (const other of ['text', 7, true, null, ['vpn']]) {
@@ -140,15 +140,15 @@ test('userinfo is asked where the token lacks a claim, that of groups too', (t) 
 test('a required claim must be exactly the value, or a list that holds it', (t) => {
   const asking = { required_claim: { name: 'groups', value: 'vpn' } };
   for (const good of ['vpn', ['staff', 'vpn']])
-    t.notThrows(() => judgeRequiredClaim(asking, [{ groups: good }]));
-  t.notThrows(() => judgeRequiredClaim(asking, [{}, { groups: 'vpn' }]), 'known by userinfo');
+    t.notThrows(() => checkRequiredClaim(asking, [{ groups: good }]));
+  t.notThrows(() => checkRequiredClaim(asking, [{}, { groups: 'vpn' }]), 'known by userinfo');
   for (const bad of ['VPN', 'vpn ', 'vpn,staff', [], [['vpn']], { vpn: true }, null, true])
     t.is(refusalOf(t, asking, { groups: bad }), 'claim_required: another groups');
   t.is(refusalOf(t, asking, {}, {}), 'claim_required: no claim groups');
   const first = refusalOf(t, asking, { groups: 'staff' }, { groups: 'vpn' });
   t.is(first, 'claim_required: another groups', 'the ID token is believed first');
   t.notThrows(() =>
-    judgeRequiredClaim({ required_claim: { name: 'ok', value: 'true' } }, [{ ok: true }]),
+    checkRequiredClaim({ required_claim: { name: 'ok', value: 'true' } }, [{ ok: true }]),
   );
   t.regex(
     refusalOf(t, { required_claim: { name: 'toString', value: 'x' } }, {}),

@@ -6,8 +6,8 @@ import { signXml } from '@node-saml/node-saml/lib/xml.js';
 import test, { type ExecutionContext } from 'ava';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
 import {
-  judgeAddressedLogout,
-  judgePostedLogout,
+  checkAddressedLogout,
+  checkPostedLogout,
   logoutAnswer,
 } from '../../../../lib/auth/saml/logout.ts';
 import { parseSamlMetadata } from '../../../../lib/auth/saml-metadata.ts';
@@ -78,8 +78,8 @@ function addressed(xml: string, key = idpKey, algorithm = SHA256): string {
   return `${fields}&Signature=${encodeURIComponent(signature)}`;
 }
 
-const post = (xml: string) => judgePostedLogout(setup, base64(xml), new Date());
-const send = (query: string) => judgeAddressedLogout(setup, query, new Date());
+const post = (xml: string) => checkPostedLogout(setup, base64(xml), new Date());
+const send = (query: string) => checkAddressedLogout(setup, query, new Date());
 
 async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<string> {
   const error = await t.throwsAsync(work, { instanceOf: ProviderRefusal });

@@ -4,7 +4,7 @@
 
 import test from 'ava';
 import { parseSamlMetadata } from '../../../../lib/auth/saml-metadata.ts';
-import { judgeResponse } from '../../../../lib/auth/saml/response.ts';
+import { checkResponse } from '../../../../lib/auth/saml/response.ts';
 import { addressesOf } from '../../../../lib/auth/saml/service-provider.ts';
 import type { SamlIdentityProvider } from '../../../../models/index.ts';
 import {
@@ -120,7 +120,7 @@ function judge(shape: Shape, entry: Partial<SamlIdentityProvider>) {
   const provider = samlEntry({ metadata, ...entry });
   const ours = { entityId: OUR_ENTITY_ID, key: idpKey };
   const setup = { provider, metadata: parseSamlMetadata(metadata), ours, requestId: '_r1' };
-  return judgeResponse(setup, base64(answerOf(shape)), new Date());
+  return checkResponse(setup, base64(answerOf(shape)), new Date());
 }
 
 for (const shape of shapes) {

@@ -5,7 +5,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
 import { parseSamlMetadata } from '../../../../lib/auth/saml-metadata.ts';
-import { judgeResponse } from '../../../../lib/auth/saml/response.ts';
+import { checkResponse } from '../../../../lib/auth/saml/response.ts';
 import { addressesOf, samlOf, type SamlSetup } from '../../../../lib/auth/saml/service-provider.ts';
 import {
   answerXml,
@@ -52,7 +52,7 @@ const words = (changes: Partial<Said> = {}): Said => ({
 });
 
 function judge(xml: string, given: SamlSetup = setup) {
-  return judgeResponse(given, base64(xml), new Date());
+  return checkResponse(given, base64(xml), new Date());
 }
 
 async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<string> {
@@ -298,7 +298,7 @@ for (const [says, make, why] of forms)
   });
 
 test('a text that is not base64 of UTF-8, or too long, is refused before it is parsed', async (t) => {
-  const post = (text: string) => refusal(t, judgeResponse(setup, text, new Date()));
+  const post = (text: string) => refusal(t, checkResponse(setup, text, new Date()));
   t.regex(await post(''), /not base64/);
   t.regex(await post('%3Cxml%3E'), /not base64/);
   t.regex(await post(Buffer.from([0xff, 0xfe]).toString('base64')), /not UTF-8/);
@@ -307,7 +307,7 @@ test('a text that is not base64 of UTF-8, or too long, is refused before it is p
 
 test('base64 may hold line breaks', async (t) => {
   const wrapped = base64(good()).replaceAll(/(.{76})/g, '$1\r\n');
-  t.is((await judgeResponse(setup, wrapped, new Date())).kind, 'proven');
+  t.is((await checkResponse(setup, wrapped, new Date())).kind, 'proven');
 });
 
 test('a signature of SHA-512 is accepted', async (t) => {

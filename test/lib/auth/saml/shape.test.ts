@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import {
+  checkMessageShape,
   decodeMessage,
-  judgeMessageShape,
   MESSAGE_CHARACTERS_MAX,
   parseMessage,
 } from '../../../../lib/auth/saml/shape.ts';
@@ -13,7 +13,7 @@ const SIGNATURE = '<s:Signature xmlns:s="http://www.w3.org/2000/09/xmldsig#"';
 
 function judge(xml: string): void {
   const message = parseMessage(xml);
-  judgeMessageShape(message, [message]);
+  checkMessageShape(message, [message]);
 }
 
 test('a plain message has a good shape, with one signature in its place too', (t) => {

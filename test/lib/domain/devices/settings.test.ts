@@ -5,10 +5,10 @@ import { messages } from '../../../../lib/kit/validation/messages.ts';
 import type { Configuration } from '../../../../models/index.ts';
 import {
   defaultSettings,
-  judgeSettings,
   type Settings,
   shownSettings,
   storedSettings,
+  validateSettings,
 } from '../../../../lib/domain/devices/settings.ts';
 import { inSentences } from '../../../../lib/kit/validation/judge.ts';
 import { configOf, openServer } from '../../../support/api/server.ts';
@@ -47,7 +47,7 @@ test('a flag decides whose value is shown; lists are never null', (t) => {
 test('values are judged on what the device would be', (t) => {
   const judged = (values: Partial<Settings>, present: Settings | null): object => {
     const faults = {};
-    judgeSettings(values, present, faults);
+    validateSettings(values, present, faults);
     return inSentences(faults);
   };
   const notPresent = ['must not be present'];
@@ -63,7 +63,7 @@ test('values are judged on what the device would be', (t) => {
     endpoint: blank,
   });
   const unreadable = { use_default_endpoint: [messages.invalid] };
-  judgeSettings({ endpoint: 'x' }, null, unreadable);
+  validateSettings({ endpoint: 'x' }, null, unreadable);
   t.deepEqual(unreadable, { use_default_endpoint: [messages.invalid] });
 });
 

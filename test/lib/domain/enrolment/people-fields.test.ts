@@ -1,7 +1,7 @@
 // What is sent where many people are enrolled at once.
 
 import test from 'ava';
-import { judgePeople, wishOf } from '../../../../lib/domain/enrolment/people-fields.ts';
+import { validatePeople, wishOf } from '../../../../lib/domain/enrolment/people-fields.ts';
 import { ENROLLED_MAX } from '../../../../lib/domain/enrolment/people-list.ts';
 import { inSentences } from '../../../../lib/kit/validation/judge.ts';
 
@@ -13,7 +13,7 @@ test('people, groups and their lines become a wish', (t) => {
     ],
     groups: [{ name: 'all', line: null }],
   };
-  const { values, faults } = judgePeople(sent, 'create');
+  const { values, faults } = validatePeople(sent, 'create');
   t.deepEqual(faults, {});
   t.like(values, { hours: 72, mail: false });
   t.deepEqual(wishOf(values), sent);
@@ -40,5 +40,5 @@ const refused: [what: string, sent: object, errors: object][] = [
 ];
 for (const [what, sent, errors] of refused)
   test(`${what} is refused`, (t) => {
-    t.deepEqual(inSentences(judgePeople(sent, 'create').faults), errors);
+    t.deepEqual(inSentences(validatePeople(sent, 'create').faults), errors);
   });

@@ -12,7 +12,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../../../dataplane/index.ts';
-import { diagnose, judgeSettings, report } from '../../../../lib/installation/doctor/index.ts';
+import { checkSettings, diagnose, report } from '../../../../lib/installation/doctor/index.ts';
 import { makeCertificate } from '../../../../lib/auth/saml/certificate.ts';
 import {
   prepareDataDir,
@@ -431,7 +431,7 @@ test('one disk is shown once, whatever folders are on it', async (t) => {
 });
 
 test('settings with faults are findings like all others', (t) => {
-  const findings = judgeSettings(['HTTP_PORT is no number'], ['HTTP_PROT is unknown']);
+  const findings = checkSettings(['HTTP_PORT is no number'], ['HTTP_PROT is unknown']);
   t.like(findings[0], { check: 'settings', level: 'failed', message: 'HTTP_PORT is no number' });
   t.regex(findings[0]?.fix ?? '', /docs\/reference\/settings\.md/);
   t.like(findings[1], { check: 'settings', level: 'warning', message: 'HTTP_PROT is unknown' });

@@ -6,7 +6,7 @@ import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import { performForCommand } from '../../../../lib/kit/operations/for-commands.ts';
 import { write } from '../../../../lib/kit/operations/operation.ts';
 import { joi, resource, text } from '../../../../lib/kit/validation/fields.ts';
-import { judgeOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
 
 interface Rooms {
   readonly ran: object[];
@@ -20,7 +20,7 @@ const operation = write<Rooms, { name?: string }, { force?: boolean }>({
   tag: 'things',
   scopes: [],
   summary: 'Rename a thing',
-  body: { wrapper: 'thing', title: 'Thing', fields, judge: judgeOf(fields), mode: 'create' },
+  body: { wrapper: 'thing', title: 'Thing', fields, validate: validatorOf(fields), mode: 'create' },
   answer: { title: 'Thing', fields, description: 'The thing.' },
   query: {
     schemas: {},

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import { resource, text } from '../../../../lib/kit/validation/fields.ts';
-import { judgeOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
 import { messages } from '../../../../lib/kit/validation/messages.ts';
 import { type Performed, queryOf, write } from '../../../../lib/kit/operations/operation.ts';
 import { perform } from '../../../../lib/kit/operations/perform.ts';
@@ -24,8 +24,14 @@ const echo = write<{ readonly heard: unknown[] }, Values, { readonly word?: stri
   tag: 'echo',
   scopes: [],
   summary: 'Echo',
-  query: queryOf(asked, judgeOf<{ readonly word?: string }>(asked)),
-  body: { wrapper: 'echo', title: 'Echo', fields, judge: judgeOf<Values>(fields), mode: 'create' },
+  query: queryOf(asked, validatorOf<{ readonly word?: string }>(asked)),
+  body: {
+    wrapper: 'echo',
+    title: 'Echo',
+    fields,
+    validate: validatorOf<Values>(fields),
+    mode: 'create',
+  },
   answer: { title: 'Echo', fields, description: 'The echo.' },
   run: async ({ heard }, _caller, input) => {
     heard.push(input);

@@ -26,7 +26,7 @@ for (const kind of databaseKinds()) {
     t.is(writes.seen, null);
     const destination = await writes.run(ann, {
       scopes: { configuration: true },
-      judge: async () => '10.0.0.1',
+      check: async () => '10.0.0.1',
       write: async (transaction, to) =>
         (await Rule.create({ destination: to }, { transaction })).destination,
     });
@@ -43,7 +43,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const writes = new UndoneWrites(database, async () => 'seen');
     const refused = {
-      judge: async () => {
+      check: async () => {
         throw new ApiError('not_found');
       },
       write: async () => 'written',

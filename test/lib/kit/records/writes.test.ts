@@ -16,7 +16,7 @@ import { databaseKinds, openDatabase } from '../../../support/database/databases
 
 const make = (writes: Writes, database: Database, destination: string, before = noop) =>
   writes.run(someCaller(), {
-    judge: async () => {
+    check: async () => {
       if (destination === 'refused') throw new ApiError('not_found');
     },
     write: async (transaction) => {
@@ -59,7 +59,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const asked = someCaller();
-    const write = { judge: async () => undefined, write: async () => 5 };
+    const write = { check: async () => undefined, write: async () => 5 };
     t.is(await writes.run(asked, write), 5);
     t.is(asked.revision, await currentRevision(database), 'also when nothing changed');
   });
@@ -84,7 +84,7 @@ for (const kind of databaseKinds()) {
     const writes = new Writes(database);
     const failing = (): Promise<unknown> =>
       writes.run(someCaller(), {
-        judge: async () => undefined,
+        check: async () => undefined,
         write: async (transaction) => {
           await database.models.Rule.create({ destination: '10.9.9.9' }, { transaction });
           throw new TypeError('a mistake');
@@ -117,7 +117,7 @@ for (const kind of databaseKinds()) {
     let isHeld = false;
     const fails = Promise.withResolvers<void>();
     const holding = writes.run(someCaller(), {
-      judge: async () => {
+      check: async () => {
         isHeld = true;
         await fails.promise;
         throw away;
@@ -144,7 +144,7 @@ for (const kind of databaseKinds()) {
     const { User } = database.models;
     let judged = 0;
     const taken = writes.run(someCaller(), {
-      judge: async (transaction) => {
+      check: async (transaction) => {
         judged += 1;
         const present = await User.count({ where: { email_key: 'a@b.c' }, transaction });
         // The other write comes between this check and the insert.
@@ -164,7 +164,7 @@ for (const kind of databaseKinds()) {
     let judged = 0;
     const email = (number: number): string => `free-${number}@example.test`;
     const made = await writes.run(someCaller(), {
-      judge: async (transaction) => {
+      check: async (transaction) => {
         judged += 1;
         // Another writer chooses the same value, and is first.
         if (judged <= 12) await User.create({ email: email(judged) }, { transaction });
@@ -180,7 +180,7 @@ for (const kind of databaseKinds()) {
     const writes = new Writes(database);
     const save = (values: object): Promise<{ destination: string }> =>
       writes.run(someCaller(), {
-        judge: (transaction) => database.models.Rule.findOne({ transaction, rejectOnEmpty: true }),
+        check: (transaction) => database.models.Rule.findOne({ transaction, rejectOnEmpty: true }),
         write: (transaction, rule) => saveChanges(rule, values, transaction),
       });
     await make(writes, database, '10.0.0.1');
@@ -198,7 +198,7 @@ for (const kind of databaseKinds()) {
     const writes = new Writes(database);
     const log: string[] = [];
     const work: JointWork<string, string, string> = {
-      judge: async (_transaction, inputs) => {
+      check: async (_transaction, inputs) => {
         log.push(`judge ${inputs.join(' ')}`);
         // Three at a time, and the odd ones are refused.
         return inputs

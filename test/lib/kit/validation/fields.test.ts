@@ -13,11 +13,11 @@ import {
   url,
   urlFault,
 } from '../../../../lib/kit/validation/fields.ts';
-import { judgeOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
 import { judgeInSentences } from '../../../support/api/in-sentences.ts';
 
 const judge = judgeInSentences(
-  judgeOf<Record<string, unknown>>(
+  validatorOf<Record<string, unknown>>(
     resource({
       owner: reference('a record'),
       routes: cidrList('addresses and CIDRs'),

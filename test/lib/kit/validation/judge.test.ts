@@ -17,8 +17,8 @@ import {
   addFault,
   type Faults,
   isFaultless,
-  judgeOf,
   type Mode,
+  validatorOf,
 } from '../../../../lib/kit/validation/judge.ts';
 import { messages, noPlace } from '../../../../lib/kit/validation/messages.ts';
 import { judgeInSentences } from '../../../support/api/in-sentences.ts';
@@ -27,7 +27,7 @@ const blank = ["can't be blank"];
 const invalid = ['is invalid'];
 
 const judge = judgeInSentences(
-  judgeOf<Record<string, unknown>>(
+  validatorOf<Record<string, unknown>>(
     resource({
       id: recordId('read-only'),
       owner: mark(text('create only').required(), { createOnly: true }),

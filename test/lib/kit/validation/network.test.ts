@@ -3,10 +3,10 @@
 import test from 'ava';
 import {
   canonicalHost,
-  judgeDnsServer,
-  judgeEndpoint,
   readAddress,
   readCidr,
+  validateDnsServer,
+  validateEndpoint,
 } from '../../../../lib/kit/validation/network.ts';
 
 test('an address is read in its canonical form, anything else is none', (t) => {
@@ -74,7 +74,7 @@ test('a DNS server is an address or a host name', (t) => {
     'example.com.',
     LONG_NAME,
   ];
-  for (const text of good) t.deepEqual(judgeDnsServer(text).codes, [], text);
+  for (const text of good) t.deepEqual(validateDnsServer(text).codes, [], text);
   const bad: [text: string, host: string, codes: string[]][] = [
     ['1.1.1.1:53', '1.1.1.1', ['host.portInDns']],
     ['dns.example:0', 'dns.example', ['host.portInDns']],
@@ -93,7 +93,8 @@ test('a DNS server is an address or a host name', (t) => {
     [`${LONG_NAME}a`, `${LONG_NAME}a`, ['host.fqdn']],
     ['', '', ['host.fqdn']],
   ];
-  for (const [text, host, codes] of bad) t.deepEqual(judgeDnsServer(text), { host, codes }, text);
+  for (const [text, host, codes] of bad)
+    t.deepEqual(validateDnsServer(text), { host, codes }, text);
 });
 
 test('an endpoint is a host with or without a port', (t) => {
@@ -107,7 +108,7 @@ test('an endpoint is a host with or without a port', (t) => {
     '[2001:db8::1]',
     '[2001:db8::1]:51820',
   ];
-  for (const text of good) t.deepEqual(judgeEndpoint(text).codes, [], text);
+  for (const text of good) t.deepEqual(validateEndpoint(text).codes, [], text);
   const bad: [text: string, host: string, codes: string[]][] = [
     ['vpn.example.com:0', 'vpn.example.com', ['host.badPort']],
     ['vpn.example.com:65536', 'vpn.example.com', ['host.badPort']],
@@ -123,7 +124,7 @@ test('an endpoint is a host with or without a port', (t) => {
     ['[1.2.3.4]:1', '[1.2.3.4]', ['host.fqdn']],
     ['[]', '[]', ['host.fqdn']],
   ];
-  for (const [text, host, codes] of bad) t.deepEqual(judgeEndpoint(text), { host, codes }, text);
+  for (const [text, host, codes] of bad) t.deepEqual(validateEndpoint(text), { host, codes }, text);
 });
 
 test('a host name stays as it was given, an address becomes canonical', (t) => {

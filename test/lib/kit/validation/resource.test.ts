@@ -1,7 +1,7 @@
 // From a table of fields to the schema that judges requests: each part of a table has its effect.
 
 import test from 'ava';
-import { judgeOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
 import {
   columnDefaults,
   columnsSent,
@@ -44,7 +44,7 @@ const fields = fieldsOf({
 const schema = schemaOf(fields, {
   ports: ({ description }) => schemaOfShape().description(description),
 });
-const judge = judgeInSentences(judgeOf<Record<string, unknown>>(schema));
+const judge = judgeInSentences(validatorOf<Record<string, unknown>>(schema));
 const OWNER = '0193a0c0-0000-7000-8000-000000000001';
 
 function schemaOfShape() {

@@ -2,13 +2,13 @@
 // data plane.
 
 import test from 'ava';
-import { judgeWish, orderOf } from '../../../../lib/observe/capture/wishes.ts';
+import { orderOf, validateWish } from '../../../../lib/observe/capture/wishes.ts';
 import { inSentences } from '../../../../lib/kit/validation/judge.ts';
 import { parametersOf, sentOnce } from '../../../../lib/kit/validation/query.ts';
 
 const KEY = 'key';
 
-const readWishes = (search: string) => judgeWish(sentOnce(parametersOf(search)));
+const readWishes = (search: string) => validateWish(sentOnce(parametersOf(search)));
 
 test('without parameters: headers of all packets, for a minute', (t) => {
   const { values, faults } = readWishes('');

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { MemoryDevice } from '../../../../dataplane/memory/index.ts';
 import type { Diagnosis } from '../../../../lib/observe/diagnosis/fields.ts';
 import { createGateway, type TestDevice, type TestGateway } from '../../../../lib/testing/index.ts';
-import { judgeAnswer } from '../../../support/api/openapi.ts';
+import { checkAnswer } from '../../../support/api/openapi.ts';
 
 /** Asks over the API; the answer must be as the OpenAPI document says. */
 async function ask(
@@ -16,7 +16,7 @@ async function ask(
   const path = `/v0/devices/${device.id}/diagnosis`;
   const answer = await gateway.inject('GET', path);
   t.is(answer.status, 200, answer.text);
-  t.is(judgeAnswer('GET', path, answer), null);
+  t.is(checkAnswer('GET', path, answer), null);
   return answer.body.data as Diagnosis;
 }
 
@@ -100,7 +100,7 @@ test('a device that is offline, and unknown senders beside it', async (t) => {
   t.like(found.unknown_senders[0], { public_key: laptop.publicKey, remote_ip: '198.18.0.1' });
   t.deepEqual((await ask(t, gateway, phone)).unknown_senders, []);
   const answer = await gateway.inject('GET', '/v0/unknown_senders');
-  t.is(judgeAnswer('GET', '/v0/unknown_senders', answer), null);
+  t.is(checkAnswer('GET', '/v0/unknown_senders', answer), null);
   const { keys, other_gateway } = answer.body.data;
   t.like(keys, [{ public_key: laptop.publicKey, count: 1 }]);
   t.deepEqual(other_gateway, []);

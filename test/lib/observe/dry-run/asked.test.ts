@@ -2,14 +2,14 @@
 
 import test from 'ava';
 import { ApiError } from '../../../../lib/kit/http/errors.ts';
-import { findAsked, judgeAsked } from '../../../../lib/observe/dry-run/asked.ts';
+import { findAsked, validateAsked } from '../../../../lib/observe/dry-run/asked.ts';
 import { inSentences } from '../../../../lib/kit/validation/judge.ts';
 import { operations } from '../../../../lib/rooms.ts';
 
 const triable = operations.filter((one) => one.kind === 'write' && one.isTriable === true);
 
 const find = (sent: object) => {
-  const { operation, params } = findAsked(triable, judgeAsked(sent, 'create'));
+  const { operation, params } = findAsked(triable, validateAsked(sent, 'create'));
   return [operation.id, params];
 };
 

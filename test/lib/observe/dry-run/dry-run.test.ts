@@ -4,7 +4,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { createGateway, type TestGateway } from '../../../../lib/testing/index.ts';
-import { judgeAnswer } from '../../../support/api/openapi.ts';
+import { checkAnswer } from '../../../support/api/openapi.ts';
 import { untilHolds } from '../../../support/api/running-capture.ts';
 
 interface Tried {
@@ -30,7 +30,7 @@ async function tryOut(
 ): Promise<Tried> {
   const answer = await gateway.inject('POST', `/v0/dry_run${query}`, { body: { dry_run } });
   t.is(answer.status, 200, answer.text);
-  t.is(judgeAnswer('POST', '/v0/dry_run', answer), null);
+  t.is(checkAnswer('POST', '/v0/dry_run', answer), null);
   return answer.body.data as Tried;
 }
 

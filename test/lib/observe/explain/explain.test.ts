@@ -11,21 +11,21 @@ import {
   type TestGateway,
 } from '../../../../lib/testing/index.ts';
 import { explain } from '../../../../lib/observe/explain/explain.ts';
-import { judgeQuestion, readQuestion } from '../../../../lib/observe/explain/question.ts';
+import { readQuestion, validateQuestion } from '../../../../lib/observe/explain/question.ts';
 import { fixedSettingsOf } from '../../../../lib/domain/configuration/fixed-settings.ts';
 import { Recall } from '../../../../lib/kit/records/recall.ts';
 import { openDatabase } from '../../../support/database/databases.ts';
 import { addDevice, addUser } from '../../../support/database/records.ts';
 import { configOf } from '../../../support/api/server.ts';
 import { fakeExplaining } from '../../../support/observe/fake-gateway.ts';
-import { judgeAnswer } from '../../../support/api/openapi.ts';
+import { checkAnswer } from '../../../support/api/openapi.ts';
 import { until } from '../../../support/gateway/postern.ts';
 
 /** Asks over the API; the answer must be as the OpenAPI document says. */
 async function ask(t: ExecutionContext, gateway: TestGateway, explain: object): Promise<Answer> {
   const answer = await gateway.inject('POST', '/v0/explain', { body: { explain } });
   t.is(answer.status, 200, answer.text);
-  t.is(judgeAnswer('POST', '/v0/explain', answer), null);
+  t.is(checkAnswer('POST', '/v0/explain', answer), null);
   return answer.body.data as Answer;
 }
 
@@ -271,7 +271,7 @@ test('without a data plane nobody can say it; without a doctor the host is not s
   const recall = new Recall(database, fixedSettingsOf(config));
   const device = await addDevice(database, (await addUser(database)).id);
   const question = { device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' };
-  const { asked } = await readQuestion(database, judgeQuestion(question, 'create'));
+  const { asked } = await readQuestion(database, validateQuestion(question, 'create'));
   if (asked === null) return t.fail();
   await t.throwsAsync(explain({ config, database }, recall, asked), {
     message: 'service_unavailable',

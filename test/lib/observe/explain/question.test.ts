@@ -3,9 +3,9 @@
 
 import test from 'ava';
 import {
-  judgeQuestion,
   type QuestionValues,
   readQuestion,
+  validateQuestion,
 } from '../../../../lib/observe/explain/question.ts';
 import {
   InnerPacket,
@@ -28,7 +28,7 @@ for (const kind of databaseKinds())
     const routes = ['192.168.7.0/24', '2001:db8:7::/48'];
     const router = await addDevice(database, user, { ipv4: '100.64.0.4', routes });
     const read = async (values: object): ReturnType<typeof readQuestion> =>
-      readQuestion(database, judgeQuestion({ destination: '192.0.2.1', ...values }, 'create'));
+      readQuestion(database, validateQuestion({ destination: '192.0.2.1', ...values }, 'create'));
     const from = { device_id: laptop.id, protocol: 'tcp', port: 443 };
     const cases: readonly [object, readonly [string, string, boolean]][] = [
       [from, ['100.64.0.2', '192.0.2.1', true]],
