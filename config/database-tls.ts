@@ -27,7 +27,7 @@ export function databaseTlsAdvice(config: Config): string[] {
   const host = databaseHost(config);
   if (config.databaseTls !== 'off' || host === null || !isPublicAddress(host)) return [];
   return [
-    `The database at ${host} is a public address, and DATABASE_TLS is off: whoever is on the way reads and changes users, rules and passwords. Set DATABASE_TLS to verify, with DATABASE_TLS_CA`,
+    `The database is at the public address ${host}, and DATABASE_TLS is off: whoever is on the way reads and changes users, rules and passwords. Set DATABASE_TLS to verify, with DATABASE_TLS_CA`,
   ];
 }
 

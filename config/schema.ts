@@ -220,7 +220,7 @@ export const settings = [
     fallback: null,
     example: '9vnb3VdLFCa/RO5fZmrw3NaWvxRmTrqjKsBEYcG2wwk=',
     sentence:
-      'Encrypts preshared keys and the server key (32 bytes, base64); with SQLite made once in `DATA_DIR`, with MySQL required.',
+      'The key (32 bytes, base64) that encrypts preshared keys and the server key. With SQLite the gateway makes one in `DATA_DIR`; with MySQL it is required.',
     secret: true,
   },
   {

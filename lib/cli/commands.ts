@@ -85,7 +85,7 @@ async function createTokenFor(given: Given, { options }: Command): Promise<Outco
   const { id, token, expires_at: end } = answer;
   const expires_at = new Date(String(end)).toISOString();
   const note = [
-    `This is shown once. Its id is ${String(id)}; it ends at ${expires_at}, or by: ${commandLine(`token revoke ${String(id)}`)}`,
+    `This token is shown only now. Its id is ${String(id)}; it ends at ${expires_at}, or by: ${commandLine(`token revoke ${String(id)}`)}`,
     ...(user.role === 'admin' ? [] : [NO_ADMINISTRATOR]),
   ].join('\n');
   const data = { id, token, name: answer['name'], scopes: answer['scopes'], expires_at };

@@ -200,7 +200,7 @@ export const commands = {
   'group add': {
     usage: 'USER... --group G [--force] [--dry-run]',
     sentence:
-      'Makes users members of a group, all of them or none. A user is named by e-mail or id, and is in 16 groups at most. Where a policy test would fail because of it, only with --force. --dry-run says what that would end, and changes nothing.',
+      'Makes users members of a group, all of them or none. A user is named by e-mail or id, and is in 16 groups at most. If a policy test would fail because of it, the command needs --force. --dry-run says what that would end, and changes nothing.',
     takes: ['group', 'force', 'dry-run', 'json'],
     needs: ['group'],
     operands: [1, 1_000],
@@ -222,7 +222,7 @@ export const commands = {
     usage:
       '--destination D [--action A] [--port-type T --port-range P | --protocol icmp] [--description D] [--disabled] [--staged] [--starts-at T] [--ends-at T] [--email E | --group G] [--force] [--dry-run]',
     sentence:
-      'Makes a rule for everyone, with --email for the devices of one user, or with --group for those of all members of a group: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. With --disabled it decides nothing until it is enabled, with --staged it only counts what it would decide, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
+      'Makes a rule for everyone, with --email for the devices of one user, or with --group for those of all members of a group: drop, or with --action accept let pass, what goes to an address or a network. If a policy test would fail because of it, the command needs --force. With --disabled it decides nothing until it is enabled, with --staged it only counts what it would decide, with --starts-at nothing before that time, with --ends-at nothing from that time on. --dry-run says what it would do, and makes none.',
     takes: [
       'destination',
       'action',
@@ -246,7 +246,7 @@ export const commands = {
     usage:
       '--id ID [--description D] [--starts-at T] [--ends-at T] [--staged | --enforced] [--force] [--dry-run]',
     sentence:
-      'Changes what a rule is for, when it decides, and whether it decides or is staged. What is not named stays. Where a policy test would fail because of it, only with --force. --dry-run says what that would do, and changes nothing.',
+      'Changes what a rule is for, when it decides, and whether it decides or is staged. What is not named stays. If a policy test would fail because of it, the command needs --force. --dry-run says what that would do, and changes nothing.',
     takes: [
       'id',
       'description',
@@ -263,7 +263,7 @@ export const commands = {
   'rule enable': {
     usage: '--id ID [--force] [--dry-run]',
     sentence:
-      'Lets a rule decide again. Where a policy test would fail because of it, only with --force. --dry-run says what that would do, and changes nothing.',
+      'Lets a rule decide again. If a policy test would fail because of it, the command needs --force. --dry-run says what that would do, and changes nothing.',
     takes: ['id', 'force', 'dry-run', 'json'],
     needs: ['id'],
   },

@@ -96,7 +96,10 @@ export const errorAnswers: Json = {
   408: fault('The body did not come in time.', 'Error'),
   413: fault('The body is too large.', 'Error'),
   415: fault('The body is declared as something else than JSON.', 'Error'),
-  422: fault('What was sent is not acceptable; every fault of every field is named.', 'Faults'),
+  422: fault(
+    'What was sent is not acceptable; the answer names every error of every field.',
+    'Faults',
+  ),
   429: fault('Too many requests.', 'Error', { 'Retry-After': 'RetryAfter' }),
   500: fault('A fault of the gateway; its log has more under the request id.', 'Error'),
   503: fault('The database is out of reach, or a later version migrated it.', 'Error', {

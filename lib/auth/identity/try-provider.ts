@@ -221,7 +221,7 @@ async function askAsClient({ configuration }: OidcClient, redirectUri: string): 
 function knownBy(method: AuthMethod | null, said: Readonly<Record<string, unknown>>): string {
   const known = 'The provider knows the client.';
   if (method === null || offeredMethods(said).includes(method)) return known;
-  return `${known} It takes the secret by ${method}, which its document does not offer.`;
+  return `${known} The provider takes the secret by ${method}, which its document does not offer.`;
 }
 
 /** Tries a SAML provider's entry: its metadata, fetched again, certificates and addresses. */

@@ -96,7 +96,8 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     params: entryParams,
     scopes: [],
     summary: 'Trust an identity provider with e-mail addresses, or no longer',
-    description: 'As its entry leads now: one that is turned elsewhere loses the mark.',
+    description:
+      'The mark is for the provider that the entry leads to now; an entry that is changed to lead to another one loses it.',
     body: {
       ...trusted,
       wrapper: 'trusted_provider',
@@ -114,7 +115,7 @@ export const configurationOperations: readonly Operation<HasConfiguration>[] = [
     scopes: [],
     summary: 'Let users be linked anew, after the provider names them in another way',
     description:
-      'For seven days the next account of this entry with the e-mail of such a user takes the place of their former one, once.',
+      'Within seven days, the first account at this provider that signs in with the e-mail of such a user is linked in place of the former account.',
     body: { ...relinked, wrapper: 'relink', validate: validateRelink, mode: 'update' },
     answer: { ...relinked, description: 'Who may be linked anew.' },
     run: ({ configuration: room }, caller, { params, body }) =>

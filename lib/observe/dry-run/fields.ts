@@ -27,7 +27,7 @@ const effectFields = answerTable({
   passed_refusal_count: {
     kind: 'count',
     description:
-      'How many kinds of packets, that rules refused lately, would pass as packets that open a flow.',
+      'How many kinds of packets that rules refused lately would pass, where they open a flow.',
   },
   passed_refusals: {
     kind: 'list',

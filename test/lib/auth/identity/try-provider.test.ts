@@ -160,7 +160,7 @@ test('a test finds the method that the provider takes, and blames what is wrong 
   idp.bent.document = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
   t.regex(
     await found(),
-    /^good: The provider knows the client\. It takes the secret by client_secret_post, which/m,
+    /^good: The provider knows the client\. The provider takes the secret by client_secret_post, which/m,
   );
   t.regex(
     await found({ token_endpoint_auth_method: 'client_secret_basic' }),
