@@ -192,9 +192,10 @@ export function described<Asked>(operation: Omit<Described<Asked>, 'kind'>): Des
 
 /** The parameters of a query that are validated together; each of them may be sent once. */
 export function queryOf<Asked>(fields: Joi.ObjectSchema, validate: Validator<Asked>): Query<Asked> {
-  const { keys = {} } = fields.describe() as { keys?: object };
+  // Each start does this; `describe` would also copy every rule of every field.
+  const { keys } = fields.$_terms as { keys: { key: string; schema: Joi.Schema }[] | null };
   return {
-    schemas: Object.fromEntries(Object.keys(keys).map((name) => [name, fields.extract(name)])),
+    schemas: Object.fromEntries((keys ?? []).map(({ key, schema }) => [key, schema])),
     read(sent) {
       const { values, faults } = validate(sentOnce(sent), 'update');
       if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
