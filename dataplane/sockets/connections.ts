@@ -15,7 +15,7 @@ import {
 import { ENDED_BY_CLOSE, type Owner } from '../tcp/core.ts';
 import { CONNECTING_FULL, IS_MALFORMED, TABLE_FULL } from '../tcp/handshake.ts';
 import { type Place, TcpMachine } from '../tcp/machine.ts';
-import { Ends, placeOf } from '../tcp/table.ts';
+import { Ends, slotOfHandle } from '../tcp/table.ts';
 import { Wheel } from '../tcp/wheel.ts';
 import { isRight } from '../tcp/checksum.ts';
 import { type InnerPacket, PROTOCOL_TCP } from '../wire/ip.ts';
@@ -184,7 +184,7 @@ export class Connections implements Owner {
   }
 
   asked(connection: number): void {
-    const slot = placeOf(connection);
+    const slot = slotOfHandle(connection);
     const device = this.#machine.describe(connection, this.#ends);
     this.#connection[slot] = connection;
     this.#device[slot] = device;
@@ -200,7 +200,7 @@ export class Connections implements Owner {
   }
 
   opened(connection: number): void {
-    const slot = placeOf(connection);
+    const slot = slotOfHandle(connection);
     if (this.#phase[slot] !== ACCEPTED) return;
     this.#phase[slot] = OPEN;
     this.#readable.add(slot);
@@ -211,7 +211,7 @@ export class Connections implements Owner {
    * where there is little memory for that, they are written at once.
    */
   received(connection: number, bytes: Buffer, offset: number, length: number): number {
-    const slot = placeOf(connection);
+    const slot = slotOfHandle(connection);
     const handle = this.#handle[slot]!;
     if (handle === 0 || this.#isBlocked[slot] !== 0) return 0;
     let arena = POOL_ARENA;
@@ -237,16 +237,16 @@ export class Connections implements Owner {
   }
 
   finished(connection: number): void {
-    const handle = this.#handle[placeOf(connection)]!;
+    const handle = this.#handle[slotOfHandle(connection)]!;
     if (handle !== 0) this.#shared.sockets.end(handle);
   }
 
   writable(connection: number): void {
-    this.#readable.add(placeOf(connection));
+    this.#readable.add(slotOfHandle(connection));
   }
 
   ended(connection: number, how: number): void {
-    this.#forget(placeOf(connection), how !== ENDED_BY_CLOSE);
+    this.#forget(slotOfHandle(connection), how !== ENDED_BY_CLOSE);
   }
 
   // ---- asking hosts -----------------------------------------------------------------------------
@@ -466,7 +466,7 @@ export class Connections implements Owner {
   recheckDevice(device: number): void {
     for (let connection = this.#machine.firstOf(device); connection !== 0;) {
       const next = this.#machine.after(connection);
-      const slot = placeOf(connection);
+      const slot = slotOfHandle(connection);
       if (this.#phase[slot] !== NO_PHASE) this.#isCurrent(slot);
       connection = next;
     }

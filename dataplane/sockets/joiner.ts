@@ -1,6 +1,6 @@
-// Puts the fragments of a device's datagram together. The packet path holds them back until all are
-// there and hands them over one after the other and in order (path/datagrams.ts), so one datagram is
-// at work at a time; what does not fit to it is dropped.
+// Puts the fragments of a device's datagram together. The packet path holds them back until all
+// are there and hands them over one after the other and in order (path/datagrams.ts), so one
+// datagram is at work at a time; what does not fit to it is dropped.
 
 import { reasons } from '../reasons.ts';
 import {

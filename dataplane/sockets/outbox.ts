@@ -1,6 +1,6 @@
-// Writes packets for devices into the batch of packets, as if a TUN had brought them: each in a slot
-// of its own, with a virtio_net_hdr before it. The native engine completes checksums and cuts runs;
-// its twin does neither, so for it all is done here.
+// Writes packets for devices into the batch of packets, as if a TUN had brought them: each in a
+// slot of its own, with a virtio_net_hdr before it. The native engine completes checksums and cuts
+// runs; its twin does neither, so for it all is done here.
 
 import { PACKET_SLOTS, SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../constants.ts';
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, MARK, MARK_DROP, OFFSET } from '../contract.ts';

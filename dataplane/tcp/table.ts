@@ -28,7 +28,7 @@ const SLOT_MASK = (1 << SLOT_BITS) - 1;
 const GENERATION_MASK = 0x7fff;
 
 /** The slot in a handle, whether or not its connection has ended. */
-export function placeOf(handle: number): number {
+export function slotOfHandle(handle: number): number {
   return handle & SLOT_MASK;
 }
 

@@ -200,7 +200,7 @@ export class Users implements Collection<UserValues> {
   /** Shows the first steps of the dashboard no more to the caller. */
   async dismissFirstSteps(caller: Caller): Promise<void> {
     await this.#context.writes.run(caller, {
-      judge: (transaction) => findUser(this.#database, caller.userId ?? '', transaction),
+      check: (transaction) => findUser(this.#database, caller.userId ?? '', transaction),
       write: (transaction, user) =>
         user.update({ first_steps_dismissed_at: new Date() }, { transaction }),
     });
