@@ -6,11 +6,19 @@ import { closeSync, fchownSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import process from 'node:process';
 
-/** Gives a file that this process just made, and holds open, to the owner of its folder. */
+/**
+ * Gives a file that this process just made, and holds open, to the owner of its folder. A root that
+ * may not, as in a container without capabilities, keeps it and is the one who uses it.
+ */
 export function giveToOwnerOf(folder: string, file: number): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(folder);
-  if (uid !== 0) fchownSync(file, uid, gid);
+  if (uid === 0) return;
+  try {
+    fchownSync(file, uid, gid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+  }
 }
 
 /** Makes an empty file where it is absent, for its owner alone. */

@@ -132,7 +132,7 @@ test.serial('a client’s packets pass a container that may do one thing alone',
     const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
     t.deepEqual(
       [commandLine[0], ...commandLine.slice(-2)],
-      ['node', '/app/lib/postern.js', 'serve'],
+      ['node', '/app/lib/start/postern.js', 'serve'],
     );
 
     const person = await enrol(asked, alice, 'alice@example.test', '192.0.2.1:51820');
@@ -201,7 +201,7 @@ for (const [way, ...args] of WITHOUT_RIGHTS)
         const ask = (): Promise<string> => podman('exec', NAME, 'node', 'lib/start/ready.js');
         await until('the container is ready', () => ask().then(...yesOrNo), 60_000);
         const { egress_reason, ...readiness } = JSON.parse(await ask()) as Record<string, unknown>;
-        t.deepEqual(readiness, { status: 'ready', tun: null, masquerade: true, egress: 'sockets' });
+        t.like(readiness, { status: 'ready', tun: null, masquerade: true, egress: 'sockets' });
         t.is(egress_reason, NO_DEVICE);
         const lines = (await command('podman', 'logs', NAME)).stdout.split('\n');
         const said = lines.filter((line) => /TUN|CAP_NET_ADMIN|sockets of/.test(line));

@@ -1,6 +1,7 @@
 // Files that root makes in the folder of another user, which is the service's where it was started.
 
-import { chownSync, closeSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, closeSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -25,4 +26,22 @@ test('a file belongs to the owner of its folder, and so does a database', async 
   const database = join(folder, 'postern.sqlite');
   await openAt(t, { url: `sqlite:${database}`, encryptionKey: Buffer.alloc(32) });
   t.is(statSync(database).uid, OWNER);
+});
+
+test('a root that may give nothing away keeps what it makes', (t) => {
+  if (!isRoot) return t.pass();
+  const folder = mkdtempSync(join(tmpdir(), 'postern-owner-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  chownSync(folder, OWNER, 0);
+  chmodSync(folder, 0o770);
+  const path = join(folder, 'file');
+  const module = new URL('../../../models/storage/ownership.ts', import.meta.url).href;
+  const program = `import { makeFile } from '${module}'; makeFile('${path}');`;
+  const { status, stderr } = spawnSync(
+    'setpriv',
+    ['--bounding-set=-chown', process.execPath, '--input-type=module', '-e', program],
+    { encoding: 'utf8' },
+  );
+  t.is(status, 0, stderr);
+  t.is(statSync(path).uid, 0);
 });
