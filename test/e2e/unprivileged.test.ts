@@ -7,9 +7,12 @@ import {
   API_ADDRESS,
   buildTopology,
   canPing,
+  canReach,
   GATEWAY4,
   GATEWAY6_BOB,
   LAN4,
+  Traffic,
+  transfer,
   TUNNEL4,
   TUNNEL6,
 } from '../support/network/topology.ts';
@@ -61,6 +64,56 @@ for (const engine of enginesOfRun)
       await topology.network.remove();
     }
   });
+
+test.serial('without rights packets leave by sockets, and the gateway says why', async (t) => {
+  t.timeout(120_000);
+  const topology = await buildTopology('pu');
+  try {
+    const postern = new Postern(topology.gateway, API_ADDRESS, WITHOUT_WARM_UP, WITHOUT_RIGHTS);
+    await postern.start();
+    const warnings = postern
+      .logLines()
+      .filter((line) => line['level'] === 'warn' && !/in the clear/.test(String(line['msg'])));
+    t.deepEqual(warnings, []);
+    const said = {
+      egress: 'sockets',
+      egress_reason:
+        'no TUN interface wg-postern: no right to make one; run as root or with CAP_NET_ADMIN',
+    };
+    const readiness = await fetch(`${postern.api}/readyz`);
+    t.like(await readiness.json(), { status: 'ready', tun: null, masquerade: true, ...said });
+    t.like(
+      postern.logLines().find(({ msg }) => msg === 'Postern serves'),
+      { tun: null, ...said },
+    );
+    const { body } = await postern.call('GET', '/v0/gateways');
+    t.like((body as { data: object[] }).data[0], said);
+    t.regex(await postern.metrics(), /^wg_gateway_egress\{way="sockets"\} 1$/m);
+
+    const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+    const { sent, received } = await transfer(alice.client.host, topology.lan, LAN4, 300_000);
+    t.is(received['sha256'], sent['sha256']);
+    const explain = {
+      device_id: alice.device.id,
+      destination: LAN4,
+      protocol: 'tcp',
+      port: 6_000,
+    };
+    const asked = await postern.call('POST', '/v0/explain', { explain });
+    const { gates } = (asked.body as { data: { gates: { code: string; text: string }[] } }).data;
+    t.is(
+      gates.find(({ code }) => code === 'way')?.text,
+      'There is a way to the destination, by a socket of the gateway.',
+    );
+    await postern.create('rule', { action: 'drop', destination: LAN4 });
+    const accept = await new Traffic(topology.lan, 'accept', 8080).ready();
+    t.false(await canReach(alice.client.host, LAN4, 8080));
+    await accept.stop();
+    await postern.stop();
+  } finally {
+    await topology.network.remove();
+  }
+});
 
 test.serial('a TUN that is required but cannot be made stops the start with its fix', async (t) => {
   t.timeout(120_000);
