@@ -28,6 +28,9 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** An npm package installs another program with the name nft. */
 const SYSTEM_PATH = 'PATH=/usr/sbin:/usr/bin:/sbin:/bin';
 
+/** Else packets leave by sockets where there is no TUN. */
+const NEEDS_TUN = { WIREGUARD_TUN: 'required' };
+
 /** Asks the doctor on a host; `wrapper` takes away rights or parts of the filesystem. */
 async function doctor(
   host: Host,
@@ -78,13 +81,17 @@ test.serial('a host without faults has good findings only', (t) =>
   }),
 );
 
-test.serial('missing rights are named', (t) =>
+test.serial('rights that are missing and needed are named', (t) =>
   onHost(t, async (host) => {
     const without = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'];
-    const { status, of } = await doctor(host, {}, without);
+    const { status, of } = await doctor(host, NEEDS_TUN, without);
     t.is(status, 1);
     for (const check of ['tun', 'rights', 'masquerading']) t.is(of(check)?.level, 'failed', check);
     t.regex(of('rights')?.fix ?? '', /--cap-add NET_ADMIN/);
+    const auto = await doctor(host, {}, without);
+    t.is(auto.status, 0, JSON.stringify(auto.findings));
+    t.regex(auto.of('tun')?.message ?? '', /leave by sockets of the gateway: no right to make/);
+    t.is(auto.of('rights'), undefined, 'none is needed');
   }),
 );
 
@@ -99,7 +106,7 @@ test.serial('a missing TUN device is named', (t) =>
       'mount -t tmpfs none /dev/net && exec "$@"',
       'hide',
     ];
-    const { of } = await doctor(host, {}, hide);
+    const { of } = await doctor(host, NEEDS_TUN, hide);
     t.like(of('tun'), { level: 'failed', message: '/dev/net/tun is missing' });
     t.regex(of('tun')?.fix ?? '', /--device \/dev\/net\/tun/);
   }),
