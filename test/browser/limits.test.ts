@@ -44,7 +44,7 @@ test('a device gets networks and limits, and its page shows them', async (t) => 
   t.is(await page.getByLabel('Public key').inputValue(), key, 'a key of one’s own stays');
   await inspect(t, page, 'console-device-networks-refused');
   await page.getByLabel('Networks behind it').fill('10.77.0.0/24, 2001:db8:77::/64');
-  await page.getByLabel('Limit to the device').fill('5000000');
+  await page.getByLabel('Limit to the device').fill('5 Mbit/s');
   await page.getByRole('button', { name: 'Add the device' }).click();
   await page.getByText('router is added').waitFor();
   const { data } = (await stage.gateway.call('GET', '/v0/devices')).body;

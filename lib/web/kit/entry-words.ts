@@ -6,6 +6,8 @@ import type { FieldFaults, Faults } from '../../kit/validation/judge.ts';
 import type { FormError, FormFaults } from './plain-words.ts';
 import { codeOf, type FieldError } from '../../kit/validation/messages.ts';
 import { readCidr } from '../../kit/validation/network.ts';
+import { type Measure, probablyMeant, readMeasure } from '../../kit/validation/units.ts';
+import { limit, userFields } from '../../../models/index.ts';
 import { membersOf } from './form.ts';
 
 /** The texts in the fields of a form, by name. */
@@ -16,7 +18,9 @@ interface Kind {
   /** Whether an entry is correct. */
   readonly isGood: (entry: string) => boolean;
   /** What is wrong with an entry that is not; it follows “is” or “are”. */
-  readonly fault: string;
+  readonly fault: string | ((entry: string) => string);
+  /** What an entry that is too small probably means; null: nothing else. */
+  readonly meant?: (entry: string) => string | null;
   /** Whether the field takes several entries. */
   readonly isList?: boolean;
 }
@@ -28,7 +32,7 @@ const NETWORKS: Kind = {
   isList: true,
 };
 const NUMBER = numberOf('');
-const BITS = numberOf(' of bits per second. Write 10000000 for 10 Mbit/s');
+const SPEED = measureOf('speed', limit.min);
 const ADDRESS_4: Kind = { isGood: () => false, fault: 'not an IPv4 address, such as 100.64.0.5' };
 const ADDRESS_6: Kind = { isGood: () => false, fault: 'not an IPv6 address, such as fd00::5' };
 
@@ -39,9 +43,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   mtu: numberOf(' of bytes, such as 1280'),
   persistent_keepalive: numberOf(' of seconds, such as 25'),
   vpn_session_duration: NUMBER,
-  limit_down: BITS,
-  limit_up: BITS,
-  quota: numberOf(' of bytes. Write 100000000000 for 100 GB'),
+  limit_down: SPEED,
+  limit_up: SPEED,
+  quota: measureOf('amount', userFields.quota.api.min),
   ipv4: ADDRESS_4,
   ipv6: ADDRESS_6,
 };
@@ -76,6 +80,18 @@ export function hostFaults(typed: Typed): Faults {
   return faults;
 }
 
+/** A number with a unit, or a plain one of at least so much. */
+function measureOf(measure: Measure, least: number): Kind {
+  return {
+    isGood: (entry) => 'value' in readMeasure(entry, measure),
+    fault: (entry) => {
+      const read = readMeasure(entry, measure);
+      return 'fault' in read ? read.fault : '';
+    },
+    meant: (entry) => probablyMeant(entry, least, measure),
+  };
+}
+
 /** A whole number; `what` says of what. */
 function numberOf(what: string): Kind {
   return { isGood: (entry) => /^\d+$/.test(entry), fault: `not a whole number${what}` };
@@ -92,12 +108,18 @@ function nameOf(name: string): string {
 function quoted(
   texts: FieldFaults<FormError>,
   text: string,
-  { isGood, fault, isList }: Kind,
+  { isGood, fault, isList, meant }: Kind,
 ): FieldFaults<FormError> {
+  const unit = meant?.(text) ?? null;
+  if (unit !== null)
+    return texts.map((one) =>
+      codeOf(one) === 'atLeast' ? `This is very little. Did you mean ${unit}?` : one,
+    ) as FormError[];
   const bad = (isList === true ? membersOf(text) : [text.trim()]).filter((entry) => !isGood(entry));
   if (bad.length === 0) return texts;
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
+  const what = typeof fault === 'string' ? fault : fault(bad[0] ?? '');
   return texts.map((one) =>
-    codeOf(one) === 'invalid' ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${fault}` : one,
+    codeOf(one) === 'invalid' ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${what}` : one,
   ) as FormError[];
 }

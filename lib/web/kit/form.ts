@@ -4,6 +4,7 @@
 
 import type { Request } from '@hapi/hapi';
 import type { FieldFaults } from '../../kit/validation/judge.ts';
+import { measureText, readMeasure } from '../../kit/validation/units.ts';
 import { textOf } from './form-token.ts';
 import { type FormError, type FormFaults, isFormError, plainWords } from './plain-words.ts';
 
@@ -14,10 +15,21 @@ export interface Asked {
   readonly label: string;
   /**
    * `list`: members with commas or line ends between. `secret`: never shown again. `time`: in UTC,
-   * because the gateway does not know where its people are.
+   * because the gateway does not know where its people are. `speed` (bits per second) and `amount`
+   * (bytes): a number with a unit.
    */
   readonly kind?:
-    'text' | 'email' | 'number' | 'area' | 'list' | 'box' | 'choice' | 'secret' | 'time';
+    | 'text'
+    | 'email'
+    | 'number'
+    | 'speed'
+    | 'amount'
+    | 'area'
+    | 'list'
+    | 'box'
+    | 'choice'
+    | 'secret'
+    | 'time';
   readonly help?: string;
   readonly isRequired?: boolean;
   /** Values and labels of a choice. */
@@ -94,7 +106,14 @@ export function inputOf(
 function valueOf(text: string, kind: Asked['kind']): unknown {
   if (kind === 'box') return text === 'true';
   if (kind === 'list') return membersOf(text);
+  if (kind === 'speed' || kind === 'amount') return plainNumber(text, kind);
   return kind === 'time' && text.trim() !== '' ? `${text.trim()}Z` : text;
+}
+
+/** The number that a text with a unit means, as the API takes it; a text that means none stays. */
+export function plainNumber(text: string, measure: 'speed' | 'amount'): string {
+  const read = readMeasure(text, measure);
+  return 'value' in read ? String(read.value) : text;
 }
 
 /** What partials/form.eta shows. */
@@ -139,6 +158,8 @@ export function textOfValue(value: unknown, kind?: Asked['kind']): string {
   if (Array.isArray(value)) return value.join(', ');
   if (kind === 'box') return String(value === true);
   if (kind === 'time' && typeof value === 'string') return typedTime(value);
+  if ((kind === 'speed' || kind === 'amount') && typeof value === 'number')
+    return measureText(value, kind);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
@@ -178,6 +199,8 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
     case 'email':
       // A field of text, because browsers check addresses in another way than we do.
       return { ...common, ...none, ...rest, inputmode: 'email', autocapitalize: 'none' };
+    case 'speed':
+    case 'amount':
     case 'text':
     case 'list':
       return { ...common, ...none, ...rest, autocapitalize: 'none', spellcheck: 'false' };

@@ -39,8 +39,8 @@ const USER = '/users/{id}';
 const DEVICES_SHOWN = 20;
 
 const LIMIT = {
-  kind: 'number',
-  help: 'For example 10000000 for 10 Mbit/s. A device may have another limit. Empty: what the settings say.',
+  kind: 'speed',
+  help: 'For example 10 Mbit/s. A device may have another limit. Empty: what the settings say.',
 } as const;
 
 const userForm: readonly Section[] = [
@@ -48,13 +48,13 @@ const userForm: readonly Section[] = [
     fields: [
       { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
-      { name: 'limit_down', label: 'Limit to each device (bits per second)', ...LIMIT },
-      { name: 'limit_up', label: 'Limit from each device (bits per second)', ...LIMIT },
+      { name: 'limit_down', label: 'Limit to each device', ...LIMIT },
+      { name: 'limit_up', label: 'Limit from each device', ...LIMIT },
       {
         name: 'quota',
-        label: 'Quota of a calendar month (bytes)',
-        kind: 'number',
-        help: 'For example 100000000000 for 100 GB: all devices, both ways, added up. Empty: what the settings say.',
+        label: 'Quota of a calendar month',
+        kind: 'amount',
+        help: 'For example 100 GB: all devices, both ways, added up. Empty: what the settings say.',
       },
     ],
   },

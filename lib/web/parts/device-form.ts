@@ -12,7 +12,7 @@ import {
   type SettingValues,
 } from '../../domain/devices/settings.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
-import { membersOf, textOfValue, type Typed } from '../kit/form.ts';
+import { membersOf, plainNumber, textOfValue, type Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 
 /** One of the five settings as it is typed; a list is a text with commas. */
@@ -29,7 +29,8 @@ interface TextQuestion {
   readonly helpIfNew?: string;
   /** Members with commas between. */
   readonly isList?: true;
-  readonly inputmode?: string;
+  /** A number of bits per second, with its unit. */
+  readonly isSpeed?: true;
   /** A text area of so many lines. */
   readonly rows?: number;
   readonly autocomplete?: string;
@@ -50,10 +51,10 @@ export interface FormRights {
 export const EVERYTHING: FormRights = { maySetNetwork: true, isAdministrator: true };
 
 const LIMIT = {
-  help: 'For example 10000000 for 10 Mbit/s. Empty: what its owner or the settings say.',
-  inputmode: 'numeric',
+  help: 'For example 10 Mbit/s. Empty: what its owner or the settings say.',
   autocomplete: 'off',
-};
+  isSpeed: true,
+} as const;
 
 /** The texts that the form asks for, in their order; fields of the record. */
 const texts = {
@@ -70,8 +71,8 @@ const texts = {
     help: 'Of a branch office or a LAN to which this device leads, with commas between: 10.1.0.0/16. Most devices have none.',
     isList: true,
   },
-  limit_down: { label: 'Limit to the device (bits per second)', ...LIMIT },
-  limit_up: { label: 'Limit from the device (bits per second)', ...LIMIT },
+  limit_down: { label: 'Limit to the device', ...LIMIT },
+  limit_up: { label: 'Limit from the device', ...LIMIT },
 } satisfies Partial<Record<SentName<typeof deviceFields>, TextQuestion>>;
 
 type TextName = keyof typeof texts;
@@ -125,7 +126,7 @@ export function typedDevice(request: Pick<Request, 'payload'>): TypedDevice {
 /** What the form of a device begins with. */
 export function typedFrom(device: Shown): TypedDevice {
   return {
-    ...textsBy((name) => textOfValue(device[name])),
+    ...textsBy((name) => textOfValue(device[name], kindOf(name))),
     settings: settingsOf((name) => {
       const usesDefault = device[`use_default_${name}`] === true;
       return { usesDefault, text: usesDefault ? '' : textOfValue(device[name]) };
@@ -145,8 +146,7 @@ export function textsOf(device: DeviceRow): Readonly<Record<TextName, string | n
  */
 export function deviceInput(typed: TypedDevice, rights: FormRights): Record<string, unknown> {
   const input: Record<string, unknown> = {};
-  for (const name of textsFor(rights, texts))
-    input[name] = isMembers(name) ? membersOf(typed[name]) : typed[name];
+  for (const name of textsFor(rights, texts)) input[name] = textInput(name, typed[name]);
   if (!rights.maySetNetwork) return input;
   const { settings } = typed;
   for (const setting of settingNames) {
@@ -229,8 +229,18 @@ function settingsOf(
   >;
 }
 
-function isMembers(name: TextName): boolean {
-  return (texts as Readonly<Record<TextName, TextQuestion>>)[name].isList === true;
+function textInput(name: TextName, text: string): string | string[] {
+  const { isList, isSpeed } = questionOf(name);
+  if (isList === true) return membersOf(text);
+  return isSpeed === true ? plainNumber(text, 'speed') : text;
+}
+
+function kindOf(name: TextName): 'speed' | 'text' {
+  return questionOf(name).isSpeed === true ? 'speed' : 'text';
+}
+
+function questionOf(name: TextName): TextQuestion {
+  return (texts as Readonly<Record<TextName, TextQuestion>>)[name];
 }
 
 function isList(name: SettingName): boolean {

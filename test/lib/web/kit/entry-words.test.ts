@@ -11,7 +11,7 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
     destination: 'intranet.example.com',
     persistent_keepalive: 'often',
     default_client_mtu: '1e3',
-    default_quota: '100 GB',
+    default_quota: '100 GiB',
     ipv4: 'fd00::1, fd00::2',
   };
   const faults = Object.fromEntries(Object.keys(typed).map((name) => [name, [invalid]]));
@@ -29,8 +29,13 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
   ]);
   t.deepEqual(said['default_client_mtu'], ['“1e3” is not a whole number of bytes, such as 1280']);
   t.deepEqual(said['default_quota'], [
-    '“100 GB” is not a whole number of bytes. Write 100000000000 for 100 GB',
+    '“100 GiB” is in a unit that is not taken here. It is the same as 107.3741824 GB',
   ]);
+  const few = { quota: [{ code: 'atLeast', values: { limit: 1_000_000 } } as const] };
+  t.deepEqual(quotedFaults(few, { quota: '100' }), {
+    quota: ['This is very little. Did you mean 100 GB?'],
+  });
+  t.deepEqual(quotedFaults(few, { quota: '100 kB' }), few);
   t.deepEqual(said['ipv4'], ['“fd00::1, fd00::2” is not an IPv4 address, such as 100.64.0.5']);
   t.deepEqual([said['name'], said['role']], [[blank], [invalid]]);
   t.deepEqual(quotedFaults({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });

@@ -51,12 +51,12 @@ for (const kind of firstKind()) {
       admin.post(LIMITS, { default_limit_down: down, default_limit_up: '64000' });
     t.is((await save('10000000')).status, 303);
     t.like(await read(), { default_limit_down: 10_000_000, default_limit_up: 64_000 });
-    t.true((await admin.get(LIMITS)).text.includes('value="10000000"'));
+    t.true((await admin.get(LIMITS)).text.includes('value="10 Mbit/s"'));
+    t.is((await save('1,5 Gbit/s')).status, 303);
+    t.like(await read(), { default_limit_down: 1_500_000_000 });
     for (const [typed, fault] of [
-      [
-        '10 Mbit',
-        '“10 Mbit” is not a whole number of bits per second. Write 10000000 for 10 Mbit/s',
-      ],
+      ['5 MB/s', '“5 MB/s” is in a unit that is not taken here. It is the same as 40 Mbit/s'],
+      ['50', 'This is very little. Did you mean 50 Mbit/s?'],
       ['63999', '64000'],
     ] as const) {
       const refused = await save(typed);
