@@ -1,5 +1,5 @@
 // The virtio_net_hdr before each packet of a TUN (VIRTIO 1.2, section 5.1.6), as far as TypeScript
-// reads and writes it. Its byte order is that of the machine; Postern runs on little-endian machines.
+// reads and writes it. Its byte order is that of the machine: Postern runs on little-endian ones.
 
 import { type InnerPacket, PROTOCOL_TCP } from './ip.ts';
 
