@@ -167,11 +167,10 @@ export class Pipeline {
     this.#sanity = sanity;
     const filter = tracker.judge;
     this.#waiting = new WaitingPackets(this.#filter, filter);
-    const limits = this.#limits;
-    const asked = { sanity, filter, mtus, limits, overQuota: this.#overQuota };
+    const asked = { sanity, filter, mtus, limits: this.#limits, overQuota: this.#overQuota };
     const egress = (this.#egress = options.egress ?? null);
     const inward = new InwardJudge({ ...asked, hasTun, hasSockets: egress !== null });
-    egress?.serve(new PathAround({ inward, limits, mtus, tunnel }));
+    egress?.serve(new PathAround({ inward, mtus, tunnel, limits: this.#limits }));
     filter.hasOpenersBeyond = egress === null;
     const outward = new OutwardJudge({ ...asked, allowedIps });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
@@ -182,7 +181,7 @@ export class Pipeline {
     const refused = new Refused({ refusals, tracker, drop });
     const captures = (this.#captures = new Captures({ tracker, tunnel, sender }));
     const unreachable = (this.#unreachable = new Unreachable({ ...options, sanity }));
-    const kept = { tracker, mtus, limits, refused, captures, unreachable };
+    const kept = { tracker, mtus, limits: this.#limits, refused, captures, unreachable };
     const forwarder = new Forwarder({ engine, sender, handOver, ...kept });
     const acts = { inward, outward, forwarder, refused, captures, unreachable };
     const datagrams = (this.#datagrams = new Datagrams({ ...acts, engine, tunnel, random, peers }));

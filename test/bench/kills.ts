@@ -122,5 +122,9 @@ try {
   const ratio = Math.max(...figures.fresh) / Math.max(...figures.calm);
   process.stdout.write(`slowest after a handshake / slowest of the others: ${ratio.toFixed(2)}\n`);
 } finally {
-  await postern.stop().finally(() => network.remove());
+  try {
+    await postern.stop();
+  } finally {
+    await network.remove();
+  }
 }
