@@ -1,5 +1,5 @@
 // Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --record] [--rules N |
-// --limits | --rootless | --both | --workers N [--devices N] | --against FOLDER | --profile]`.
+// --limits | --rootless | --egress sockets | --both | --workers N [--devices N] | --against FOLDER | --profile]`.
 //
 // Traffic through a gateway, each way: Postern and Debian's wireguard-go in turn, the same wireguard-go
 // as the client of both. The network is that of gateways.ts.
@@ -9,8 +9,9 @@
 // binary, for the client and for the gateway that is compared. Postern is compared with itself: with
 // `--rules` that many rules, for other destinations, against none; with `--limits` limits and quotas
 // that no transfer reaches, against none; with `--rootless` started by an ordinary user, with the time
-// of pasta, against root, both masquerading; with `--workers` that many workers
-// against one, with sixteen devices; with `--against` this checkout against another one. With `--both`
+// of pasta, against root, both masquerading; with `--egress sockets` without a TUN, against one that
+// masquerades; with `--workers` that many workers against one, with sixteen devices; with `--against`
+// this checkout against another one. With `--both`
 // the client is what the gateway is: the client is not what bounds it then. With `--profile` Postern
 // alone runs (of `--against`, if given), and perf (Debian's linux-perf) says what its CPU time is spent
 // on.
@@ -52,6 +53,7 @@ const { values } = parseArgs({
     rules: { type: 'string', default: '0' },
     limits: { type: 'boolean', default: false },
     rootless: { type: 'boolean', default: false },
+    egress: { type: 'string', default: 'tun' },
     both: { type: 'boolean', default: false },
     workers: { type: 'string', default: '1' },
     devices: { type: 'string' },
@@ -108,14 +110,24 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
     (host, keys) => startPostern(host, keys, options),
     startWireguardGoClient,
   ];
+  const hasSockets = values.egress === 'sockets';
   if (values.profile) {
-    const [start, startClient] = postern({ isProfiled: true, root: values.against || undefined });
+    const [start, startClient] = postern({
+      isProfiled: true,
+      hasSockets,
+      root: values.against || undefined,
+    });
     return { postern: [start, values.both ? startPosternClient : startClient] };
   }
   if (values.both)
     return {
       'postern at both ends': [(host, keys) => startPostern(host, keys), startPosternClient],
       'wireguard-go at both ends': [startWireguardGo, startWireguardGoClient],
+    };
+  if (hasSockets)
+    return {
+      sockets: postern({ hasSockets, workers }),
+      'a TUN': postern({ masquerades: true, workers }),
     };
   if (values.against !== '')
     return { 'this checkout': postern(), 'the other': postern({ root: values.against }) };

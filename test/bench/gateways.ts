@@ -67,6 +67,8 @@ export interface PosternOptions {
   /** Whether an ordinary user starts it; then it and the one of root masquerade. */
   readonly isRootless?: boolean;
   readonly masquerades?: boolean;
+  /** Whether packets leave by sockets in place of a TUN. */
+  readonly hasSockets?: boolean;
   /** Another checkout. */
   readonly root?: string | undefined;
   /** Whether perf is to know the names of its functions. */
@@ -81,7 +83,8 @@ export async function startPostern(
     workers: count = 1,
     hasLimits = false,
     isRootless = false,
-    masquerades = isRootless,
+    hasSockets = false,
+    masquerades = isRootless || hasSockets,
     root,
     isProfiled = false,
   }: PosternOptions = {},
@@ -96,6 +99,7 @@ export async function startPostern(
     WIREGUARD_IPV4_MASQUERADE: String(masquerades),
     WIREGUARD_IPV6_MASQUERADE: String(masquerades),
     LOG_LEVEL: 'warn',
+    ...(hasSockets ? { WIREGUARD_TUN: 'sockets' } : {}),
     ...(isProfiled ? { NODE_OPTIONS: PROFILED_NODE } : {}),
     ...(isRootless
       ? {}
@@ -104,6 +108,8 @@ export async function startPostern(
           DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
         }),
   };
+  // Who may have ping sockets is a setting of each network namespace.
+  if (hasSockets) await host.run('sysctl', '-q', '-w', 'net.ipv4.ping_group_range=0 2147483647');
   const rootless = isRootless ? await openRootless(host) : { settings: {}, wrapper: [] };
   const all = { ...settings, ...rootless.settings };
   const postern = new Postern(host, API, all, rootless.wrapper, root);
