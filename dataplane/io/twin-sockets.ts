@@ -49,7 +49,7 @@ export class TwinHostSockets implements HostSockets {
   readonly #arenas: readonly Uint8Array[];
   readonly #eventsMax: number;
   readonly #onEvents: () => void;
-  readonly #lead: Lead;
+  readonly #lead: Lead | null;
   readonly #open = new Map<number, TwinStream | TwinDatagrams>();
   readonly #generations: Uint16Array;
   /** Places that are free, in the order in which they became free. */
@@ -58,8 +58,8 @@ export class TwinHostSockets implements HostSockets {
   readonly #pending = new Map<number, { flags: number; error: number }>();
   #isClosed = false;
 
-  /** `onEvents` is called when there are events; `lead`: left out, each spot is itself. */
-  constructor(options: HostSocketsOptions, onEvents: () => void, lead: Lead = (spot) => spot) {
+  /** `onEvents` is called when there are events; `lead`: null, each spot is itself. */
+  constructor(options: HostSocketsOptions, onEvents: () => void, lead: Lead | null = null) {
     const { capacity, arenas, eventsMax } = options;
     if (options.interfaceName !== null)
       throw new Error('the sockets of the TypeScript engine cannot be bound to an interface');
@@ -110,7 +110,8 @@ export class TwinHostSockets implements HostSockets {
       throw new TypeError('a whole number is expected, and one that is not out of range');
     // Node would connect to the IPv4 address that such an address holds.
     if (knownKind(address) === 'unreachable') return -ENETUNREACH;
-    const spot = this.#lead({ address: formatAddress(address), port });
+    const asked = { address: formatAddress(address), port };
+    const spot = this.#lead === null ? asked : this.#lead(asked);
     if (spot === null) return -EHOSTUNREACH;
     const place = this.#free.shift();
     if (place === undefined) return -EMFILE;
@@ -232,6 +233,7 @@ export class TwinHostSockets implements HostSockets {
   routeTo(address: Uint8Array): HostRoute {
     const known = knownKind(address);
     if (known !== null) return { kind: known, source: null };
+    if (this.#lead !== null) return { kind: 'unicast', source: null };
     for (const own of Object.values(networkInterfaces()).flatMap((all) => all ?? [])) {
       const bytes = parseAddress(own.address);
       const mask = parseAddress(own.netmask);

@@ -4,12 +4,13 @@
 
 import { INITIATION_INTERVAL_MS } from '../constants.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
-import type { Endpoint } from '../wire/address.ts';
+import { type Endpoint, parseAddress } from '../wire/address.ts';
 import { TunnelClient } from './client.ts';
 import { GATEWAY_ADDRESS } from './gateway.ts';
 import { type Addresses, type Answers, MemoryHost } from './host.ts';
 import type { MemoryNetwork } from './network.ts';
 import type { Refusals } from './no-answer.ts';
+import { type DeviceStream, DeviceStreams } from './streams.ts';
 
 /** The contents of the file of a device; keys as bytes. */
 export interface DeviceConfig extends Addresses {
@@ -31,6 +32,7 @@ const TOO_EARLY = ['initiation_too_frequent', 'initiation_replayed'];
 export class MemoryDevice extends MemoryHost {
   readonly #network: MemoryNetwork;
   readonly #client: TunnelClient;
+  #streams: DeviceStreams | null = null;
   #isOnline = false;
   /** When it made its last handshake by going online. */
   #connectedAt = Number.NEGATIVE_INFINITY;
@@ -93,6 +95,31 @@ export class MemoryDevice extends MemoryHost {
     this.#network.leave(this.#client);
     this.#client.endpoint = endpoint;
     if (wasOnline) this.#network.join(this.#client);
+  }
+
+  /** Opens a TCP connection, with the TCP of a real host. */
+  stream(to: string, port: number): DeviceStream {
+    const destination = parseAddress(to);
+    if (destination === null) throw new TypeError(`${to} is no IP address`);
+    const source = parseAddress(destination.length === 4 ? this.ipv4 : this.ipv6)!;
+    this.#streams ??= this.#makeStreams();
+    return this.#streams.connect(source, destination, port);
+  }
+
+  #makeStreams(): DeviceStreams {
+    const network = this.#network;
+    const streams = new DeviceStreams({
+      now: () => network.now,
+      random: network.random,
+      // What a device sends while it is offline is lost.
+      send: (packet) => network.run(() => (this.#isOnline ? this.send(packet) : undefined)),
+    });
+    network.whenClosed(() => streams.close());
+    return streams;
+  }
+
+  override receive(packet: Uint8Array): void {
+    if (this.#streams?.receive(packet) !== true) super.receive(packet);
   }
 
   override send(packet: Uint8Array): void {

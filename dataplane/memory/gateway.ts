@@ -1,16 +1,29 @@
 // The data plane of a gateway for tests: the same `Gateway`, in memory and on the thread of the
 // caller. A change is in force when the call returns.
 
-import type { Amendment, GatewayConfig, Sample } from '../contract.ts';
+import {
+  type Amendment,
+  DESCRIPTOR_WORDS,
+  type GatewayConfig,
+  LENGTH,
+  MARK,
+  MARK_DROP,
+  MARK_TUN,
+  OFFSET,
+  type Sample,
+  type TunSubstitute,
+} from '../contract.ts';
 import type { GatewayOptions } from '../host/descriptors.ts';
 import { type Change, isEmpty, ConfigInForce, type TriedChange } from '../diff.ts';
 import type { Gateway, GatewayFacts } from '../gateway/gateway.ts';
-import { TypeScriptEngine } from '../io/engine.ts';
+import { type Batches, TypeScriptEngine } from '../io/engine.ts';
+import type { Spot } from '../io/twin-sockets.ts';
+import { type EgressWanted, openTwinEgress } from '../worker/egress.ts';
 import { joinSamples, sumOf } from '../worker/sample.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
 import type { GatewayParticipant, MemoryNetwork } from './network.ts';
-import { PipelineNode } from './node.ts';
+import { PipelineNode, type Substituted } from './node.ts';
 import type { Arrival } from './surroundings.ts';
 
 /** The address of the gateway in every network in memory (RFC 5737). */
@@ -18,6 +31,9 @@ export const GATEWAY_ADDRESS = '192.0.2.1';
 
 /** Tests have few flows and many gateways; a table of full size takes 40 MB. */
 const FLOWS = 16_384;
+/** Sockets of a gateway, and bytes that may wait in it. */
+const SOCKETS = 1_024;
+const POOL_BYTES = 8 * 1_048_576;
 
 /** A gateway on a network in memory. */
 export class MemoryGateway extends PipelineNode implements Gateway, GatewayParticipant {
@@ -28,7 +44,8 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
   readonly #totals = new Totals();
   #whenArrived: (() => void) | null = null;
 
-  constructor(network: MemoryNetwork, options: GatewayOptions) {
+  /** `hasSockets`: what is for no host in memory leaves by sockets of this process. */
+  constructor(network: MemoryNetwork, options: GatewayOptions, hasSockets = false) {
     const { privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs, listenPort } = options;
     const { allowsMetadata } = options;
     const workers = options.workers === 'auto' ? 1 : options.workers;
@@ -42,7 +59,15 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       defaultAction,
       allowsMetadata,
       timestampFloorMs,
-      hasTun: true,
+      hasTun: !hasSockets,
+      ...(hasSockets
+        ? {
+            openEgress: (batches: Batches, devices: number) =>
+              openSockets(network, { batches, ipv4, ipv6, devices }, () => {
+                network.run(() => this.moveSockets());
+              }),
+          }
+        : {}),
       flows: FLOWS,
       workers,
       makeEngine: (...parts) => new TypeScriptEngine(...parts),
@@ -53,8 +78,8 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       engine: 'typescript',
       listenPort,
       workers,
-      tun: 'memory',
-      way: 'tun',
+      tun: hasSockets ? null : 'memory',
+      way: hasSockets ? 'sockets' : 'tun',
       tunFault: null,
       masquerade: false,
       relayFiles: 0,
@@ -121,4 +146,43 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     this.#network.close();
     for (const { engine } of this.workers) engine.close();
   }
+}
+
+/** Opens the sockets; hosts in memory still get their packets as from a TUN. */
+function openSockets(
+  network: MemoryNetwork,
+  path: Pick<EgressWanted, 'batches' | 'ipv4' | 'ipv6' | 'devices'>,
+  move: () => void,
+): Substituted {
+  const { random } = network;
+  const wanted = { capacity: SOCKETS, interfaceName: null };
+  const lead = (spot: Spot): Spot | null => network.lead(spot);
+  const twin = openTwinEgress({ ...path, wanted, random }, { lead, poolBytes: POOL_BYTES });
+  const egress = twin.substitute;
+  let isClosed = false;
+  twin.onEvents = () => setImmediate(() => (isClosed ? undefined : move()));
+  network.whenClosed(() => {
+    isClosed = true;
+    egress.close();
+  });
+  const substitute: TunSubstitute = {
+    get deadline() {
+      return egress.deadline;
+    },
+    begin: (now) => egress.begin(now),
+    read: (batch) => egress.read(batch),
+    write: (batch) => {
+      const { bytes, descriptors } = batch;
+      for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
+        if (descriptors[at + MARK] !== MARK_TUN) continue;
+        const offset = descriptors[at + OFFSET]!;
+        const packet = bytes.slice(offset, offset + descriptors[at + LENGTH]!);
+        if (!network.hasHostFor(packet)) continue;
+        descriptors[at + MARK] = MARK_DROP;
+        network.fromGateway(packet);
+      }
+      egress.write(batch);
+    },
+  };
+  return { substitute, egress };
 }

@@ -5,6 +5,7 @@
 import type { Capture } from '../gateway/captures.ts';
 import { systemClock } from '../io/clock.ts';
 import { systemRandom } from '../io/crypto.ts';
+import type { Spot } from '../io/twin-sockets.ts';
 import type { Random } from '../noise/handshake.ts';
 import type { CaptureOrder } from '../path/capture.ts';
 import { type Endpoint, formatAddress } from '../wire/address.ts';
@@ -73,6 +74,34 @@ export class MemoryNetwork implements Surroundings {
     this.#skippedMs += ms;
   }
 
+  /** Real servers, by the address that they have on this network. */
+  readonly #servers = new Map<string, Spot>();
+  readonly #endings: (() => void)[] = [];
+
+  /** Puts a real server at an address, as `formatAddress` writes it; at each of its ports. */
+  addServer(at: string, server: Spot): void {
+    if (this.#servers.has(at) || this.#hosts.has(at))
+      throw new Error(`there is a host at ${at} already`);
+    this.#servers.set(at, server);
+  }
+
+  /** Whether a host in memory is at the destination of a packet. */
+  hasHostFor(packet: Uint8Array): boolean {
+    return this.#hosts.has(formatAddress(destinationOf(packet)));
+  }
+
+  /** Where a socket of the gateway is led; null: nobody is there. */
+  lead({ address }: Spot): Spot | null {
+    const server = this.#servers.get(address);
+    if (server === undefined) this.#unclaimed += 1;
+    return server ?? null;
+  }
+
+  /** Calls back when the network ends. */
+  whenClosed(call: () => void): void {
+    this.#endings.push(call);
+  }
+
   /** How many packets left the gateway to addresses without a host. */
   get unclaimed(): number {
     return this.#unclaimed;
@@ -106,7 +135,8 @@ export class MemoryNetwork implements Surroundings {
 
   /** Adds a host behind the TUN; `at` is an address as `formatAddress` writes it. */
   addHost(at: string, host: LanHost): void {
-    if (this.#hosts.has(at)) throw new Error(`there is a host at ${at} already`);
+    if (this.#hosts.has(at) || this.#servers.has(at))
+      throw new Error(`there is a host at ${at} already`);
     this.#hosts.set(at, host);
   }
 
@@ -184,6 +214,7 @@ export class MemoryNetwork implements Surroundings {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    for (const end of this.#endings.splice(0)) end();
     this.#steps.length = 0;
     this.#participants.clear();
     this.#hosts.clear();

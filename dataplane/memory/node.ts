@@ -10,16 +10,23 @@ import {
   createSharedMemory,
   type NetworkConfig,
   type Team,
+  type TunSubstitute,
 } from '../contract.ts';
 import { type Capture, RunningCaptures } from '../gateway/captures.ts';
 import type { Change, TriedChange } from '../diff.ts';
-import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
+import {
+  type Batches,
+  createBatches,
+  type EngineExtras,
+  type TypeScriptEngine,
+} from '../io/engine.ts';
 import { Rings } from '../io/rings.ts';
 import type { Random } from '../noise/handshake.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
 import { Pipeline } from '../worker/pipeline.ts';
 import { askerOf } from '../gateway/questions.ts';
+import type { SocketEgress } from '../sockets/egress.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
 import { workerOfMessage } from '../wireguard/steering.ts';
@@ -33,6 +40,9 @@ import {
   randomBytes,
   type Surroundings,
 } from './surroundings.ts';
+
+/** Turns of the sockets that follow one another; whatever is left waits for the next event. */
+const SOCKET_TURNS_MAX = 32;
 
 /** What a node is made from. */
 export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
@@ -58,8 +68,16 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly randomOf?: (worker: number) => Random;
   /** Whether what was handed over waits for the next call; never where it is left out. */
   readonly dawdles?: () => boolean;
+  /** Opens what is in place of a TUN; left out: there is nothing. */
+  readonly openEgress?: (batches: Batches, peers: number) => Substituted;
   /** Takes packets that come out at the TUN. */
   readonly deliver: (packet: Uint8Array) => void;
+}
+
+/** What is in place of a TUN, as the engine and as the pipeline see it. */
+export interface Substituted {
+  readonly substitute: TunSubstitute;
+  readonly egress: SocketEgress;
 }
 
 /** A worker of a gateway in memory. */
@@ -110,6 +128,8 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
     const handed = endpointLayout.peers + this.#peers;
     const endpoints = createEndpointTable(handed + team.size * HANDED_PER_TURN);
     const rings = new Rings(team, endpoints, handed);
+    const batches = createBatches();
+    const opened = options.openEgress?.(batches, this.#peers);
     const engine = options.makeEngine(
       options.primitives ?? portablePrimitives,
       endpoints,
@@ -118,7 +138,7 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
         sendDatagram: (bytes, to) => around.transmit(bytes, this.endpoint, to),
         writePacket: options.deliver,
       },
-      { rings } satisfies EngineExtras,
+      { rings, batches, substitute: opened?.substitute ?? null } satisfies EngineExtras,
     );
     const pipeline = new Pipeline({
       engine,
@@ -133,6 +153,7 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
       listenPort: options.endpoint.port,
       mtu: options.mtu,
       hasTun: options.hasTun,
+      egress: opened?.egress ?? null,
       peers: this.#peers,
       ...(options.flows === undefined ? {} : { flows: options.flows }),
     });
@@ -199,10 +220,28 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
       this.#socketFor(bytes).engine.acceptDatagram(bytes, address(from.address), from.port);
     for (const { engine, pipeline } of this.workers) {
       if (engine.datagrams.count === 0) continue;
+      engine.substitute?.begin(this.#around.now);
       pipeline.inbound(this.#around.now, this.#around.wallMs);
       // A turn ends with what is due, here the initiations that have just come.
       pipeline.expire(this.#around.now, this.#around.wallMs);
       engine.datagrams.count = 0;
+    }
+    this.#takeHanded();
+    this.moveSockets();
+  }
+
+  /** Turns of what is in place of a TUN, as long as it has something to do. */
+  moveSockets(): void {
+    const { now, wallMs } = this.#around;
+    for (const { engine, pipeline } of this.workers) {
+      const { substitute } = engine;
+      if (substitute === null) continue;
+      for (let turns = 0; turns < SOCKET_TURNS_MAX; turns++) {
+        substitute.begin(now);
+        substitute.read(engine.packets);
+        pipeline.outbound(now, wallMs);
+        if (substitute.deadline > now) break;
+      }
     }
     this.#takeHanded();
   }
@@ -231,13 +270,18 @@ export abstract class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine
   nextTimeout(): number {
     const { now } = this.#around;
     if (this.workers.some(({ engine }) => engine.hasHanded)) return now;
-    return Math.min(...this.workers.map(({ pipeline }) => pipeline.nextTimeout(now)));
+    return Math.min(
+      ...this.workers.map(({ engine, pipeline }) =>
+        Math.min(pipeline.nextTimeout(now), engine.substitute?.deadline ?? Infinity),
+      ),
+    );
   }
 
   /** Fires the timers that are due. */
   expire(): void {
     for (const { pipeline } of this.workers) pipeline.expire(this.#around.now, this.#around.wallMs);
     this.#takeHanded();
+    this.moveSockets();
   }
 
   /** Lets the workers take turns, in any order, until nothing more is handed over. */

@@ -16,7 +16,8 @@ import { reasons } from '../reasons.ts';
 /** A device in memory has one machine, so its number in it is always the same. */
 const SELF = 0;
 const MTU = 1_420;
-const PORTS_FROM = 49_152;
+/** Below the ports that the other connections of a host in memory have. */
+const PORTS_FROM = 32_768;
 const PORTS = 16_384;
 /** How long nobody answers before a connection fails. */
 const CONNECT_MS = 15_000;
@@ -141,6 +142,7 @@ export class DeviceStreams implements Owner {
   #port: number;
   #timer: NodeJS.Timeout | undefined;
   #isSending = false;
+  #isClosed = false;
 
   constructor(parts: StreamParts) {
     this.#parts = parts;
@@ -181,8 +183,9 @@ export class DeviceStreams implements Owner {
     const inner = this.#packet;
     if (parseInner(view, 0, bytes.length, inner) !== reasons.none) return false;
     if (isIcmpError(view, 0, inner)) return this.#takeError(view, inner);
-    if (inner.protocol !== PROTOCOL_TCP || this.#streams.size === 0) return false;
-    const isOurs = inner.destinationPort >= PORTS_FROM;
+    if (inner.protocol !== PROTOCOL_TCP) return false;
+    const port = inner.destinationPort - PORTS_FROM;
+    const isOurs = port >= 0 && port < PORTS;
     if (!isOurs || !isRight(view, 0, inner.upperOffset, inner.length - inner.upperOffset))
       return false;
     this.#machine.begin(this.#parts.now());
@@ -212,7 +215,7 @@ export class DeviceStreams implements Owner {
 
   /** Sends what is to be sent, and sees to the next deadline. */
   #move(): void {
-    if (this.#isSending) return;
+    if (this.#isSending || this.#isClosed) return;
     this.#isSending = true;
     const machine = this.#machine;
     try {
@@ -278,9 +281,9 @@ export class DeviceStreams implements Owner {
 
   /** Ends all streams. */
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const stream of this.#streams.values()) stream.destroy();
     this.#streams.clear();
-    clearTimeout(this.#timer);
   }
 }

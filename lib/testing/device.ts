@@ -1,6 +1,7 @@
 // A device of a gateway in a test: the record that the API made, and a WireGuard client that is set
 // up with what the API answered, as a device is with its file.
 
+import type { Agent } from 'node:http';
 import {
   type CaptureOrder,
   formatAddress,
@@ -20,6 +21,7 @@ import type { Answer } from '../observe/explain/fields.ts';
 import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fields.ts';
 import type { Api, Fields } from './api.ts';
 import { beginCapture, type CaptureWish, type TestCapture } from './capture.ts';
+import { DeviceAgent, fetchBy } from './fetch.ts';
 import { refuseUnknownOptions } from './options.ts';
 
 /** The most that one answer lists. */
@@ -116,6 +118,16 @@ export class TestDevice extends MemoryDevice {
     await this.#api.get(`/v0/devices/${this.id}`);
     const capture = (order: CaptureOrder) => this.#network.capture(order);
     return beginCapture({ capture }, this.publicKey, wish);
+  }
+
+  /** An agent for `http.request`, whose connections are those of this device. */
+  agent(): Agent {
+    return new DeviceAgent((address, port) => this.stream(address, port));
+  }
+
+  /** Sends an HTTP request from this device to an address, as the global `fetch` does. */
+  async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    return fetchBy((address, port) => this.stream(address, port), input, init);
   }
 
   /** Says why this device cannot connect, or that it is connected. */

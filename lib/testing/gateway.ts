@@ -25,7 +25,7 @@ import {
   newPrivateKey,
   TestDevice,
 } from './device.ts';
-import { refuseInsideTunnel } from './host-address.ts';
+import { refuseInsideTunnel, spotOf } from './host-address.ts';
 import { type LogLine, logInto } from './log.ts';
 import { refuseUnknownAnswers, refuseUnknownOptions } from './options.ts';
 import { type Answer, injectInto, type Sent } from './requests.ts';
@@ -44,8 +44,11 @@ const PATIENCE = 15;
 export interface TestGatewayOptions {
   /** In memory, for this gateway alone. */
   readonly database?: 'memory';
-  /** In memory: hosts behind it are those of `gateway.host`. */
-  readonly tun?: 'memory';
+  /**
+   * `memory`: hosts behind it are those of `gateway.host`. `sockets`: these may also be real
+   * servers, which devices reach by sockets of this process.
+   */
+  readonly tun?: 'memory' | 'sockets';
   /** Settings by their names in docs/reference/settings.md: `{ DEFAULT_ACTION: 'drop' }`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -53,6 +56,7 @@ export interface TestGatewayOptions {
 /** Starts a gateway in this process; rejects when a setting is wrong. */
 export async function createGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   refuseElsewhere(options);
+  const hasSockets = options.tun === 'sockets';
   const { config, administrator } = testSettings(options.settings ?? {});
   const log: LogLine[] = [];
   const keeper = logInto(log);
@@ -65,7 +69,7 @@ export async function createGateway(options: TestGatewayOptions = {}): Promise<T
   });
   try {
     const running = await serve(config, database, keeper, {
-      createGateway: async (dataplane) => new MemoryGateway(network, dataplane),
+      createGateway: async (dataplane) => new MemoryGateway(network, dataplane, hasSockets),
       identity: { id: newId(), name: 'test' },
       passwordCost: PASSWORD_COST,
       listens: false,
@@ -75,7 +79,7 @@ export async function createGateway(options: TestGatewayOptions = {}): Promise<T
       await running.stop();
       await database.close();
     };
-    return new TestGateway({ config, administrator, log, network, running, close });
+    return new TestGateway({ config, administrator, log, network, running, hasSockets, close });
   } catch (error) {
     await database.close();
     throw error;
@@ -87,7 +91,8 @@ function refuseElsewhere(options: TestGatewayOptions): void {
   const { database = 'memory', tun = 'memory' } = options;
   if (database !== 'memory')
     throw new TypeError(`database may be 'memory' alone, not '${String(database)}'`);
-  if (tun !== 'memory') throw new TypeError(`tun may be 'memory' alone, not '${String(tun)}'`);
+  if (tun !== 'memory' && tun !== 'sockets')
+    throw new TypeError(`tun may be 'memory' or 'sockets', not '${String(tun)}'`);
 }
 
 interface Parts {
@@ -96,6 +101,7 @@ interface Parts {
   readonly log: LogLine[];
   readonly network: MemoryNetwork;
   readonly running: Running;
+  readonly hasSockets?: boolean;
   readonly close: () => Promise<void>;
 }
 
@@ -202,16 +208,32 @@ export class TestGateway implements AsyncDisposable {
     return (known ?? (await this.api.post<{ id: string }>('/v0/users', { user: { email } }))).id;
   }
 
-  /** Puts a host behind the TUN, at an IPv4 or IPv6 address: it answers, and asks devices. */
-  host(address: string, answers: Answers = {}): MemoryHost {
+  /**
+   * Puts a host behind the gateway, at an IPv4 or IPv6 address: it answers, and asks devices. With
+   * `forward` it is the server at that address and port of this machine, whatever port is asked.
+   */
+  host(address: string, answers?: Answers): MemoryHost;
+  host(address: string, answers: { readonly forward: string }): null;
+  host(address: string, answers: Answers & { readonly forward?: string } = {}): MemoryHost | null {
     this.#mustBeOpen();
-    refuseUnknownAnswers(answers);
+    const { forward, ...others } = answers;
+    refuseUnknownAnswers(others);
     const bytes = parseAddress(address);
     if (bytes === null) throw new TypeError(`${address} is no IP address`);
     const text = formatAddress(bytes);
     refuseInsideTunnel(text, this.#parts.config);
+    if (forward !== undefined) return this.#forward(text, forward, others);
     const ends = bytes.length === 4 ? { ipv4: text, ipv6: null } : { ipv4: null, ipv6: text };
-    return this.#addHost(ends, answers);
+    return this.#addHost(ends, others);
+  }
+
+  #forward(at: string, to: string, others: Answers): null {
+    const { network, hasSockets } = this.#parts;
+    if (hasSockets !== true) throw new TypeError("forward needs createGateway({ tun: 'sockets' })");
+    if (Object.keys(others).length > 0)
+      throw new TypeError('forward leads to a server, which answers itself');
+    network.addServer(at, spotOf(to));
+    return null;
   }
 
   #addHost({ ipv4, ipv6 }: Addresses, answers: Answers): MemoryHost {
