@@ -210,7 +210,7 @@ async function showDevices(
       { lines: addressesOf(device) },
       {
         text: status.state,
-        ...(old.has(device.id) ? { help: 'file out of date' } : {}),
+        ...(old.has(device.id) ? { help: 'File is out of date' } : {}),
       },
       status.handshake === null
         ? 'never'
