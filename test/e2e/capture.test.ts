@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
+import { isRight } from '../../dataplane/tcp/checksum.ts';
 import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { readPcapng } from '../support/network/pcapng.ts';
@@ -241,6 +242,31 @@ function payloadOf(file: Buffer): number {
   }
   return [...seen.values()].reduce((sum, length) => sum + length, 0);
 }
+
+test.serial('a packet whose checksum is not complete has a comment that says so', async (t) => {
+  const bytes = 2_000_000;
+  const file = join(folder, 'checksums.pcapng');
+  const query = `duration=300&payload=true&protocol=tcp&port=6000`;
+  const { curl } = capture(t, query, 'tee', file);
+  await isRunning(1);
+  const { host } = alice.client;
+  await transfer(topology.lan, host, String(alice.device['ipv4']), bytes);
+  await transfer(host, topology.lan, LAN4, bytes);
+  curl.kill('SIGTERM');
+  await isRunning(0);
+  const { packets } = readPcapng(readFileSync(file));
+  const incomplete = packets.filter(({ bytes: packet }) => {
+    const header = (packet[0]! & 15) * 4;
+    const view = new DataView(packet.buffer, packet.byteOffset, packet.length);
+    return !isRight(view, 0, header, packet.readUInt16BE(2) - header);
+  });
+  // The acknowledgements of the LAN's host, which a veth does not complete.
+  t.true(incomplete.some(({ comment }) => comment.includes('checksum not complete')));
+  t.deepEqual(
+    incomplete.filter(({ comment }) => !/checksum not complete|joined, segments of/.test(comment)),
+    [],
+  );
+});
 
 test.serial('a client that reads slowly loses packets, and the tunnel loses none', async (t) => {
   const bytes = 40_000_000;
