@@ -5,7 +5,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Plugin } from '@hapi/hapi';
-import { databaseIdentity } from '../../models/index.ts';
+import type { Config } from '../../config/index.ts';
+import { databaseIdentity, isDatabaseFull, isDatabaseReadOnly } from '../../models/index.ts';
+import { sayFault } from '../kit/database/fault.ts';
 import { ApiError } from '../kit/http/errors.ts';
 import { isLocal } from '../kit/http/local-socket.ts';
 import { callerOf } from '../kit/http/request-caller.ts';
@@ -28,6 +30,7 @@ import { BODY_BYTES_MAX, readJson, takesJson } from './body.ts';
 
 /** What the addresses need. */
 export interface ForCommands {
+  readonly config: Config;
   readonly services: Pick<Services, 'database'>;
   readonly rooms: Rooms;
 }
@@ -48,7 +51,7 @@ const requestSchema = joi.object({
 /** Adds the two addresses. */
 export const forCommands: Plugin<ForCommands> = {
   name: 'for-commands',
-  register(server, { services: { database }, rooms }) {
+  register(server, { services: { database }, rooms, config }) {
     const instance = randomUUID();
     // Files that are replaced later are not what runs here.
     const own = ownBuild();
@@ -79,11 +82,21 @@ export const forCommands: Plugin<ForCommands> = {
         if (gateway.instance !== instance || !isSameBuild(gateway, own))
           throw new ApiError('forbidden', { reason: 'local_write' });
         const found = writeNamed(allOperations, operation);
-        return { data: await performForCommand(found, rooms, callerOf(request), sent) };
+        try {
+          return { data: await performForCommand(found, rooms, callerOf(request), sent) };
+        } catch (error) {
+          throw withFix(error, config);
+        }
       },
     });
   },
 };
+
+/** A database that refuses to write has changed nothing: the command says so, and what to do. */
+function withFix(error: unknown, config: Config): unknown {
+  if (!isDatabaseReadOnly(error) && !isDatabaseFull(error)) return error;
+  return new ApiError('service_unavailable', { cause: error, sentence: sayFault(error, config) });
+}
 
 function validated(sent: unknown): AddressedRequest {
   const { error, value } = requestSchema.validate(sent, { convert: false });

@@ -163,6 +163,9 @@ function refusal(status: number, body: string): Error {
     return new Error(
       'a later version migrated the database, so nothing was changed; upgrade the gateway that runs here',
     );
+  // The gateway's database refuses to write.
+  if (code === 'service_unavailable' && detail !== undefined)
+    return new Error(`nothing was changed: ${detail}`);
   if (status < 500 && isErrorCode(code))
     return new ApiError(code, {
       ...(faults === undefined ? {} : { faults }),

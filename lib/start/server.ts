@@ -116,7 +116,7 @@ export function createServer(services: Services): Server {
   const rooms = makeRooms({ services, recall, writes, fixed });
   const all = { services, recall, fixed, captures, rooms };
   void server.register({ plugin: v0, options: { ...all, writes, turns } });
-  void server.register({ plugin: forCommands, options: { services, rooms } });
+  void server.register({ plugin: forCommands, options: { config, services, rooms } });
   const web = { ...all, sessions, strangers: judge, pages, unnamed, outside };
   return server;
 }

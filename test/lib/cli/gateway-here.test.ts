@@ -217,6 +217,7 @@ test('a command waits for what is urgent much shorter than for other writes', (t
 });
 
 const refused: [code: string, status: number, what: RegExp][] = [
+  ['service_unavailable', 503, /^nothing was changed: the database is read-only; name another$/],
   ['forbidden', 403, /^the gateway was restarted at this moment, so nothing was changed; run this/],
   ['schema_newer', 503, /^a later version migrated the database, so nothing was changed; /],
 ];
@@ -224,7 +225,9 @@ for (const [code, status, what] of refused)
   test(`a gateway that answers ${code} changed nothing, and the command says so`, async (t) => {
     const database = await openDatabase(t, 'sqlite');
     const asking = await saying(t, database, {}, (_, response) => {
-      response.writeHead(status).end(JSON.stringify({ code }));
+      const detail =
+        code === 'service_unavailable' ? 'the database is read-only; name another' : undefined;
+      response.writeHead(status).end(JSON.stringify({ code, detail }));
     });
     const gateway = await gatewayHere({ ...asking, writes: 'gateway' });
     const sent = performOperation({ gateway, rooms: NO_ROOMS }, 'createRule', RULE);
