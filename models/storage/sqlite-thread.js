@@ -91,7 +91,8 @@ function prepared({ database, prepared: kept }, sql, isKept) {
 function prepare(database, sql) {
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
-  return { statement, mayBeLong: READING.test(sql) && !PAGE.test(sql) };
+  const isOpenEnded = READING.test(sql) && !PAGE.test(sql);
+  return { statement, isOpenEnded, mayBeLong: isOpenEnded };
 }
 
 /** Values as a column keeps them: whole numbers as such, where node:sqlite makes 5 a 5.0. */
@@ -148,7 +149,7 @@ function askRounded({ id, known, values }) {
 /** Sends rows: the names of their columns, and all values, row after row. */
 function answer(id, known, rows) {
   // Where it gave few rows it is read at once the next time: at worst one answer is long.
-  known.mayBeLong &&= rows.length > ROWS_PER_LOOK;
+  known.mayBeLong = known.isOpenEnded && rows.length > ROWS_PER_LOOK;
   // Asked after the statement has run: only then it knows of a change of its table.
   const names = rows.length === 0 ? [] : known.statement.columns().map(({ name }) => name);
   port.postMessage([id, null, names, rows.flat()]);

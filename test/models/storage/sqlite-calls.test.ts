@@ -72,6 +72,20 @@ test('a long answer lets others have their turn, and is whole', async (t) => {
   t.deepEqual(rows.at(-1), { i: 300_000 });
 });
 
+test('a statement that gave few rows, and then many, lets others have their turn again', async (t) => {
+  const [reader, other] = (await open(t, 2)) as [number, number];
+  const sql = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $count)
+    SELECT i FROM n`;
+  const ask = ($count: number) => askThread(reader, 'all', sql, { $count }, true);
+  await ask(1);
+  await ask(1_000);
+  const order: string[] = [];
+  const long = ask(300_000).then(() => order.push('long'));
+  const insert = askThread(other, 'run', 'INSERT INTO a VALUES (7)', [], false);
+  await Promise.all([long, insert.then(() => order.push('short'))]);
+  t.deepEqual(order, ['short', 'long']);
+});
+
 test('a statement that fails in the middle of its rows holds nothing', async (t) => {
   const [number, other] = (await open(t, 2)) as [number, number];
   const fails = 'SELECT abs(x) FROM (SELECT 1 AS x UNION ALL SELECT -9223372036854775808)';
