@@ -79,4 +79,22 @@ for (const kind of databaseKinds()) {
     const all = await readMinutes(database, recent, { of: 'all', id: '', ...wish });
     t.deepEqual(all.totals, { rx_bytes: 120, tx_bytes: 12, refused_packets: 0 });
   });
+
+  test(`${kind}: each minute is added up once, however many devices there are`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const recent = carries([(await addDevice(database, user.id)).id]);
+    const added: number[] = [];
+    const counting = Object.assign(Object.create(recent) as RecentTraffic, {
+      beganMs: recent.beganMs,
+      minute: (...asked: Parameters<RecentTraffic['minute']>) => {
+        added.push(asked[2]);
+        return recent.minute(...asked);
+      },
+    });
+    const wish = { from: FROM_S, to: FROM_S + 3_600, isOneOfSeveral: false };
+    await readMinutes(database, counting, { of: 'user', id: user.id, ...wish });
+    t.true(added.length >= 60);
+    t.is(added.length, new Set(added).size);
+  });
 }
