@@ -27,6 +27,9 @@ for (const kind of firstKind()) {
     const refused = await admin.post('/dashboard/endpoint', bad);
     t.is(refused.status, 422);
     t.regex(refused.text, /value="vpn\.example\.com:70000"[^>]*aria-invalid="true"/);
+    const empty = await admin.post('/dashboard/endpoint', { default_client_endpoint: ' ' });
+    t.is(empty.status, 422);
+    t.true(empty.text.includes('Please fill this in'));
     const good = { default_client_endpoint: ' vpn.example.com ' };
     t.is((await admin.post('/dashboard/endpoint', good)).location, '/dashboard');
     t.deepEqual(await states(), ['done', 'done', 'done', 'to do', 'to do']);
