@@ -112,9 +112,7 @@ export class RecentTraffic {
   minute(of: MinutesOf, ids: readonly string[], at: number): number[] {
     const steps = this.#minutes[of];
     const sum: number[] = [];
-    for (const id of of === 'all' ? [NOBODY] : ids)
-      for (const [i, count] of (steps.read(id, at / MINUTE_S) ?? []).entries())
-        sum[i] = (sum[i] ?? 0) + count;
+    for (const id of of === 'all' ? [NOBODY] : ids) steps.addTo(sum, id, at / MINUTE_S);
     return sum;
   }
 

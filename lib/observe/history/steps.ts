@@ -60,11 +60,24 @@ export class Steps {
 
   /** What was counted of a subject in a step, by the number of the step; null: nothing. */
   read(subject: string, step: number): readonly number[] | null {
+    const at = this.#keptAt(subject, step);
+    return at === null ? null : [...this.#values.subarray(at, at + this.#options.counts)];
+  }
+
+  /** Adds what was counted of a subject in a step to sums; it makes no list for each subject. */
+  addTo(sums: number[], subject: string, step: number): void {
+    const at = this.#keptAt(subject, step);
+    if (at === null) return;
+    for (let i = 0; i < this.#options.counts; i += 1)
+      sums[i] = (sums[i] ?? 0) + (this.#values[at + i] ?? 0);
+  }
+
+  /** Where a step of a subject is; null where it is not kept. */
+  #keptAt(subject: string, step: number): number | null {
     const ring = this.#rings.get(subject);
     if (ring === undefined || step > ring.step || step <= ring.step - this.#options.kept)
       return null;
-    const at = this.#placeOf(ring, step);
-    return [...this.#values.subarray(at, at + this.#options.counts)];
+    return this.#placeOf(ring, step);
   }
 
   /** The ring of a subject, in which `step` is the latest or one of those that are kept. */
