@@ -27,7 +27,7 @@ export function readMeasure(text: string, measure: Measure): Reading {
   if (figures === '')
     return { fault: `not a number with a unit. Write it like ${EXAMPLE[measure]}` };
   const number = Number(figures.replace(',', '.'));
-  if (/^\d{1,3},\d{3}$/.test(figures))
+  if (/^[1-9]\d{0,2},\d{3}$/.test(figures))
     return {
       fault: `not clear: the comma may part thousands. Write ${figures.replace(',', '')} or ${number} instead of ${figures}`,
     };
@@ -35,7 +35,8 @@ export function readMeasure(text: string, measure: Measure): Reading {
   if (size === null) return { fault: otherUnit(number, unit, measure) };
   // 1.1 × 1000 is not 1100 in binary fractions.
   const value = Math.round(number * size);
-  if (Math.abs(value - number * size) > 1e-6 * Math.max(1, value) || !Number.isSafeInteger(value))
+  if (value > Number.MAX_SAFE_INTEGER) return { fault: 'too much' };
+  if (Math.abs(value - number * size) > 1e-6 * Math.max(1, value))
     return { fault: `not a whole number of ${measure === 'speed' ? 'bits per second' : 'bytes'}` };
   return { value };
 }

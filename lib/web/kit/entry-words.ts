@@ -6,7 +6,12 @@ import type { FieldFaults, Faults } from '../../kit/validation/judge.ts';
 import type { FormError, FormFaults } from './plain-words.ts';
 import { codeOf, type FieldError } from '../../kit/validation/messages.ts';
 import { readCidr } from '../../kit/validation/network.ts';
-import { type Measure, probablyMeant, readMeasure } from '../../kit/validation/units.ts';
+import {
+  type Measure,
+  measureText,
+  probablyMeant,
+  readMeasure,
+} from '../../kit/validation/units.ts';
 import { limit, userFields } from '../../../models/index.ts';
 import { membersOf } from './form.ts';
 
@@ -21,6 +26,8 @@ interface Kind {
   readonly fault: string | ((entry: string) => string);
   /** What an entry that is too small probably means; null: nothing else. */
   readonly meant?: (entry: string) => string | null;
+  /** The least and the most, as people write them; left out: as a number. */
+  readonly limitText?: (limit: number) => string;
   /** Whether the field takes several entries. */
   readonly isList?: boolean;
 }
@@ -89,6 +96,7 @@ function measureOf(measure: Measure, least: number): Kind {
       return 'fault' in read ? read.fault : '';
     },
     meant: (entry) => probablyMeant(entry, least, measure),
+    limitText: (limit) => measureText(limit, measure),
   };
 }
 
@@ -108,7 +116,7 @@ function nameOf(name: string): string {
 function quoted(
   texts: FieldFaults<FormError>,
   text: string,
-  { isGood, fault, isList, meant }: Kind,
+  { isGood, fault, isList, meant, limitText }: Kind,
 ): FieldFaults<FormError> {
   const unit = meant?.(text) ?? null;
   if (unit !== null)
@@ -116,10 +124,18 @@ function quoted(
       codeOf(one) === 'atLeast' ? `This is very little. Did you mean ${unit}?` : one,
     ) as FormError[];
   const bad = (isList === true ? membersOf(text) : [text.trim()]).filter((entry) => !isGood(entry));
-  if (bad.length === 0) return texts;
+  if (bad.length === 0)
+    return limitText === undefined ? texts : texts.map((one) => withLimit(one, limitText));
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
   const what = typeof fault === 'string' ? fault : fault(bad[0] ?? '');
   return texts.map((one) =>
     codeOf(one) === 'invalid' ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${what}` : one,
   ) as FormError[];
+}
+
+/** An error that names the least or the most, with its unit. */
+function withLimit(one: FormError, limitText: (limit: number) => string): FormError {
+  const code = codeOf(one);
+  if (typeof one === 'string' || (code !== 'atLeast' && code !== 'atMost')) return one;
+  return { ...one, values: { ...one.values, limit: limitText(Number(one.values?.['limit'])) } };
 }

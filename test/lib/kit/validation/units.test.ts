@@ -20,6 +20,7 @@ for (const [measure, text, value] of [
   ['speed', '64000 bps', 64_000],
   ['speed', '64000', 64_000],
   ['speed', '1.250 Mbit/s', 1_250_000],
+  ['speed', '0,125 Gbit/s', 125_000_000],
   ['amount', '100 GB', 100_000_000_000],
   ['amount', '100 gB', 100_000_000_000],
   ['amount', '2,5TB', 2_500_000_000_000],
@@ -46,7 +47,8 @@ for (const [measure, text, fault] of [
   ['amount', '8 Gbit', /It is the same as 1 GB$/],
   ['amount', '8 Gb', /It is the same as 1 GB$/],
   ['amount', '5 Mbit/s', /a speed, and not an amount\. Write it like 100 GB$/],
-  ['amount', '99999999999 TB', /^not a whole number of bytes$/],
+  ['amount', '99999999999 TB', /^too much$/],
+  ['speed', '99999999999999999999', /^too much$/],
 ] as const)
   test(`${text || 'nothing'} is refused`, (t) => {
     const read = readMeasure(text, measure);

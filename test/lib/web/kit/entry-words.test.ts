@@ -35,7 +35,13 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
   t.deepEqual(quotedFaults(few, { quota: '100' }), {
     quota: ['This is very little. Did you mean 100 GB?'],
   });
-  t.deepEqual(quotedFaults(few, { quota: '100 kB' }), few);
+  t.deepEqual(quotedFaults(few, { quota: '100 kB' }), {
+    quota: [{ code: 'atLeast', values: { limit: '1 MB' } }],
+  });
+  const much = { limit_up: [{ code: 'atMost', values: { limit: 100_000_000_000 } } as const] };
+  t.deepEqual(quotedFaults(much, { limit_up: '200 Gbit/s' }), {
+    limit_up: [{ code: 'atMost', values: { limit: '100 Gbit/s' } }],
+  });
   t.deepEqual(said['ipv4'], ['“fd00::1, fd00::2” is not an IPv4 address, such as 100.64.0.5']);
   t.deepEqual([said['name'], said['role']], [[blank], [invalid]]);
   t.deepEqual(quotedFaults({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });

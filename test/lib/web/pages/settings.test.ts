@@ -57,7 +57,8 @@ for (const kind of firstKind()) {
     for (const [typed, fault] of [
       ['5 MB/s', '“5 MB/s” is in a unit that is not taken here. It is the same as 40 Mbit/s'],
       ['50', 'This is very little. Did you mean 50 Mbit/s?'],
-      ['63999', '64000'],
+      ['63999', 'Please give 64 kbit/s or more'],
+      ['200 Gbit/s', 'Please give 100 Gbit/s or less'],
     ] as const) {
       const refused = await save(typed);
       t.is(refused.status, 422);
