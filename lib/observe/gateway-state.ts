@@ -29,7 +29,7 @@ export interface Readiness {
   readonly masquerade: boolean;
   /** By what packets of devices leave; left out by versions before 1.1.0. */
   readonly egress?: EgressWay;
-  /** Why it is that, where the host or a setting decided it. */
+  /** Why they leave that way, where the host or a setting decided it. */
   readonly egress_reason?: string;
   /** What is wrong, where the status alone does not say it. */
   readonly reason?: string;

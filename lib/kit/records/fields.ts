@@ -70,7 +70,7 @@ export const gatewayFields = answerTable({
   egress_reason: {
     kind: 'text',
     description:
-      'Why it is that, where a setting or the host decided it; null: nothing is to be said.',
+      'Why they leave that way, where a setting or the host decided it; null: there is nothing to say.',
     nullable: true,
   },
   settings: {
