@@ -261,6 +261,8 @@ export class Connections implements Owner {
   }
 
   #ask(slot: number): void {
+    // Rules may have changed since the SYN came.
+    if (!this.#isCurrent(slot)) return;
     const { destinations, budgets, sockets } = this.#shared;
     const ends = this.#ends;
     const device = this.#machine.describe(this.#connection[slot]!, ends);

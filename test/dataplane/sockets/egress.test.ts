@@ -233,6 +233,21 @@ test('a rule that forbids it ends a connection: the host gets RST and no byte mo
   t.is(rig.egress.counts.connections, 0);
 });
 
+test('a host that a change forbids is not asked, however long its SYN has waited', async (t) => {
+  const asked: string[] = [];
+  const rig: Rig = makeRig(t, ({ address }) => {
+    asked.push(address);
+    rig.forbidden.add(`0 ${HOST}`);
+    rig.egress.rulesChanged();
+    return null;
+  });
+  const laptop = rig.device(LAPTOP);
+  const ends = { source: LAPTOP, destination: HOST, sequence: 1, flags: flagsOf('S') };
+  laptop.send(...[1, 2, 3].map((sourcePort) => tcp({ ...ends, sourcePort })));
+  t.deepEqual(asked, [HOST]);
+  await until('all are gone', () => rig.egress.counts.connections === 0);
+});
+
 test('a device that is removed leaves no socket', async (t) => {
   const rig = makeRig(t);
   const laptop = rig.device(LAPTOP);
