@@ -374,14 +374,13 @@ export class Connections implements Owner {
   make(): void {
     const { outbox } = this.#shared;
     const machine = this.#machine;
-    const { made } = machine;
     while (!outbox.isFull && machine.hasPackets) {
       const { bytes, view, offset } = outbox;
       const room = outbox.cuts ? 65_535 : 0;
       const length = machine.make(bytes, view, offset, room);
       if (length === 0) return;
       const isIpv6 = view.getUint8(offset) >> 4 === 6;
-      outbox.addPartial(length, isIpv6, PROTOCOL_TCP, made.segmentBytes);
+      outbox.addPartial(length, isIpv6, PROTOCOL_TCP, machine.made.segmentBytes);
     }
   }
 
@@ -466,6 +465,7 @@ export class Connections implements Owner {
 
   /** Ends the connections that a device may no longer have: somebody may get its address. */
   recheckDevice(device: number): void {
+    this.#machine.mtuChanged(device);
     for (let connection = this.#machine.firstOf(device); connection !== 0;) {
       const next = this.#machine.after(connection);
       const slot = slotOfHandle(connection);

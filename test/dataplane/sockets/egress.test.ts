@@ -73,6 +73,24 @@ test('bytes pass both ways, and each half ends on its own', async (t) => {
   await until('the sockets are closed', () => rig.egress.counts.sockets === 0);
 });
 
+test('a download goes on when its device takes smaller packets', async (t) => {
+  const rig = makeRig(t);
+  const laptop = rig.device(LAPTOP);
+  rig.losesToDevices = (packet) => packet.length > rig.mtu;
+  let socket: Socket | null = null;
+  const port = await serve(t, (opened) => (socket = opened));
+  const stream = laptop.connect(HOST, port);
+  await once(stream, 'connect');
+  await until('the host has the connection', () => socket !== null);
+  rig.mtu = 1_280;
+  rig.egress.deviceChanged(laptop.number);
+  const sent = randomBytes(100_000);
+  socket!.end(sent);
+  stream.end();
+  const arrived = await Promise.race([all(stream), pause(5_000, null, { ref: false })]);
+  t.is(arrived === null ? 'nothing' : digest(arrived), digest(sent));
+});
+
 test('a large download arrives whole', async (t) => {
   const rig = makeRig(t);
   const sent = randomBytes(5_000_000);
