@@ -80,6 +80,8 @@ export class TcpMachine {
   readonly #ends = new Ends();
   /** Devices for which something waits until they have an allowance again. */
   readonly #isHeldUp: Uint8Array;
+  /** Whether the packet made last was an RST to a segment of no connection. */
+  #wasStray = false;
   /** What `make` has made. */
   readonly made = new Made();
 
@@ -161,7 +163,8 @@ export class TcpMachine {
    * Makes the next packet at `offset` of a buffer with `room` bytes, at least the largest MTU; with
    * a room of 0 each packet is one segment.
    * Returns its length, 0 where there is none; `made` says the rest. Devices take turns, and so do
-   * the connections of each.
+   * the connections of each. RSTs to segments of no connection, which cost a device nothing to
+   * ask for, are at most every second packet while connections have some.
    */
   make(bytes: Buffer, view: DataView, offset: number, room: number): number {
     const { made } = this;
@@ -170,11 +173,13 @@ export class TcpMachine {
     made.offset = offset;
     made.room = room;
     made.length = 0;
-    if (this.#resets.count > 0) return this.#makeStray();
+    const hasStray = this.#resets.count > 0;
+    if (hasStray && !this.#wasStray) return this.#makeStray();
+    this.#wasStray = false;
     const core = this.#core;
     for (;;) {
       const device = core.takeDevice();
-      if (device === -1) return 0;
+      if (device === -1) return hasStray ? this.#makeStray() : 0;
       const slot = core.takeReady(device);
       if (slot === NONE) continue;
       const allowance = core.owner.allowance(device);
@@ -206,6 +211,7 @@ export class TcpMachine {
   #makeStray(): number {
     const { made } = this;
     const { header } = this.#core;
+    this.#wasStray = true;
     made.device = this.#resets.take(header);
     made.segmentBytes = 0;
     made.hasText = false;

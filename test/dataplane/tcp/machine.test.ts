@@ -291,3 +291,14 @@ test('a device that has the address of another one now has none of its connectio
   t.deepEqual([device, bytes[33]], [2, 4], 'RST');
   t.is(station.machine.connections, 1);
 });
+
+test('RSTs to segments of no connection do not hold up connections', (t) => {
+  const { owner, station } = twoThatWait();
+  for (let port = 6_000; port < 6_100; port++) station.receive(2, segment(port, 'A', 1));
+  station.machine.send(owner.connections[0]!, Buffer.alloc(5), 0, 5);
+  const devices = Array.from({ length: 4 }, () => station.make()!.device);
+  t.true(devices.includes(1), `${devices}`);
+  let others = devices.filter((device) => device === 2).length;
+  for (let packet = station.make(); packet !== null; packet = station.make()) others++;
+  t.is(others, 100, 'each is answered');
+});
