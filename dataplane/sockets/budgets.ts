@@ -1,4 +1,5 @@
-// How many sockets there may be: of all devices, and of each. TCP, UDP and echo share them.
+// How many sockets there may be: of all devices, and of each. TCP, UDP and echo share them. And how
+// many flows of UDP, or echoes, may open one in one turn.
 
 /** A device has at most this part of all sockets, as it has of the connections of `tcp`. */
 const SHARE = 4;
@@ -35,5 +36,39 @@ export class Budgets {
   give(device: number): void {
     this.#used--;
     this.#ofDevice[device]!--;
+  }
+}
+
+/** Counts what may be opened in one turn. */
+export class Openings {
+  readonly #most: number;
+  readonly #ofDevice: Int32Array;
+  /** By device: the turn of its count. */
+  readonly #turnOf: Int32Array;
+  #turn = 0;
+  #left = 0;
+
+  constructor(most: number, devices: number) {
+    this.#most = most;
+    this.#ofDevice = new Int32Array(devices);
+    this.#turnOf = new Int32Array(devices);
+  }
+
+  /** A turn begins. */
+  begin(): void {
+    this.#turn = (this.#turn + 1) | 0;
+    this.#left = this.#most;
+  }
+
+  /** Counts one more of a device, which leaves to others at least as many as it has had. */
+  take(device: number): boolean {
+    if (this.#turnOf[device] !== this.#turn) {
+      this.#turnOf[device] = this.#turn;
+      this.#ofDevice[device] = 0;
+    }
+    if (this.#ofDevice[device]! >= this.#left) return false;
+    this.#ofDevice[device]!++;
+    this.#left--;
+    return true;
   }
 }

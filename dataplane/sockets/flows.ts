@@ -30,6 +30,7 @@ import {
   PROTOCOL_ICMPV6,
   PROTOCOL_UDP,
 } from '../wire/ip.ts';
+import { Openings } from './budgets.ts';
 import { isRefused } from './destinations.ts';
 import { type IcmpKind, PORT_UNREACHABLE, TOO_BIG, unreachable } from './errors.ts';
 import { Fragmenter } from './fragmenter.ts';
@@ -93,7 +94,7 @@ export class Flows {
   readonly #packets = new Int32Array(SOCKET_PIECES_MAX);
   #view: DataView = new DataView(new ArrayBuffer(0));
   readonly #quoted = new InnerPacket();
-  #newInTurn = 0;
+  readonly #openings: Openings;
   #checked = 0;
 
   constructor(options: FlowOptions) {
@@ -111,6 +112,7 @@ export class Flows {
     this.#epoch = new Int32Array(capacity + 1);
     this.#activeAt = new Float64Array(capacity + 1);
     this.#inbox = options.inbox;
+    this.#openings = new Openings(NEW_PER_TURN, devices);
     const numbers = new Int32Array(1);
     random(new Uint8Array(numbers.buffer));
     this.#fragmenter = new Fragmenter(numbers[0]!);
@@ -122,7 +124,7 @@ export class Flows {
   }
 
   begin(): void {
-    this.#newInTurn = 0;
+    this.#openings.begin();
   }
 
   // ---- from a device ----------------------------------------------------------------------------
@@ -175,8 +177,7 @@ export class Flows {
     const port = ends.words[8]! >>> 16;
     // Nobody can be asked there, and the sockets take it for a fault.
     if (!this.#isEcho && port === 0) return reasons.inner_udp_malformed;
-    if (this.#newInTurn >= NEW_PER_TURN) return reasons.egress_full;
-    this.#newInTurn++;
+    if (!this.#openings.take(device)) return reasons.egress_full;
     if (isRefused(destinations.kindOf(ends))) return reasons.inner_destination_host;
     if (!budgets.take(device)) return reasons.egress_full;
     const address = destinations.addressOf(ends);

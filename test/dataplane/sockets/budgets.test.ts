@@ -1,7 +1,7 @@
-// How many sockets a device may have.
+// How many sockets a device may have, and how many flows it may open in one turn.
 
 import test from 'ava';
-import { Budgets } from '../../../dataplane/sockets/budgets.ts';
+import { Budgets, Openings } from '../../../dataplane/sockets/budgets.ts';
 
 test('a device has a quarter of the sockets, and all together have all', (t) => {
   const budgets = new Budgets(100, 8);
@@ -25,4 +25,18 @@ test('where there are few, a device still gets some', (t) => {
   let taken = 0;
   while (budgets.take(0)) taken++;
   t.is(taken, 16);
+});
+
+test('in one turn a device leaves to others as much as it has had, and a turn begins anew', (t) => {
+  const openings = new Openings(64, 8);
+  const take = (device: number): number => {
+    let taken = 0;
+    while (openings.take(device)) taken++;
+    return taken;
+  };
+  t.is(take(0), 0, 'no turn has begun');
+  for (let turn = 0; turn < 2; turn++) {
+    openings.begin();
+    t.deepEqual([0, 1, 0, 2, 3, 4, 5, 6, 7].map(take), [32, 16, 0, 8, 4, 2, 1, 1, 0]);
+  }
 });

@@ -358,6 +358,21 @@ test('an answer to a question of a resolver ends its flow', async (t) => {
   t.is(rig.egress.counts.sockets, 0);
 });
 
+test('a device that asks for many flows at once leaves some for others', async (t) => {
+  const rig = makeRig(t);
+  const laptop = rig.device(LAPTOP);
+  const phone = rig.device(PHONE);
+  const destinationPort = await echoServer(t);
+  const many = Array.from({ length: 100 }, (_, i) => {
+    const ends = { source: LAPTOP, destination: '192.0.2.99', sourcePort: 1_000 + i };
+    return { device: laptop.number, packet: udp({ ...ends, destinationPort, data: 'x' }) };
+  });
+  const one = udp({ source: PHONE, destination: HOST, sourcePort: 7, destinationPort, data: 'me' });
+  rig.takeAll(...many, { device: phone.number, packet: one });
+  t.is(Buffer.from(await phone.packet()).toString('utf8', 28), 'me');
+  t.deepEqual(rig.drops, { egress_full: 68 });
+});
+
 test('what no socket carries is refused with its reason', (t) => {
   const rig = makeRig(t);
   const laptop = rig.device(LAPTOP);

@@ -23,6 +23,8 @@ import { parseAddress } from '../../../dataplane/wire/address.ts';
 import { seededRandom } from '../dataplane/simulation.ts';
 
 const MIB = 1_048_576;
+/** Many packets may be in one slot, as where the kernel joins datagrams. */
+const PACKET_BYTES = SLOT_BYTES / 32;
 export const GATEWAY = '10.8.0.1';
 const IPV4 = {
   address: parseAddress(GATEWAY)!,
@@ -100,11 +102,16 @@ export class Rig implements Around {
 
   /** Takes packets of a device, in one batch. */
   take(device: number, ...packets: Uint8Array[]): void {
+    this.takeAll(...packets.map((packet) => ({ device, packet })));
+  }
+
+  /** Takes packets of several devices, in one batch. */
+  takeAll(...packets: { readonly device: number; readonly packet: Uint8Array }[]): void {
     if (this.#isClosed) return;
     const { datagrams: batch } = this.batches;
-    for (const [i, packet] of packets.entries()) {
+    for (const [i, { device, packet }] of packets.entries()) {
       const at = i * DESCRIPTOR_WORDS;
-      const offset = i * SLOT_BYTES + SLOT_HEADROOM_BYTES;
+      const offset = SLOT_HEADROOM_BYTES + i * PACKET_BYTES;
       batch.bytes.set(packet, offset);
       batch.descriptors[at + OFFSET] = offset;
       batch.descriptors[at + LENGTH] = packet.length;
