@@ -49,6 +49,12 @@ test('a window has many devices, each with a menu; what is selected has a bar', 
   await page.getByRole('checkbox', { name: 'kiosk-7' }).check();
   await page.getByRole('checkbox', { name: 'kiosk-8' }).check();
   await page.getByText('2 selected').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByText('Set an end…').click();
+  await page.getByLabel('They end at (UTC)').press('Enter');
+  await page.waitForTimeout(300);
+  t.is(await page.getByText('switched on').count(), 0, 'Enter presses no button');
+  await page.getByText('2 selected').waitFor();
   const bar = await page.locator('[data-selected]').boundingBox();
   t.true((bar?.y ?? 9_999) + (bar?.height ?? 0) <= 900, 'it is in the window');
   await inspect(t, page, 'devices-selected');
@@ -62,6 +68,9 @@ test('without scripts a menu opens, and switches a device off and on', async (t)
   const page = await stage.person({ javaScriptEnabled: false });
   await signIn(page);
   await page.goto('/devices?q=kiosk-7');
+  await page.getByRole('checkbox', { name: 'kiosk-7' }).check();
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing was chosen').waitFor();
   const more = page.getByRole('button', { name: 'More for' });
   await more.click();
   await page.locator('.menu:popover-open').getByRole('button', { name: 'Switch off' }).click();

@@ -50,6 +50,10 @@ function selectAll(box) {
     show();
   });
   for (const one of boxes) one.addEventListener('change', show);
+  // Enter would send the form, and the boxes would be empty afterwards.
+  box.form.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && event.target.tagName === 'INPUT') event.preventDefault();
+  });
   // The boxes are empty when the event is over.
   box.form.addEventListener('reset', () => setTimeout(show));
   // The browser ticks them again on the way back to the page.
