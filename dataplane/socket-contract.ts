@@ -89,6 +89,15 @@ export interface HostSocketsOptions {
   readonly eventsMax: number;
 }
 
+/** What sockets a worker may have for what devices send beyond the tunnel. */
+export interface SocketsWanted extends Pick<HostSocketsOptions, 'capacity' | 'interfaceName'> {
+  /**
+   * How many of them may be of UDP: each has a port of the host that no other one has. Left out: all
+   * of them.
+   */
+  readonly ports?: number;
+}
+
 /**
  * The sockets of one worker. A handle is a positive whole number of 31 bits; its low 16 bits are a
  * place, which a later socket may have again, and which can index a table. A call with the handle

@@ -3,11 +3,11 @@
 // what is missing and how to fix it.
 
 import type { NetworkConfig } from '../contract.ts';
-import { socketsForEach } from '../io/host-sockets.ts';
+import { portsForEach, socketsForEach } from '../io/host-sockets.ts';
 import { acceptOwnSource } from '../io/system.ts';
 import { mayTryAnotherPort } from '../io/udp.ts';
 import { type Addon, loadAddon } from '../native/index.ts';
-import type { HostSocketsOptions } from '../socket-contract.ts';
+import type { SocketsWanted } from '../socket-contract.ts';
 import { type WorkersWanted, workersOf } from '../worker-count.ts';
 
 /** What a gateway is made from; it does not change while the gateway runs. */
@@ -417,9 +417,14 @@ export function messageOf(error: unknown): string {
 export function socketsOf(
   { egressInterface }: Pick<GatewayOptions, 'egressInterface'>,
   { way, queues }: Pick<Descriptors, 'way' | 'queues'>,
-): Pick<HostSocketsOptions, 'capacity' | 'interfaceName'> | null {
+): SocketsWanted | null {
   if (way !== 'sockets') return null;
-  return { capacity: socketsForEach(queues.length), interfaceName: egressInterface };
+  const workers = queues.length;
+  return {
+    capacity: socketsForEach(workers),
+    ports: portsForEach(workers),
+    interfaceName: egressInterface,
+  };
 }
 
 /**

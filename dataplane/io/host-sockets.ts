@@ -14,7 +14,7 @@ import {
   SOCKET_EVENT_WORDS,
   SOCKET_PIECES_MAX,
 } from '../socket-contract.ts';
-import { readFilesMax, readFilesOpen } from './system.ts';
+import { readFilesMax, readFilesOpen, readSysctl } from './system.ts';
 
 /** Descriptors that are left to the rest of the process: the API, the database, the log. */
 const FILES_RESERVED = 256;
@@ -65,6 +65,23 @@ export function socketsForEach(
 ): number {
   const share = Math.floor((max - open - FILES_RESERVED) / workers);
   return Math.max(0, Math.min(HOST_SOCKETS_MAX, share));
+}
+
+/** The part of the ports that is left to the rest of the host: its resolver, the gateway's own. */
+const PORTS_RESERVED = 1 / 4;
+/** Where the system tells no ports, it has these (ip(7)). */
+const PORTS_USUAL = '32768 60999';
+
+/**
+ * How many sockets of UDP each of some workers may have. The kernel gives each one a port of `range`
+ * that no other socket has, wherever it leads; TCP may use a port for many hosts.
+ */
+export function portsForEach(
+  workers: number,
+  range = readSysctl('ipv4/ip_local_port_range') ?? PORTS_USUAL,
+): number {
+  const [first = 0, last = 0] = range.split(/\s+/).map(Number);
+  return Math.floor(((last - first + 1) * (1 - PORTS_RESERVED)) / workers);
 }
 
 /**

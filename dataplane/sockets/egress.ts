@@ -50,6 +50,8 @@ export interface EgressOptions {
   readonly cuts: boolean;
   /** How many sockets there may be. */
   readonly capacity: number;
+  /** How many of them may be of UDP; left out: all. */
+  readonly ports?: number | undefined;
   /** Devices are numbers below this. */
   readonly devices: number;
   readonly ipv4: NetworkConfig | null;
@@ -110,12 +112,22 @@ export class SocketEgress implements TunSubstitute {
 
   /** Begins to work for a packet path. */
   serve(around: Around): void {
-    const { packets, cuts, capacity, devices, ipv4, ipv6, random } = this.#options;
+    const {
+      packets,
+      cuts,
+      capacity,
+      ports = capacity,
+      devices,
+      ipv4,
+      ipv6,
+      random,
+    } = this.#options;
     const outbox = new Outbox(packets, cuts);
     const { sockets } = this;
     const shared = new Shared({ sockets, around, capacity, devices, ipv4, ipv6, outbox });
     const flows = Math.min(capacity, CONNECTIONS_MAX);
     const flow = { shared, capacity: flows, devices, random };
+    const ofUdp = Math.max(1, Math.min(flows, ports));
     this.#parts = {
       shared,
       connections: new Connections({
@@ -125,7 +137,7 @@ export class SocketEgress implements TunSubstitute {
         connections: CONNECTIONS_MAX,
         pool: this.#arenas[0]!,
       }),
-      udp: new Flows({ ...flow, kind: UDP, inbox: this.#inboxes[0] }),
+      udp: new Flows({ ...flow, capacity: ofUdp, kind: UDP, inbox: this.#inboxes[0] }),
       echo: new Flows({ ...flow, kind: ECHO, inbox: this.#inboxes[1] }),
     };
   }

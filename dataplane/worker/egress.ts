@@ -11,7 +11,7 @@ import { DOWN, type Limits } from '../path/limits.ts';
 import type { Mtus } from '../path/mtu.ts';
 import { Verdict } from '../path/verdict.ts';
 import { reasons } from '../reasons.ts';
-import type { HostSocketsOptions } from '../socket-contract.ts';
+import type { SocketsWanted } from '../socket-contract.ts';
 import { type EgressOptions, SocketEgress } from '../sockets/egress.ts';
 import type { Around } from '../sockets/shared.ts';
 import type { Tunnel } from '../wireguard/tunnel.ts';
@@ -63,7 +63,7 @@ export class PathAround implements Around {
 
 /** What a worker says about its sockets. */
 export interface EgressWanted {
-  readonly wanted: Pick<HostSocketsOptions, 'capacity' | 'interfaceName'>;
+  readonly wanted: SocketsWanted;
   readonly batches: { readonly datagrams: Batch; readonly packets: Batch };
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
@@ -74,11 +74,12 @@ export interface EgressWanted {
 
 /** Opens the sockets of the addon. */
 export function openEgress(addon: Addon, { wanted, batches, ...rest }: EgressWanted): SocketEgress {
-  const { capacity, interfaceName } = wanted;
+  const { capacity, interfaceName, ports } = wanted;
   return new SocketEgress({
     ...rest,
     ...batches,
     capacity,
+    ports,
     cuts: true,
     openSockets: (arenas, eventsMax) =>
       new NativeHostSockets(addon, { capacity, interfaceName, arenas, eventsMax }),
@@ -95,13 +96,14 @@ export function openTwinEgress(
   { wanted, batches, ...rest }: EgressWanted,
   { lead, ...sizes }: Pick<EgressOptions, 'poolBytes'> & { readonly lead?: Lead } = {},
 ): TwinEgress {
-  const { capacity, interfaceName } = wanted;
+  const { capacity, interfaceName, ports } = wanted;
   let opened: TwinHostSockets | null = null;
   const substitute = new SocketEgress({
     ...rest,
     ...batches,
     ...sizes,
     capacity,
+    ports,
     cuts: false,
     openSockets: (arenas, eventsMax) => {
       const options = { capacity, interfaceName, arenas, eventsMax };

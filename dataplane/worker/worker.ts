@@ -37,7 +37,7 @@ import { openEgress, openTwinEgress } from './egress.ts';
 import { Pipeline } from './pipeline.ts';
 import { type TurnEngine, Turns } from './turns.ts';
 import { warmUp } from './warm-up.ts';
-import type { HostSocketsOptions } from '../socket-contract.ts';
+import type { SocketsWanted } from '../socket-contract.ts';
 import { createEndpointTable } from '../wire/address.ts';
 import { endpointLayout } from '../wireguard/tunnel.ts';
 
@@ -59,7 +59,7 @@ export interface WorkerOptions {
   readonly wake: number;
   readonly tun: number;
   /** By which sockets packets of devices leave for networks beyond the tunnel; null: by none. */
-  readonly hostSockets: Pick<HostSocketsOptions, 'capacity' | 'interfaceName'> | null;
+  readonly hostSockets: SocketsWanted | null;
   readonly tunTakesUdp: boolean;
   /** Whether the host takes IPv4 packets from the TUN that have its own address. */
   readonly tunTakesOwnSource?: boolean | undefined;

@@ -70,7 +70,7 @@ test('a gateway with sockets has no TUN, and each worker its share of the socket
     open(t, 0, { tun: 'sockets', engine: 'auto' }),
   );
   t.is(one?.interfaceName, 'eth1');
-  t.true(one !== null && one.capacity > 0);
+  t.true(one !== null && one.capacity > 0 && one.ports! > 0);
   t.is(socketsOf({ egressInterface: null }, open(t, 0, { engine: 'typescript' })), null);
 });
 

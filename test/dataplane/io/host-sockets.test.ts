@@ -10,6 +10,7 @@ import test from 'ava';
 import {
   knownKind,
   NativeHostSockets,
+  portsForEach,
   socketsForEach,
 } from '../../../dataplane/io/host-sockets.ts';
 import { type Addon, EVENT_SOCKETS, EVENT_UDP } from '../../../dataplane/native/index.ts';
@@ -278,6 +279,13 @@ test('what an address is says itself, where it does not depend on the host', (t)
     t.is(knownKind(address(text)), null, text);
   for (const text of ['::2', '::127.0.0.1', '64:ff9b::7f00:1', 'fe80::1'])
     t.is(knownKind(address(text)), null, text);
+});
+
+test('workers share the ports of UDP, and a quarter stays for the rest of the host', (t) => {
+  t.is(portsForEach(1, '32768\t60999'), 21_174);
+  t.is(portsForEach(2, '32768\t60999'), 10_587);
+  t.is(portsForEach(1, '40000 40003'), 3);
+  t.true(portsForEach(1) > 0);
 });
 
 test('workers share the descriptors that are left, and some stay for the rest', (t) => {

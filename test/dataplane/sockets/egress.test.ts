@@ -358,6 +358,20 @@ test('an answer to a question of a resolver ends its flow', async (t) => {
   t.is(rig.egress.counts.sockets, 0);
 });
 
+test('flows of UDP are no more than the ports that they may have', async (t) => {
+  const rig = new Rig(toLoopback, 1_024, 256);
+  t.teardown(() => rig.close());
+  const destinationPort = await echoServer(t);
+  for (const address of [LAPTOP, PHONE]) {
+    const device = rig.device(address);
+    const ends = { source: address, destination: HOST, destinationPort };
+    for (let sourcePort = 1_000; sourcePort < 1_070; sourcePort++)
+      device.send(udp({ ...ends, sourcePort, data: 'x' }));
+  }
+  t.is(rig.egress.counts.udp, 2 * 64);
+  t.is(rig.drops['egress_full'], 2 * 6);
+});
+
 test('a device that asks for many flows at once leaves some for others', async (t) => {
   const rig = makeRig(t);
   const laptop = rig.device(LAPTOP);

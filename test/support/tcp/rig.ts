@@ -50,10 +50,10 @@ export class Rig implements Around {
   #isMoving = false;
   #isClosed = false;
 
-  constructor(lead: Lead, capacity = 256) {
+  constructor(lead: Lead, capacity = 256, ports = capacity) {
     this.twin = openTwinEgress(
       {
-        wanted: { capacity, interfaceName: null },
+        wanted: { capacity, ports, interfaceName: null },
         batches: this.batches,
         ipv4: IPV4,
         ipv6: null,
