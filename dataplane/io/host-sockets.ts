@@ -56,7 +56,8 @@ export function createSocketMemory(
 
 /**
  * How many sockets each of some workers may have: its share of the descriptors that the process has
- * left. 0: there is no room for any.
+ * left. One at least: a gateway that has room for none still starts, and refuses the rest with
+ * `egress_full`.
  */
 export function socketsForEach(
   workers: number,
@@ -64,7 +65,7 @@ export function socketsForEach(
   open = readFilesOpen(),
 ): number {
   const share = Math.floor((max - open - FILES_RESERVED) / workers);
-  return Math.max(0, Math.min(HOST_SOCKETS_MAX, share));
+  return Math.max(1, Math.min(HOST_SOCKETS_MAX, share));
 }
 
 /** The part of the ports that is left to the rest of the host: its resolver, the gateway's own. */
