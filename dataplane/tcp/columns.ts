@@ -177,6 +177,7 @@ export const PEER_MSS = 81;
 /** When the first retransmission of this recovery was sent, as a timestamp (RFC 3522). */
 export const RETRANSMIT_STAMP = 82;
 export const RECORD_COUNT = 83;
+export const READY_PREVIOUS = 84;
 export const WORDS = 96;
 
 // ---- numbers with a fraction -------------------------------------------------------------------

@@ -13,6 +13,7 @@ import {
   RCV_STREAM,
   READY,
   READY_NEXT,
+  READY_PREVIOUS,
   RETRANSMIT_AT,
   SND_STREAM,
   TIMES,
@@ -181,8 +182,10 @@ export class Core {
     words[w + FLAGS]! |= READY;
     words[w + READY_NEXT] = NONE;
     const device = words[w + DEVICE]!;
-    if (this.#first[device] === NONE) this.#first[device] = slot;
-    else words[this.#last[device]! * WORDS + READY_NEXT] = slot;
+    const last = this.#first[device] === NONE ? NONE : this.#last[device]!;
+    words[w + READY_PREVIOUS] = last;
+    if (last === NONE) this.#first[device] = slot;
+    else words[last * WORDS + READY_NEXT] = slot;
     this.#last[device] = slot;
     this.ready++;
     this.list(device);
@@ -212,10 +215,7 @@ export class Core {
   takeReady(device: number): number {
     const slot = this.#first[device]!;
     if (slot === NONE) return NONE;
-    const words = this.words;
-    this.#first[device] = words[slot * WORDS + READY_NEXT]!;
-    words[slot * WORDS + FLAGS]! &= ~READY;
-    this.ready--;
+    this.#unready(slot);
     return slot;
   }
 
@@ -227,15 +227,11 @@ export class Core {
     this.ready--;
     const device = words[w + DEVICE]!;
     const next = words[w + READY_NEXT]!;
-    if (this.#first[device] === slot) {
-      this.#first[device] = next;
-      return;
-    }
-    let before = this.#first[device]!;
-    while (words[before * WORDS + READY_NEXT] !== slot)
-      before = words[before * WORDS + READY_NEXT]!;
-    words[before * WORDS + READY_NEXT] = next;
-    if (next === NONE) this.#last[device] = before;
+    const previous = words[w + READY_PREVIOUS]!;
+    if (previous === NONE) this.#first[device] = next;
+    else words[previous * WORDS + READY_NEXT] = next;
+    if (next === NONE) this.#last[device] = previous;
+    else words[next * WORDS + READY_PREVIOUS] = previous;
   }
 
   // ---- the end ----

@@ -8,12 +8,12 @@ import { seededRandom } from '../../support/dataplane/simulation.ts';
 import { Idle } from '../../support/tcp/ends.ts';
 import { Dice } from '../../support/tcp/world.ts';
 
-function coreOf(owner = new Idle()): Core {
+function coreOf(owner = new Idle(), connections = 30): Core {
   return new Core({
     owner,
     random: seededRandom(1),
     devices: 4,
-    connections: 30,
+    connections,
     poolBytes: 1_048_576,
     records: 10,
     ranges: 10,
@@ -73,6 +73,21 @@ test('what is removed is in no list, whatever its place', (t) => {
   for (const slot of live) core.remove(slot);
   t.is(core.ready, 0);
   t.is(core.table.live, 0);
+});
+
+test('to remove what waits to send takes no longer where much of it waits', (t) => {
+  const core = coreOf(new Idle(), 65_535);
+  const times: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    const slots = Array.from({ length: 16_000 }, (_, port) => add(core, 0, port));
+    for (const slot of slots) core.makeReady(slot);
+    const start = performance.now();
+    for (const slot of slots.toReversed()) core.remove(slot);
+    times.push(performance.now() - start);
+    t.is(core.ready, 0);
+  }
+  // It takes some 20 ms, and took 600 when each removal went through the list.
+  t.true(Math.min(...times) < 300, times.join(', '));
 });
 
 test('the earliest of four deadlines wakes the machine', (t) => {
