@@ -53,19 +53,22 @@ test('the tests that README.md and lib/testing/README.md show pass as they are p
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(ROOT, join(folder, 'node_modules/postern'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  const files = ['README.md', 'lib/testing/README.md'].map((document, i) => {
-    const examples = examplesOf(join(ROOT, document), 'ts');
-    t.is(examples.length, 1, document);
-    writeFileSync(join(folder, `${i}.test.ts`), examples[0]!);
+  const examples = ['README.md', 'lib/testing/README.md'].flatMap((document) => {
+    const found = examplesOf(join(ROOT, document), 'ts');
+    t.true(found.length > 0, document);
+    return found;
+  });
+  const files = examples.map((example, i) => {
+    writeFileSync(join(folder, `${i}.test.ts`), example);
     return `${i}.test.ts`;
   });
-  // One process loads the gateway once for both.
+  // One process loads the gateway once for all.
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--test', '--test-isolation=none', '--test-reporter=tap', ...files],
     { cwd: folder },
   );
-  t.regex(stdout, /^# pass 2$/m);
+  t.regex(stdout, new RegExp(`^# pass ${examples.length}$`, 'm'));
   t.regex(stdout, /^# fail 0$/m);
 });
 

@@ -4,7 +4,7 @@
 
 import type { FieldFaults, Faults } from '../../kit/validation/judge.ts';
 import type { FormError, FormFaults } from './plain-words.ts';
-import { codeOf, type FieldError } from '../../kit/validation/messages.ts';
+import { codeOf, type FieldError, isFieldError } from '../../kit/validation/messages.ts';
 import { readCidr } from '../../kit/validation/network.ts';
 import {
   type Measure,
@@ -125,7 +125,9 @@ function quoted(
     ) as FormError[];
   const bad = (isList === true ? membersOf(text) : [text.trim()]).filter((entry) => !isGood(entry));
   if (bad.length === 0)
-    return limitText === undefined ? texts : texts.map((one) => withLimit(one, limitText));
+    return limitText === undefined
+      ? texts
+      : (texts.map((one) => withLimit(one, limitText)) as FormError[]);
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
   const what = typeof fault === 'string' ? fault : fault(bad[0] ?? '');
   return texts.map((one) =>
@@ -134,8 +136,7 @@ function quoted(
 }
 
 /** An error that names the least or the most, with its unit. */
-function withLimit(one: FormError, limitText: (limit: number) => string): FormError {
-  const code = codeOf(one);
-  if (typeof one === 'string' || (code !== 'atLeast' && code !== 'atMost')) return one;
+function withLimit(one: unknown, limitText: (limit: number) => string): unknown {
+  if (!isFieldError(one) || (one.code !== 'atLeast' && one.code !== 'atMost')) return one;
   return { ...one, values: { ...one.values, limit: limitText(Number(one.values?.['limit'])) } };
 }

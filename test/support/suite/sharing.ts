@@ -38,6 +38,7 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/lib/auth/tokens.test.ts': 'has a clock that is years ahead, which later ids keep',
   'test/lib/observe/history/keeping.test.ts':
     'has a clock that is years ahead, which later ids keep',
+  'test/lib/observe/metrics/process.test.ts': 'judges how long the event loop is held',
   'test/ops/container.test.ts': 'has hooks of its own',
 };
 
