@@ -74,8 +74,8 @@ const PORTS_RESERVED = 1 / 4;
 const PORTS_USUAL = '32768 60999';
 
 /**
- * How many sockets of UDP each of some workers may have. The kernel gives each one a port of `range`
- * that no other socket has, wherever it leads; TCP may use a port for many hosts.
+ * How many sockets of UDP each of some workers may have. The kernel gives each one a port of
+ * `range` that no other socket has, wherever it leads; TCP may use a port for many hosts.
  */
 export function portsForEach(
   workers: number,
