@@ -92,8 +92,8 @@ export interface HostSocketsOptions {
 /** What sockets a worker may have for what devices send beyond the tunnel. */
 export interface SocketsWanted extends Pick<HostSocketsOptions, 'capacity' | 'interfaceName'> {
   /**
-   * How many of them may be of UDP: each has a port of the host that no other one has. Left out: all
-   * of them.
+   * How many of them may be of UDP: each has a port of the host that no other one has. Left out:
+   * all of them.
    */
   readonly ports?: number;
 }

@@ -282,10 +282,8 @@ export class Connections implements Owner {
 
   /** The device gets no answer, and the reason is counted. */
   #leave(slot: number, reason: number): void {
-    const connection = this.#connection[slot]!;
     this.#shared.around.drop(reason);
-    this.#forget(slot, true);
-    this.#machine.forget(connection);
+    this.#silence(slot);
   }
 
   /** The host, or the way to it, has refused a connection. */

@@ -297,7 +297,7 @@ test('RSTs to segments of no connection do not hold up connections', (t) => {
   for (let port = 6_000; port < 6_100; port++) station.receive(2, segment(port, 'A', 1));
   station.machine.send(owner.connections[0]!, Buffer.alloc(5), 0, 5);
   const devices = Array.from({ length: 4 }, () => station.make()!.device);
-  t.true(devices.includes(1), `${devices}`);
+  t.true(devices.includes(1), devices.join(', '));
   let others = devices.filter((device) => device === 2).length;
   for (let packet = station.make(); packet !== null; packet = station.make()) others++;
   t.is(others, 100, 'each is answered');
