@@ -57,6 +57,7 @@ test('what only a kernel shows of several workers is tested with them', (t) => {
     'test/e2e/restart.test.ts',
     'test/e2e/revocation.test.ts',
     'test/e2e/rootless.test.ts',
+    'test/e2e/sockets.test.ts',
     'test/e2e/unprivileged.test.ts',
   ]);
 });

@@ -91,7 +91,7 @@ for (const kind of firstKind()) {
         `/users/${plainUser.id}`,
         patch(`/v0/users/${plainUser.id}`, { user: { quota: 5_000_000 } }),
         { email: 'new@example.com', role: 'unprivileged' },
-        'is “5000000” now',
+        'is “5 MB” now',
       ],
       [
         `/devices/${device.id}/edit`,
