@@ -7,15 +7,18 @@ import { registerHooks } from 'node:module';
 import { relative, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
-import ava from 'ava';
+import ava, { registerCompletionHandler } from 'ava';
 import { type CollectedTest, hooks, takeCollected } from './collected.ts';
 import { noteSeconds, secondsNow } from './seconds.ts';
 
+/** How long a process whose tests have ended may stay for what one of them left open. */
+const LEFT_OPEN_MS = 30_000;
 const SUITE = new URL('.', import.meta.url).href;
 const COLLECTOR = new URL('collected.ts', SUITE).href;
 
 /** Loads test files, given as paths from the root of the repository, and declares their tests. */
 export async function runInOneProcess(files: readonly string[]): Promise<void> {
+  registerCompletionHandler(() => void setTimeout(endAnyway, LEFT_OPEN_MS).unref());
   registerHooks({
     resolve: (specifier, context, next) =>
       specifier === 'ava' && context.parentURL?.startsWith(SUITE) !== true
@@ -31,6 +34,13 @@ export async function runInOneProcess(files: readonly string[]): Promise<void> {
   for (const { title, body } of hooks) ava.afterEach.always(title, body);
   let before = Promise.resolve();
   for (const { file, tests } of loaded) before = declareFile(file, tests, before);
+}
+
+/** Ends the process, or a run would wait for ever, and says what is open. */
+function endAnyway(): never {
+  const open = process.getActiveResourcesInfo().join(', ');
+  process.stderr.write(`The tests of a shared process left open: ${open}\n`);
+  process.exit();
 }
 
 /** Declares the tests of a file; they begin after `before`. The promise resolves when all ended. */
