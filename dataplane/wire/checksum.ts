@@ -2,7 +2,7 @@
 
 /**
  * The checksum of RFC 1071 over an even or odd number of bytes, starting with `sum`. It reads words
- * of 32 bits and adds their halves: the total of a packet is a small integer, which needs no memory.
+ * of 32 bits and adds their halves: the total of a packet is a small integer and needs no memory.
  */
 export function checksum(view: DataView, offset: number, length: number, sum: number): number {
   let total = sum;
