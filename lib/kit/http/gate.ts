@@ -88,7 +88,7 @@ export interface GateOptions {
 }
 
 /** A request, and what it would go on to. */
-interface Validated {
+interface Arrived {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly goOn: () => void;
@@ -176,7 +176,7 @@ class Gate {
     return scope;
   }
 
-  #checkFrom(scope: string, connection: Connection, { request, response, goOn }: Validated): void {
+  #checkFrom(scope: string, connection: Connection, { request, response, goOn }: Arrived): void {
     const { keeper } = this.#options;
     // A handshake costs nothing where its first request may go on.
     const knocked = connection.isUsed ? null : this.#takeKnock(request.socket);
@@ -199,7 +199,7 @@ class Gate {
 
   #refuse(
     { reason, body }: Refusal,
-    { request, response }: Pick<Validated, 'request' | 'response'>,
+    { request, response }: Pick<Arrived, 'request' | 'response'>,
     connection: Connection,
   ): void {
     const { counters, onRefused } = this.#options;
