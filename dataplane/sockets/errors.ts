@@ -10,7 +10,7 @@ import { checksum } from '../wire/checksum.ts';
 import { mayBeAnsweredByError } from '../wire/icmp.ts';
 import { type InnerPacket, PROTOCOL_ICMP, PROTOCOL_ICMPV6 } from '../wire/ip.ts';
 import { wordsOf } from '../wire/network.ts';
-import { IPV4_BYTES, IPV6_BYTES, writeIp, writeSent } from './headers.ts';
+import { ipBytes, writeIp, writeSent } from './headers.ts';
 import type { Outbox } from './outbox.ts';
 
 /** Type and code (RFC 792, RFC 4443) in one number, of IPv4 and of IPv6. */
@@ -154,7 +154,7 @@ export class IcmpErrors {
     const quoted = from.getUint16(at + LENGTH);
     const ends = this.#endsOf(at, isIpv6);
     const { view, bytes, offset } = outbox;
-    const upper = isIpv6 ? IPV6_BYTES : IPV4_BYTES;
+    const upper = ipBytes(isIpv6);
     const length = upper + ICMP_BYTES + quoted;
     const protocol = isIpv6 ? PROTOCOL_ICMPV6 : PROTOCOL_ICMP;
     writeIp(view, offset, ends, protocol, length);

@@ -20,7 +20,7 @@ import {
 } from '../socket-contract.ts';
 import { DEVICE, DEVICE_NEXT, PORTS, WORDS } from '../tcp/columns.ts';
 import { SipHash } from '../tcp/siphash.ts';
-import { Ends, NONE, Table } from '../tcp/table.ts';
+import { Ends, endsOf, NONE, Table } from '../tcp/table.ts';
 import { Wheel } from '../tcp/wheel.ts';
 import { checksum } from '../wire/checksum.ts';
 import {
@@ -38,7 +38,7 @@ import { ipBytes, pseudoSum, UDP_BYTES, writeIp } from './headers.ts';
 import type { Inbox } from './inbox.ts';
 import { SlotRing } from './ring.ts';
 import { ECHO, type Shared, type UDP } from './shared.ts';
-import { endsOf, isEcho, isIcmpRight, isUdpRight, writeUdp } from './upper.ts';
+import { isEcho, isIcmpRight, isUdpRight, writeUdp } from './upper.ts';
 
 const { EACCES, ECONNREFUSED, EMSGSIZE, EPERM, EPROTONOSUPPORT } = constants.errno;
 

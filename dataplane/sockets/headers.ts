@@ -1,13 +1,13 @@
 // Headers of the IP packets that this room makes beside TCP: UDP, echo replies, errors, fragments.
 // `ends` are seen from the own side, which is the sender.
 
+import { writeIpv4 } from '../tcp/checksum.ts';
+import { IPV4_BYTES, IPV6_BYTES } from '../tcp/header.ts';
 import { TCP_BYTES } from '../tcp/segment.ts';
 import { Ends } from '../tcp/table.ts';
 import { checksum } from '../wire/checksum.ts';
 import { PROTOCOL_TCP, PROTOCOL_UDP, TCP_ACK } from '../wire/ip.ts';
 
-export const IPV4_BYTES = 20;
-export const IPV6_BYTES = 40;
 export const UDP_BYTES = 8;
 export const FRAGMENT_BYTES = 8;
 export const ECHO_REQUEST = 8;
@@ -44,7 +44,7 @@ export function writeIp(
   view.setUint8(offset + 9, protocol);
   view.setInt32(offset + 12, words[0]!);
   view.setInt32(offset + 16, words[4]!);
-  finishIpv4(view, offset);
+  writeIpv4(view, offset);
 }
 
 /** Turns the header that `writeIp` wrote into that of a fragment, whose payload begins at `at`. */
@@ -59,7 +59,7 @@ export function turnIntoFragment(
   if (!isIpv6) {
     view.setUint16(offset + 4, identification & 0xffff);
     view.setUint16(offset + 6, (at >> 3) | (hasMore ? MORE_FRAGMENTS : 0));
-    finishIpv4(view, offset);
+    writeIpv4(view, offset);
     return;
   }
   const protocol = view.getUint8(offset + 6);
@@ -67,11 +67,6 @@ export function turnIntoFragment(
   view.setUint16(offset + IPV6_BYTES, protocol << 8);
   view.setUint16(offset + IPV6_BYTES + 2, at | (hasMore ? 1 : 0));
   view.setInt32(offset + IPV6_BYTES + 4, identification);
-}
-
-function finishIpv4(view: DataView, offset: number): void {
-  view.setUint16(offset + 10, 0);
-  view.setUint16(offset + 10, checksum(view, offset, IPV4_BYTES, 0));
 }
 
 const reversed = new Ends();

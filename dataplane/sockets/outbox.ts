@@ -12,9 +12,8 @@ import {
   writePartialChecksum,
   writeRun,
 } from '../wire/virtio.ts';
+import { ipBytes } from './headers.ts';
 
-const IPV4_BYTES = 20;
-const IPV6_BYTES = 40;
 const TCP_FIELD = 16;
 const UDP_FIELD = 6;
 
@@ -56,7 +55,7 @@ export class Outbox {
    */
   addPartial(length: number, isIpv6: boolean, protocol: number, segment: number): void {
     const { view, offset } = this;
-    const upper = isIpv6 ? IPV6_BYTES : IPV4_BYTES;
+    const upper = ipBytes(isIpv6);
     const field = protocol === PROTOCOL_TCP ? TCP_FIELD : UDP_FIELD;
     if (!this.cuts) {
       const sum = checksum(view, offset + upper, length - upper, 0);

@@ -3,7 +3,7 @@
 
 import type { NetworkConfig } from '../contract.ts';
 import { HOST_SOCKETS_MAX, type HostSockets, PIECE_WORDS } from '../socket-contract.ts';
-import { Ends } from '../tcp/table.ts';
+import type { Ends } from '../tcp/table.ts';
 import { Budgets } from './budgets.ts';
 import { Destinations } from './destinations.ts';
 import { IcmpErrors } from './errors.ts';
@@ -54,7 +54,6 @@ export class Shared {
   readonly #handles = new Int32Array(HOST_SOCKETS_MAX);
   readonly #owners = new Int32Array(HOST_SOCKETS_MAX);
   readonly #scratch = new DataView(new ArrayBuffer(HEADERS));
-  readonly #ends = new Ends();
   now = 0;
   /** Grows with each change of rules or addresses: what was judged before is judged again. */
   epoch = 1;
@@ -108,10 +107,5 @@ export class Shared {
   mayGoOn(device: number, ends: Ends, protocol: number): boolean {
     const length = writeSent(this.#scratch, 0, ends, protocol, 0);
     return this.around.mayGoOn(device, this.#scratch, 0, length);
-  }
-
-  /** Ends for whoever needs some for a moment. */
-  get ends(): Ends {
-    return this.#ends;
   }
 }

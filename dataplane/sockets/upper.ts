@@ -5,20 +5,6 @@ import { checksum } from '../wire/checksum.ts';
 import { type InnerPacket, PROTOCOL_ICMPV6, PROTOCOL_UDP } from '../wire/ip.ts';
 import { ECHO_REQUEST, ECHO_REQUEST_V6, pseudoSum, UDP_BYTES } from './headers.ts';
 
-/** The ends of a packet of a device, as the gateway sees them, without the ports. */
-export function endsOf(packet: InnerPacket, ends: Ends): void {
-  const { words } = ends;
-  ends.isIpv6 = packet.version === 6;
-  words[0] = packet.destination0;
-  words[1] = packet.destination1;
-  words[2] = packet.destination2;
-  words[3] = packet.destination3;
-  words[4] = packet.source0;
-  words[5] = packet.source1;
-  words[6] = packet.source2;
-  words[7] = packet.source3;
-}
-
 /** Writes a UDP header before `bytes`; its checksum covers the pseudo header. */
 export function writeUdp(view: DataView, at: number, ends: Ends, bytes: number): void {
   view.setInt32(at, ends.words[8]!);

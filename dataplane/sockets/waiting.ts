@@ -1,6 +1,8 @@
 // Connections that wait until their host is asked. Devices take turns, so a device that asks for
 // many dead hosts delays its own connections alone.
 
+import { SlotRing } from './ring.ts';
+
 const NONE = 0;
 
 /** The queues of all devices; an entry is the slot of a connection, from 1 on. */
@@ -8,19 +10,15 @@ export class Waiting {
   readonly #next: Int32Array;
   readonly #first: Int32Array;
   readonly #last: Int32Array;
-  /** The devices that have entries, in a ring. */
-  readonly #nextDevice: Int32Array;
-  readonly #isListed: Uint8Array;
-  #firstDevice = -1;
-  #lastDevice = -1;
+  /** The devices that have entries, each as its number and 1. */
+  readonly #devices: SlotRing;
   #count = 0;
 
   constructor(slots: number, devices: number) {
     this.#next = new Int32Array(slots + 1);
     this.#first = new Int32Array(devices);
     this.#last = new Int32Array(devices);
-    this.#nextDevice = new Int32Array(devices);
-    this.#isListed = new Uint8Array(devices);
+    this.#devices = new SlotRing(devices);
   }
 
   /** How many wait. */
@@ -35,23 +33,20 @@ export class Waiting {
     else this.#next[this.#last[device]!] = slot;
     this.#last[device] = slot;
     this.#count++;
-    this.#list(device);
+    this.#devices.add(device + 1);
   }
 
   /** Takes the oldest entry of the device whose turn it is; 0 where there is none. */
   take(): number {
     for (;;) {
-      const device = this.#firstDevice;
+      const device = this.#devices.take() - 1;
       if (device === -1) return NONE;
-      this.#firstDevice = this.#nextDevice[device]!;
-      if (this.#firstDevice === -1) this.#lastDevice = -1;
-      this.#isListed[device] = 0;
       const slot = this.#first[device]!;
       // All of its entries were removed.
       if (slot === NONE) continue;
       this.#first[device] = this.#next[slot]!;
       this.#count--;
-      this.#list(device);
+      if (this.#first[device] !== NONE) this.#devices.add(device + 1);
       return slot;
     }
   }
@@ -67,14 +62,5 @@ export class Waiting {
     else this.#next[before] = next;
     if (next === NONE) this.#last[device] = before;
     this.#count--;
-  }
-
-  #list(device: number): void {
-    if (this.#isListed[device] !== 0 || this.#first[device] === NONE) return;
-    this.#isListed[device] = 1;
-    this.#nextDevice[device] = -1;
-    if (this.#firstDevice === -1) this.#firstDevice = device;
-    else this.#nextDevice[this.#lastDevice] = device;
-    this.#lastDevice = device;
   }
 }

@@ -53,7 +53,7 @@ import { Resets } from './resets.ts';
 import { readSegment, Segment } from './segment.ts';
 import { Made, Sender } from './send.ts';
 import { copy } from './streams.ts';
-import { Ends, NONE } from './table.ts';
+import { Ends, endsOf, NONE } from './table.ts';
 import { Timers } from './timers.ts';
 
 /** Bytes that may wait for their acknowledgement, at first and at most. */
@@ -132,17 +132,8 @@ export class TcpMachine {
     const segment = this.#segment;
     if (!readSegment(view, offset, packet, segment)) return IS_MALFORMED;
     const ends = this.#ends;
-    ends.isIpv6 = packet.version === 6;
-    const { words } = ends;
-    words[0] = packet.destination0;
-    words[1] = packet.destination1;
-    words[2] = packet.destination2;
-    words[3] = packet.destination3;
-    words[4] = packet.source0;
-    words[5] = packet.source1;
-    words[6] = packet.source2;
-    words[7] = packet.source3;
-    words[8] = (packet.destinationPort << 16) | packet.sourcePort;
+    endsOf(packet, ends);
+    ends.words[8] = (packet.destinationPort << 16) | packet.sourcePort;
     const { table } = this.#core;
     let slot = table.find(ends);
     if (slot !== NONE && this.#core.words[slot * WORDS + DEVICE] !== device) {

@@ -21,6 +21,7 @@ import {
 } from './columns.ts';
 import { shareOf } from './numbers.ts';
 import type { SipHash } from './siphash.ts';
+import type { InnerPacket } from '../wire/ip.ts';
 
 /** Slots have so many bits in a handle. */
 const SLOT_BITS = 16;
@@ -40,6 +41,20 @@ export class Ends {
   isIpv6 = false;
   /** The own address in four words, then that of the device, the ports, and 0. */
   readonly words = new Int32Array(10);
+}
+
+/** Sets the addresses to those of a packet of a device; its ports are left. */
+export function endsOf(packet: InnerPacket, ends: Ends): void {
+  const { words } = ends;
+  ends.isIpv6 = packet.version === 6;
+  words[0] = packet.destination0;
+  words[1] = packet.destination1;
+  words[2] = packet.destination2;
+  words[3] = packet.destination3;
+  words[4] = packet.source0;
+  words[5] = packet.source1;
+  words[6] = packet.source2;
+  words[7] = packet.source3;
 }
 
 /** All connections. */
