@@ -247,7 +247,7 @@ function startChores(
   };
 }
 
-/** Listens for requests, and for the commands of this host; returns what ends the latter. */
+/** Listens for requests and for the commands of this host; the result ends only the commands. */
 async function listen(
   server: Server,
   { config, ...shared }: Pick<Services, 'config' | 'log' | 'counters' | 'httpLimits'>,

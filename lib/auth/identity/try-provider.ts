@@ -29,9 +29,9 @@ const EXPIRY_WARNING_MS = 30 * 86_400_000;
 const RSA_BITS_MIN = 2_048;
 
 /**
- * Tries an OpenID provider: its discovery document, its keys, and whether it knows our client. For
- * the latter it sends a code that the provider never gave. `externalUrl` is the setting. The
- * promise never rejects.
+ * Tries an OpenID provider: its discovery document, its keys, and whether it knows our client. A
+ * code that the provider never gave shows whether it knows the client. `externalUrl` is the
+ * setting. The promise never rejects.
  */
 export async function tryOidcProvider(
   provider: OpenidConnectProvider,
