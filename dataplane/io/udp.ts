@@ -117,6 +117,11 @@ async function bind(type: 'udp4' | 'udp6', port: number): Promise<Socket> {
     sendBufferSize: BUFFER_BYTES,
   });
   socket.bind(port);
-  await once(socket, 'listening');
+  try {
+    await once(socket, 'listening');
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
   return socket;
 }

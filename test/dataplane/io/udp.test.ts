@@ -2,6 +2,7 @@
 
 import { createSocket, Socket } from 'node:dgram';
 import { once } from 'node:events';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { type ReceivedDatagram, UdpSockets } from '../../../dataplane/io/udp.ts';
 import { formatAddress } from '../../../dataplane/wire/address.ts';
@@ -104,6 +105,9 @@ for (const type of ['udp4', 'udp6'] as const) {
   });
 }
 
+const openSockets = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === 'UDPWrap').length;
+
 /** A host whose IPv6 sockets fail so often; tells how often IPv4 was bound. */
 function withoutIpv6(t: ExecutionContext, code: string, times: number): { bound: () => number } {
   const { bind } = Object.getOwnPropertyDescriptors(Socket.prototype);
@@ -147,8 +151,11 @@ test.serial('a free port that IPv6 has taken is given back, and another tried', 
 
 test.serial('where no port is free for both families, that is said in the end', async (t) => {
   const { bound } = withoutIpv6(t, 'EADDRINUSE', Infinity);
+  const before = openSockets();
   await t.throwsAsync(open(t), { code: 'EADDRINUSE' });
   t.true(bound() > 2 && bound() < 100);
+  await until(() => openSockets() <= before);
+  t.true(openSockets() <= before, 'a socket that was not bound is closed');
 });
 
 test('a closed port is free again', async (t) => {
