@@ -122,7 +122,11 @@ export class TwinStream {
   close(resets: boolean): void {
     if (!this.#isConnected) this.#socket.destroy();
     else if (resets) this.#socket.resetAndDestroy();
-    else this.#socket.destroySoon();
+    else {
+      this.#socket.destroySoon();
+      // A host that does not read may be waited for, but not by the end of the process.
+      this.#socket.unref();
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { constants } from 'node:os';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { TwinStream } from '../../../dataplane/io/twin-streams.ts';
 import {
@@ -74,4 +75,20 @@ test('what a write takes and what it leaves is at most 64 KiB', async (t) => {
   });
   peer.resume();
   await soon(() => (read === taken ? true : null));
+});
+
+test.serial('what a closed connection still has for its host keeps no process alive', async (t) => {
+  const { stream, peer } = await connected(t);
+  const open = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  await soon(() => (stream.write([new Uint8Array(65_536)]) === -EAGAIN ? true : null));
+  const before = open();
+  stream.close(false);
+  t.is(open(), before - 1);
+  let read = 0;
+  peer.on('data', (chunk: Uint8Array) => {
+    read += chunk.length;
+  });
+  await once(peer, 'end');
+  t.true(read > 65_536);
 });
