@@ -28,14 +28,22 @@ function makeRig(t: ExecutionContext, lead = toLoopback, capacity?: number): Rig
 }
 
 async function serve(t: ExecutionContext, onSocket: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  let hasEnded = false;
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined);
-    t.teardown(() => socket.destroy());
-    onSocket(socket);
+    sockets.add(socket);
+    // A connection may come when the test has ended.
+    if (hasEnded) socket.destroy();
+    else onSocket(socket);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.teardown(() => server.close());
+  t.teardown(() => {
+    hasEnded = true;
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
   return (server.address() as AddressInfo).port;
 }
 
