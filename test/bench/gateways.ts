@@ -49,7 +49,7 @@ export type StartClient = (
 /** The address of a device in the tunnel. */
 export const addressOf = (device: number): string => `100.64.0.${2 + device}`;
 /** The two ends of its link: of the gateway, and its own. */
-const linkOf = (device: number): [string, string] => [
+export const linkOf = (device: number): [string, string] => [
   `203.0.113.${4 * device + 1}`,
   `203.0.113.${4 * device + 2}`,
 ];

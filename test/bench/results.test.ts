@@ -52,6 +52,7 @@ test('each benchmark that keeps its report has a section', (t) => {
   for (const name of [
     ...names,
     'packets',
+    'path',
     'latency',
     'latency -- --workers',
     'big',
