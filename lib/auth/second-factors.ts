@@ -120,7 +120,8 @@ export async function addSecondFactor(
   const row = { user_id: userId, name, secret, last_step: step, inserted_at: new Date() };
   const { id } = await factors.create(row, { transaction });
   const changes = { user_id: { to: userId }, name: { to: name } };
-  noteAction(transaction, { action: 'create', kind: 'second factor', recordId: id, changes });
+  const entry = entryOf('create', 'second factor', userId);
+  noteAction(transaction, { ...entry, recordId: id, name, changes });
   if ((await RecoveryCode.count({ where, transaction })) > 0) return { recoveryCodes: [] };
   return { recoveryCodes: await renewRecoveryCodes(database, userId, transaction) };
 }
@@ -136,7 +137,7 @@ export async function renewRecoveryCodes(
   const codes = await Promise.all(Array.from({ length: RECOVERY_CODES }, newRecoveryCode));
   const rows = codes.map((code) => ({ user_id: userId, sha256: hashOf(userId, code) }));
   await RecoveryCode.bulkCreate(rows, { transaction });
-  noteAction(transaction, { action: 'update', kind: 'recovery codes', recordId: userId });
+  noteAction(transaction, entryOf('update', 'recovery codes', userId));
   return codes;
 }
 
@@ -159,7 +160,7 @@ export async function spendCode(
   }
   const spent = { user_id: userId, sha256: hashOf(userId, code) };
   if ((await RecoveryCode.destroy({ where: spent, transaction })) === 0) return false;
-  noteAction(transaction, { action: 'delete', kind: 'recovery code', recordId: userId });
+  noteAction(transaction, entryOf('delete', 'recovery code', userId));
   return true;
 }
 
@@ -173,7 +174,7 @@ export async function removeSecondFactor(
   const { SecondFactor: factors, RecoveryCode } = database.models;
   const where = { user_id: userId };
   if ((await factors.destroy({ where: { ...where, id }, transaction })) === 0) return false;
-  noteAction(transaction, { action: 'delete', kind: 'second factor', recordId: id });
+  noteAction(transaction, { ...entryOf('delete', 'second factor', userId), recordId: id });
   if ((await factors.count({ where, transaction })) === 0)
     await RecoveryCode.destroy({ where, transaction });
   return true;
@@ -195,6 +196,15 @@ export async function resetSecondFactors(
   await RecoveryCode.destroy({ where, transaction });
   await Session.destroy({ where, transaction });
   return present.length;
+}
+
+/** An entry of the audit trail about what somebody signs in with. */
+function entryOf(
+  action: 'create' | 'update' | 'delete',
+  kind: 'second factor' | 'recovery code' | 'recovery codes',
+  userId: string,
+) {
+  return { action, kind, recordId: userId, owner: { table: 'users', id: userId } } as const;
 }
 
 /** The secret; null if it cannot be decrypted. Recovery codes still work then. */

@@ -46,6 +46,9 @@ const ENTRIES: RowSource<AuditRow> = {
     changes: 'json',
     request_id: 'plain',
     address: 'plain',
+    record_name: 'plain',
+    owner_name: 'plain',
+    token_name: 'plain',
   },
 };
 

@@ -18,7 +18,7 @@ CREATE INDEX `device_statuses_gateway_id_arrived_at` ON `device_statuses` (`gate
 CREATE TABLE `revisions` (`id` INTEGER PRIMARY KEY, `number` BIGINT NOT NULL);
 CREATE TABLE `changes` (`revision` BIGINT NOT NULL, `table_name` VARCHAR(32) NOT NULL, `row_id` VARCHAR(64) NOT NULL, PRIMARY KEY (`revision`, `table_name`, `row_id`));
 CREATE TABLE `scopes` (`name` VARCHAR(32) NOT NULL PRIMARY KEY);
-CREATE TABLE `audit_entries` (`id` CHAR(36) NOT NULL PRIMARY KEY, `happened_at` DATETIME NOT NULL, `actor` VARCHAR(16) NOT NULL, `user_id` CHAR(36), `email` VARCHAR(255), `token_id` CHAR(36), `action` VARCHAR(32) NOT NULL, `kind` VARCHAR(32) NOT NULL, `record_id` VARCHAR(64) NOT NULL, `changes` TEXT NOT NULL, `request_id` VARCHAR(64), `address` VARCHAR(45));
+CREATE TABLE `audit_entries` (`id` CHAR(36) NOT NULL PRIMARY KEY, `happened_at` DATETIME NOT NULL, `actor` VARCHAR(16) NOT NULL, `user_id` CHAR(36), `email` VARCHAR(255), `token_id` CHAR(36), `action` VARCHAR(32) NOT NULL, `kind` VARCHAR(32) NOT NULL, `record_id` VARCHAR(64) NOT NULL, `changes` TEXT NOT NULL, `request_id` VARCHAR(64), `address` VARCHAR(45), `record_name` VARCHAR(255), `owner_name` VARCHAR(255), `token_name` VARCHAR(255));
 CREATE TABLE `sessions` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `sha256` CHAR(64) NOT NULL, `state` VARCHAR(16) NOT NULL, `method` VARCHAR(80) NOT NULL, `return_to` VARCHAR(1024), `address` VARCHAR(45), `user_agent` VARCHAR(255), `inserted_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `account_key` CHAR(64), `provider_session` CHAR(64), UNIQUE (`sha256`));
 CREATE INDEX `sessions_user_id_seen_at` ON `sessions` (`user_id`, `seen_at`);
 CREATE INDEX `sessions_seen_at` ON `sessions` (`seen_at`);
@@ -77,6 +77,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strft
 INSERT INTO migrations (name, executed_at) VALUES ('0020-schema-of-1.1.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0021-first-steps', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0022-egress-by-sockets', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0025-audit-names', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -54,6 +54,12 @@ export const auditKinds = [
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
 
+/** A record whose name an entry says: one that has an e-mail or a name. */
+export interface Named {
+  readonly table: 'users' | 'user_groups' | 'devices' | 'policy_tests' | 'api_tokens';
+  readonly id: string;
+}
+
 /** An entry that is not yet written. */
 export interface AuditDraft {
   readonly id: string;
@@ -63,6 +69,10 @@ export interface AuditDraft {
   readonly kind: AuditKind;
   readonly recordId: string;
   readonly changes: FieldChanges;
+  /** What the record is called, or the record that has the name. */
+  readonly name?: string | Named | null;
+  /** Whose the record is. */
+  readonly owner?: Named | null;
 }
 
 /** How a field is read; what `secret` yields is compared and never kept. */
@@ -74,6 +84,9 @@ export interface AuditedTable {
   /** What its records are called. */
   readonly kind: AuditKind;
   readonly fields: Readonly<Record<string, FieldReader>>;
+  /** What a record is called. */
+  readonly nameOf?: (row: Model) => string | Named;
+  readonly ownerOf?: (row: Model) => Named | null;
 }
 
 interface Gathering {
@@ -108,7 +121,9 @@ export function actAs(transaction: Transaction, ...origins: readonly Origin[]): 
  */
 export function noteAction(
   transaction: Transaction,
-  entry: Pick<AuditDraft, 'action' | 'kind' | 'recordId'> & { changes?: FieldChanges },
+  entry: Pick<AuditDraft, 'action' | 'kind' | 'recordId' | 'name' | 'owner'> & {
+    changes?: FieldChanges;
+  },
   index = 0,
 ): void {
   const gathering = gatherings.get(outermost(transaction));
@@ -130,7 +145,11 @@ export function auditTable(model: ModelStatic<Model>, table: AuditedTable): void
     // Writes outside writeTransaction are refused by tracking.ts.
     if (!gathering) return;
     const recordId = String(row.get(model.primaryKeyAttribute));
-    addDraft(gathering, { action, kind: table.kind, recordId, changes }, index);
+    const names = {
+      name: table.nameOf?.(row) ?? null,
+      owner: table.ownerOf?.(row) ?? null,
+    };
+    addDraft(gathering, { action, kind: table.kind, recordId, changes, ...names }, index);
   };
   const created = (row: Model, options: Options, index = 0): void =>
     record('create', row, changesBetween(table, null, row), options, index);

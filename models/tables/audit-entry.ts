@@ -39,6 +39,12 @@ export class AuditEntry extends Model<
   declare request_id: CreationOptional<string | null>;
   /** Where the request came from. */
   declare address: CreationOptional<string | null>;
+  /** What the record was called then; null in entries of before 1.1, and where it has no name. */
+  declare record_name: CreationOptional<string | null>;
+  /** Whose the record was: the e-mail of a user or the name of a group. */
+  declare owner_name: CreationOptional<string | null>;
+  /** What the API token was called. */
+  declare token_name: CreationOptional<string | null>;
 }
 
 /** Binds the table to one database. */
@@ -57,6 +63,9 @@ export function initAuditEntry({ sequelize }: TableContext): typeof AuditEntry {
       changes: jsonColumn('changes', {}),
       request_id: nullable(DataTypes.STRING(64)),
       address: nullable(DataTypes.STRING(45)),
+      record_name: nullable(DataTypes.STRING(255)),
+      owner_name: nullable(DataTypes.STRING(255)),
+      token_name: nullable(DataTypes.STRING(255)),
     },
     { sequelize, modelName: 'audit_entry', tableName: 'audit_entries', timestamps: false },
   );

@@ -14,7 +14,7 @@ import { trustedProviderFields } from '../fields/trusted-provider.ts';
 import { userFields } from '../fields/user.ts';
 import type { Configuration } from './configuration.ts';
 import type { Rule } from './rule.ts';
-import type { AuditedTable, FieldReader } from '../storage/auditing.ts';
+import type { AuditedTable, FieldReader, Named } from '../storage/auditing.ts';
 
 /** Stands for a client secret. */
 const HIDDEN = '(hidden)';
@@ -24,10 +24,13 @@ export const auditedTables = {
   User: {
     kind: 'user',
     fields: { ...recordedOf(userFields), password: stored('password_hash') },
+    nameOf: text('email'),
   },
   Device: {
     kind: 'device',
     fields: recordedOf(deviceFields),
+    nameOf: text('name'),
+    ownerOf: reference('user_id', 'users'),
   },
   Rule: {
     kind: 'rule',
@@ -35,6 +38,9 @@ export const auditedTables = {
       ...recordedOf(ruleFields),
       port_range: { read: (row) => portRange(row as Rule) },
     },
+    nameOf: (row) => ruleName(row as Rule),
+    ownerOf: (row) =>
+      reference('user_id', 'users')(row) ?? reference('group_id', 'user_groups')(row),
   },
   Configuration: {
     kind: 'configuration',
@@ -44,13 +50,36 @@ export const auditedTables = {
       client_secret: { secret: (row) => clientSecrets(row as Configuration) },
     },
   },
-  ApiToken: { kind: 'token', fields: recordedOf(apiTokenFields) },
+  ApiToken: {
+    kind: 'token',
+    fields: recordedOf(apiTokenFields),
+    nameOf: text('name'),
+    ownerOf: reference('user_id', 'users'),
+  },
   Secret: { kind: 'secret', fields: { value: stored('value') } },
-  Identity: { kind: 'identity', fields: recordedOf(identityFields) },
-  Group: { kind: 'group', fields: recordedOf(groupFields) },
-  GroupMembership: { kind: 'group_membership', fields: recordedOf(groupMembershipFields) },
-  PolicyTest: { kind: 'policy_test', fields: recordedOf(policyTestFields) },
-  TrustedProvider: { kind: 'trusted_provider', fields: recordedOf(trustedProviderFields) },
+  Identity: {
+    kind: 'identity',
+    fields: recordedOf(identityFields),
+    nameOf: providerName,
+    ownerOf: reference('user_id', 'users'),
+  },
+  Group: { kind: 'group', fields: recordedOf(groupFields), nameOf: text('name') },
+  GroupMembership: {
+    kind: 'group_membership',
+    fields: recordedOf(groupMembershipFields),
+    nameOf: (row) => ({ table: 'users', id: String(row.get('user_id')) }),
+    ownerOf: reference('group_id', 'user_groups'),
+  },
+  PolicyTest: {
+    kind: 'policy_test',
+    fields: recordedOf(policyTestFields),
+    nameOf: text('name'),
+  },
+  TrustedProvider: {
+    kind: 'trusted_provider',
+    fields: recordedOf(trustedProviderFields),
+    nameOf: providerName,
+  },
 } as const satisfies Readonly<Record<string, AuditedTable>>;
 
 /** What the table of a record says: values first, then secrets. */
@@ -71,6 +100,32 @@ function plain(...names: string[]): Record<string, FieldReader> {
 /** A secret as it is kept, hashed or sealed: equal texts are equal secrets. */
 function stored(column: string): FieldReader {
   return { secret: (row) => row.getDataValue(column as never) };
+}
+
+/** A column that says what a record is called. */
+function text(column: string): (row: Model) => string {
+  return (row) => String(row.get(column));
+}
+
+/** The record whose id is in a column. */
+function reference(column: string, table: Named['table']): (row: Model) => Named | null {
+  return (row) => {
+    const id = row.get(column);
+    return typeof id === 'string' ? { table, id } : null;
+  };
+}
+
+/** As the console says it: `Accept TCP 443 to 10.0.0.0/8`. */
+function ruleName(rule: Rule): string {
+  const { action, destination, port_type: type, protocol } = rule;
+  const portless = protocol?.toUpperCase() ?? 'all traffic';
+  const traffic = type === null ? portless : `${type.toUpperCase()} ${portRange(rule) ?? ''}`;
+  return `${action === 'accept' ? 'Accept' : 'Drop'} ${traffic} to ${destination}`;
+}
+
+/** The method of the provider, `oidc/okta`. */
+function providerName(row: Model): string {
+  return `${String(row.get('kind'))}/${String(row.get('provider_id'))}`;
 }
 
 function portRange({ port_start: start, port_end: end }: Rule): string | null {

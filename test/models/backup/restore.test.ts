@@ -257,6 +257,7 @@ for (const kind of kinds) {
       device_statuses: ',null]',
       gateways: ',null,null,null]',
       api_tokens: ',"admin"]',
+      audit_entries: ',null,null,null]',
     }).map(([name, columns]) => {
       const lines = before[name] ?? [];
       t.true(lines.length > 0, name);

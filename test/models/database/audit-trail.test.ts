@@ -2,15 +2,17 @@
 
 import test from 'ava';
 import {
+  actAs,
   type AuditSelection,
   type Database,
   GATEWAY,
+  noteAction,
   pruneAuditEntries,
   readAuditEntries,
 } from '../../../models/index.ts';
 import { appendAuditEntries } from '../../../models/database/audit-trail.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
-import { write } from '../fixtures.ts';
+import { addDevice, addUser, write } from '../fixtures.ts';
 
 const idAt = (ms: number): string => {
   const hex = ms.toString(16).padStart(12, '0');
@@ -47,6 +49,67 @@ for (const kind of databaseKinds()) {
     const [entry] = await readAuditEntries(database, { since, limit: 3 });
     t.deepEqual(entry?.happened_at, new Date(startMs));
     t.deepEqual(entry?.changes, { destination: { to: "it's \\ :id $1 ?" } });
+  });
+
+  test(`${kind}: an entry has the names of its time, also of what goes with it`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { ApiToken, Device, Group, GroupMembership, Rule, User } = database.models;
+    const user = await addUser(database, { email: "ann's@b.test" });
+    const { id: user_id } = user;
+    const token = await write(database, (transaction) =>
+      ApiToken.create({ user_id, name: 'ci?', sha256: 'a'.repeat(64) }, { transaction }),
+    );
+    const origin = {
+      actor: 'user',
+      userId: user_id,
+      email: user.email,
+      tokenId: token.id,
+    } as const;
+    const group = await write(database, async (transaction) => {
+      actAs(transaction, origin);
+      const made = await Group.create({ name: 'Staff \\ :id' }, { transaction });
+      await GroupMembership.create({ group_id: made.id, user_id }, { transaction });
+      const destination = '10.0.0.0/8';
+      const ports = { port_type: 'tcp', port_start: 443, port_end: 443 } as const;
+      const rule = { action: 'accept', destination, group_id: made.id, ...ports } as const;
+      await Rule.create(rule, { transaction });
+      await Rule.create({ destination, protocol: 'icmp' }, { transaction });
+      return made;
+    });
+    const device = await addDevice(database, user, { name: 'laptop' });
+    await write(database, async (transaction) => {
+      noteAction(transaction, { action: 'begin capture', kind: 'device', recordId: device.id });
+    });
+    await write(database, async (transaction) => {
+      await Rule.destroy({ where: { group_id: group.id }, transaction });
+      await GroupMembership.destroy({ where: { group_id: group.id }, transaction });
+      await group.destroy({ transaction });
+      await Device.destroy({ where: { user_id }, transaction });
+      await ApiToken.destroy({ where: { user_id }, transaction });
+      await User.destroy({ where: { id: user_id }, transaction });
+    });
+    const entries = await readAuditEntries(database, { limit: 50 });
+    const names = entries
+      .slice(entries.findIndex(({ record_id }) => record_id === user_id))
+      .map(({ action, kind: what, record_name, owner_name, token_name }) =>
+        [action, what, record_name, owner_name, token_name].join('|'),
+      );
+    t.deepEqual(names, [
+      "create|user|ann's@b.test||",
+      "create|token|ci?|ann's@b.test|",
+      'create|group|Staff \\ :id||ci?',
+      "create|group_membership|ann's@b.test|Staff \\ :id|ci?",
+      'create|rule|Accept TCP 443 to 10.0.0.0/8|Staff \\ :id|ci?',
+      'create|rule|Drop ICMP to 10.0.0.0/8||ci?',
+      "create|device|laptop|ann's@b.test|",
+      'begin capture|device|laptop||',
+      'delete|rule|Accept TCP 443 to 10.0.0.0/8|Staff \\ :id|',
+      "delete|group_membership|ann's@b.test|Staff \\ :id|",
+      'delete|group|Staff \\ :id||',
+      "delete|device|laptop|ann's@b.test|",
+      "delete|token|ci?|ann's@b.test|",
+      "delete|user|ann's@b.test||",
+    ]);
   });
 
   test(`${kind}: entries are filtered by who, what, which record and when`, async (t) => {
