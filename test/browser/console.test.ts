@@ -298,7 +298,9 @@ test('the configuration, providers and the logo are changed', async (t) => {
   await page.goto('/audit');
   await page.locator('.entry summary').first().click();
   await inspect(t, page, 'console-audit');
-  await page.getByLabel('Who').fill('nobody');
+  await page.getByRole('button', { name: 'Who' }).click();
+  await page.getByLabel('Who (e-mail)').fill('nobody');
+  await inspect(t, page, 'console-audit-asks');
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.getByText('Nothing like that happened').waitFor();
   await inspect(t, page, 'console-audit-none');

@@ -89,6 +89,7 @@ export function showInOwnZone(time) {
   const date = new Date(time.dateTime);
   if (Number.isNaN(date.getTime())) return;
   if ('ago' in time.dataset) return showAgo(time, date);
+  if ('clock' in time.dataset) return showClock(time, date);
   time.title = time.dateTime;
   time.textContent = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
   const away = document.createElement('span');
@@ -102,6 +103,17 @@ export function showInOwnZone(time) {
 function showAgo(time, date) {
   time.title = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
   time.textContent = agoOf(date) || date.toLocaleDateString(undefined, { dateStyle: 'medium' });
+  nameZone();
+}
+
+/** Shows the time of a day, below the name of the day. */
+function showClock(time, date) {
+  time.title = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  time.textContent = date.toLocaleTimeString('en', {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
   nameZone();
 }
 

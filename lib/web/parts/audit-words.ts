@@ -1,0 +1,194 @@
+// An entry of the audit trail as a sentence: who did what, with the names of that time. Entries of
+// before 1.1 have no names: what they changed may say one, else the record that is there now does.
+
+import type { AuditRow, Database, FieldChange } from '../../../models/index.ts';
+import { shownNames } from '../../kit/records/audit-names.ts';
+
+/** What records are called now, by id. */
+export type PresentNames = ReadonlyMap<string, string>;
+
+/** How the kinds are called in a sentence: one record, several, and by which field in changes. */
+const KINDS: Readonly<Record<string, readonly [one: string, many: string, name?: string]>> = {
+  user: ['user', 'users', 'email'],
+  device: ['device', 'devices', 'name'],
+  rule: ['rule', 'rules', 'destination'],
+  group: ['group', 'groups', 'name'],
+  policy_test: ['policy test', 'policy tests', 'name'],
+  token: ['API token', 'API tokens', 'name'],
+  identity: ['linked account', 'linked accounts', 'provider_id'],
+  trusted_provider: ['trusted provider', 'trusted providers', 'provider_id'],
+  identity_provider: ['identity provider', 'identity providers'],
+  saml_metadata: ['SAML metadata', 'SAML metadata'],
+  'second factor': ['authenticator', 'authenticators', 'name'],
+  'recovery code': ['recovery code', 'recovery codes'],
+  'recovery codes': ['recovery codes', 'recovery codes'],
+  secret: ['secret', 'secrets'],
+  configuration: ['settings', 'settings'],
+};
+/** Kinds whose records have a word before their name; e-mails need none. */
+const UNNAMED = new Set(['configuration', 'recovery code', 'recovery codes']);
+const VERBS: Readonly<Record<string, string>> = {
+  create: 'added',
+  update: 'changed',
+  delete: 'deleted',
+  'begin capture': 'began to capture packets of',
+  'end capture': 'ended a capture of packets of',
+  'test sign-in': 'tested the sign-in at',
+  fail: 'made fail:',
+  lock: 'began a wait after failed sign-ins of',
+  unlock: 'ended the wait of',
+  'make link': 'made a one-time link for',
+  'use link': 'used a one-time link of',
+  'revoke link': 'revoked the one-time link of',
+};
+/** What people do to their own account. */
+const OWN: Readonly<Record<string, string>> = {
+  'sign in': 'signed in',
+  'sign out': 'signed out',
+  'sign-in refused': 'could not sign in',
+  'use link': 'used a one-time link',
+};
+const OTHERS: Readonly<Record<string, readonly [string, string]>> = {
+  'sign in': ['signed', 'in'],
+  'sign out': ['signed', 'out'],
+  'sign-in refused': ['refused', 'a sign-in'],
+};
+/** Tables whose records a page of the trail may name. */
+const NAMED = [
+  ['User', 'email'],
+  ['Device', 'name'],
+  ['Group', 'name'],
+  ['PolicyTest', 'name'],
+  ['Rule', 'destination'],
+] as const;
+const REFERENCES = ['user_id', 'group_id', 'device_id'];
+
+/** Who acted: an e-mail, or the part of Postern. */
+export function whoIn(entry: AuditRow): string {
+  return entry.email ?? entry.actor.replace(/^./, (letter) => letter.toUpperCase());
+}
+
+/** What happened, behind who did it: `added ann@example.com to Engineering`. */
+export function whatIn(entry: AuditRow, present: PresentNames): string {
+  const { kind, action } = entry;
+  const name = recordName(entry, present);
+  const owner = ownerName(entry, present);
+  const isOwn = kind === 'user' && entry.record_id === entry.user_id;
+  if (kind === 'user' && isOwn && OWN[action] !== undefined) return OWN[action];
+  const [before, after] = OTHERS[action] ?? [];
+  if (before !== undefined) return `${before} ${name} ${after}`;
+  if (kind === 'group_membership')
+    return action === 'delete' ? `removed ${name} from ${owner}` : `added ${name} to ${owner}`;
+  if (kind === 'recovery code') return `used a recovery code of ${owner}`;
+  if (kind === 'recovery codes') return `made new recovery codes for ${owner}`;
+  if (kind === 'identity' && action !== 'update')
+    return action === 'create' ? `linked ${owner} to ${name}` : `unlinked ${owner} from ${name}`;
+  const verb = switched(entry) ?? VERBS[action] ?? action;
+  const [word] = KINDS[kind] ?? [kind];
+  const isWhole = kind === 'user' || name.endsWith(`since deleted (${entry.record_id})`);
+  const named = isWhole ? name : UNNAMED.has(kind) ? `the ${word}` : `${word} ${name}`;
+  return `${verb} ${named}${whose(entry, owner)}${fieldsIn(entry)}`;
+}
+
+/** What happened to several records at once: `deleted 12 devices`. */
+export function whatInAll(entries: readonly AuditRow[], present: PresentNames): string {
+  const [first] = entries;
+  if (first === undefined) return '';
+  const { kind, action } = first;
+  const count = entries.length.toLocaleString('en');
+  if (kind === 'group_membership') {
+    const groups = new Set(entries.map((entry) => ownerName(entry, present)));
+    const where = groups.size === 1 ? [...groups].join('') : `${groups.size} groups`;
+    return action === 'delete'
+      ? `removed ${count} members from ${where}`
+      : `added ${count} members to ${where}`;
+  }
+  const verb = VERBS[action] ?? `${action}:`;
+  return `${verb} ${count} ${KINDS[kind]?.[1] ?? 'records'}`;
+}
+
+/** Reads what the records of some entries are called now; those that are gone are left out. */
+export async function presentNames(
+  { models }: Database,
+  entries: readonly AuditRow[],
+): Promise<PresentNames> {
+  const ids = [...new Set(entries.flatMap(idsIn))];
+  const names = new Map<string, string>();
+  if (ids.length === 0) return names;
+  const read = async (model: 'User', column: string): Promise<void> => {
+    const rows = await models[model].findAll({ attributes: ['id', column], where: { id: ids } });
+    for (const row of rows) names.set(row.id, String(row.get(column)));
+  };
+  // The models differ; the two columns that are read do not.
+  await Promise.all(NAMED.map(([model, column]) => read(model as 'User', column)));
+  return names;
+}
+
+function idsIn(entry: AuditRow): string[] {
+  const ids = REFERENCES.map((field) => textOf(entry.changes[field]));
+  return [entry.user_id, entry.record_id, ...ids].filter((id) => id !== null);
+}
+
+function recordName(entry: AuditRow, present: PresentNames): string {
+  const { kind, record_name: stored, record_id: id, changes } = entry;
+  if (stored !== null) return kind === 'rule' ? `“${stored}”` : stored;
+  if (kind === 'group_membership') return personIn(entry, present);
+  const [word, , field] = KINDS[kind] ?? [kind];
+  const name = field === undefined ? null : textOf(changes[field]);
+  const isNamed = ['user', 'device', 'rule', 'group', 'policy_test'].includes(kind);
+  return name ?? present.get(id) ?? (isNamed ? `${aOrAn(word)} since deleted (${id})` : id);
+}
+
+function ownerName(entry: AuditRow, present: PresentNames): string | null {
+  if (entry.owner_name !== null) return entry.owner_name;
+  if (entry.kind === 'group_membership') {
+    const id = textOf(entry.changes['group_id']);
+    return id === null ? 'a group' : (present.get(id) ?? `a group since deleted (${id})`);
+  }
+  if (entry.kind.startsWith('recovery')) return gone(entry.record_id, present);
+  return textOf(entry.changes['user_id']) === null ? null : personIn(entry, present);
+}
+
+function personIn({ changes, record_id: id }: AuditRow, present: PresentNames): string {
+  return gone(textOf(changes['user_id']) ?? id, present);
+}
+
+function gone(id: string, present: PresentNames): string {
+  return present.get(id) ?? `a user since deleted (${id})`;
+}
+
+function whose({ kind, record_name: stored, action }: AuditRow, owner: string | null): string {
+  const forWhom = kind === 'rule' || action === 'create' || action === 'make link';
+  if (owner !== null) return ` ${forWhom ? 'for' : 'of'} ${owner}`;
+  return kind === 'rule' && stored !== null ? ' for everyone' : '';
+}
+
+/** A switch is said in one word, where nothing else changed. */
+function switched(entry: AuditRow): string | null {
+  if (entry.action !== 'update') return null;
+  const { changes } = shownNames(entry);
+  const names = Object.keys(changes).filter((name) => name !== 'disabled_by');
+  const [name] = names;
+  if (names.length !== 1 || (name !== 'enabled' && name !== 'disabled_at')) return null;
+  const change = changes[name] ?? {};
+  const to = 'to' in change ? change.to : null;
+  const isOn = name === 'enabled' ? to === true : to === null;
+  return isOn ? 'switched on' : 'switched off';
+}
+
+/** The names of what was changed, where it is not all of a record. */
+function fieldsIn(entry: AuditRow): string {
+  const names = Object.keys(shownNames(entry).changes);
+  if (entry.action !== 'update' || names.length === 0 || switched(entry) !== null) return '';
+  return `: ${names.map((name) => name.replaceAll('_', ' ')).join(', ')}`;
+}
+
+function textOf(change: FieldChange | undefined): string | null {
+  if (change === undefined || 'changed' in change || 'added' in change) return null;
+  const value = change.to ?? change.from;
+  return typeof value === 'string' ? value : null;
+}
+
+function aOrAn(word: string): string {
+  return `${/^[aeio]/i.test(word) ? 'an' : 'a'} ${word}`;
+}
