@@ -33,7 +33,7 @@ const LIMIT_MS = 250;
 /** How long it may take while nobody waits for this thread and there is another core. */
 const PATIENT_LIMIT_MS = 1_000;
 /** After so many sessions everything is compiled. */
-const SESSIONS = 32;
+const SESSIONS = 12;
 /** Each session has so many rounds, enough for a whole replay window. */
 const ROUNDS_PER_SESSION = 50;
 /** Packets at once: mostly one, as on a quiet gateway. */
