@@ -9,7 +9,7 @@ import type { WorkerStart } from '../worker/worker.ts';
 /** The file beside this one: TypeScript here, JavaScript in the package that others install. */
 const WORKER = new URL(import.meta.url.replace(/gateway\/start-worker(?=\.\w+$)/, 'worker/worker'));
 /** The worker needs little memory for young objects: packets allocate none, handshakes few. */
-const WORKER_YOUNG_MB = 12;
+const WORKER_YOUNG_MB = 6;
 
 /**
  * Starts a worker. It waits for its options, and until then it does not keep the process alive.

@@ -111,6 +111,11 @@ export interface Addon extends Primitives {
   clockIsSynchronized(): boolean;
   /** Gives what malloc holds and nobody uses back to the kernel; it takes milliseconds. */
   releaseMemory(): void;
+  /**
+   * Gives the pages of Node's own file back to the kernel that a start used. What is used again
+   * comes back from the page cache; it takes milliseconds.
+   */
+  releaseProgram(): void;
   createEngine(options: NativeEngineOptions & NativeMemory & NativeTeam): NativeFunctions;
   /**
    * Makes the sockets of a worker that face the host; `interfaceName` is empty where routes choose

@@ -21,6 +21,19 @@ nativeTest('what is free below memory that is in use goes back to the kernel', (
   t.true(given > 10_000, `${given} KiB of ${before}`);
 });
 
+nativeTest('the pages of the program go too, and what is used comes back', (t) => {
+  const before = programKib();
+  releaseMemory();
+  const after = programKib();
+  t.true(after < 0.8 * before, `${after} KiB of ${before}`);
+  t.is(Intl.NumberFormat('en').format(1_234_567), '1,234,567');
+});
+
+/** The resident pages of files, most of which are those of Node. */
+function programKib(): number {
+  return Number(/^RssFile:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
+}
+
 function residentKib(): number {
   return Number(/^VmRSS:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
 }
