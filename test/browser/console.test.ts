@@ -239,9 +239,10 @@ test('a token has its scopes, is shown once, and revoked', async (t) => {
   const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
   t.is(wide, 1_024, 'nothing scrolls sideways');
   await page.setViewportSize({ width: 1_280, height: 800 });
-  await page.getByRole('row', { name: NASTY }).getByRole('button', { name: 'Revoke' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();
-  await page.getByText('is revoked.').waitFor();
+  await page.getByRole('row', { name: NASTY }).getByRole('button', { name: 'More for' }).click();
+  await page.locator('#menu').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('button', { name: 'Revoke for good' }).click();
+  await page.getByText('1 token is revoked.').waitFor();
 });
 
 test('the configuration, providers and the logo are changed', async (t) => {

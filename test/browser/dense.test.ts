@@ -44,6 +44,11 @@ test('a window has many devices, each with a menu; what is selected has a bar', 
   await page.getByRole('button', { name: 'More for' }).first().click();
   await page.getByRole('link', { name: 'Capture packets' }).waitFor();
   await inspect(t, page, 'devices-menu');
+  // The menu of one row becomes that of another one at a click.
+  await page.getByRole('button', { name: 'More for kiosk-5' }).click();
+  const href = await page.getByRole('link', { name: 'kiosk-5' }).getAttribute('href');
+  await page.locator(`.menu:popover-open a[href="${href}/capture"]`).waitFor();
+  t.is(await page.locator('.menu [data-only]:visible').count(), 1);
   await page.keyboard.press('Escape');
   await page.getByRole('link', { name: 'Capture packets' }).waitFor({ state: 'hidden' });
   await page.getByRole('checkbox', { name: 'kiosk-7' }).check();
@@ -62,7 +67,7 @@ test('a window has many devices, each with a menu; what is selected has a bar', 
   await page.getByText('2 devices are switched off').waitFor();
 });
 
-test('without scripts a menu opens, and switches a device off and on', async (t) => {
+test('without scripts the page shows the menu of a row, which switches a device off and on', async (t) => {
   const stage = await openBrowser(t, { MAX_DEVICES_PER_USER: '100' });
   await fill(stage);
   const page = await stage.person({ javaScriptEnabled: false });
@@ -73,13 +78,15 @@ test('without scripts a menu opens, and switches a device off and on', async (t)
   await page.getByText('Nothing was chosen').waitFor();
   const more = page.getByRole('button', { name: 'More for' });
   await more.click();
-  await page.locator('.menu:popover-open').getByRole('button', { name: 'Switch off' }).click();
+  const menu = page.locator('tbody .menu');
+  t.is(await menu.getByRole('link').count(), 3);
+  await menu.getByRole('button', { name: 'Switch off' }).click();
   await page.getByText('1 device is switched off').waitFor();
   await more.click();
-  await page.locator('.menu:popover-open').getByRole('button', { name: 'Switch on' }).click();
+  await menu.getByRole('button', { name: 'Switch on' }).click();
   await page.getByText('1 device is switched on').waitFor();
   await more.click();
-  await page.locator('.menu:popover-open').getByRole('button', { name: 'Delete…' }).click();
+  await menu.getByRole('button', { name: 'Delete…' }).click();
   await page.getByText('Delete these devices?').waitFor();
   await page.getByText(`${LONG} / kiosk-7`).waitFor();
   t.is(new URL(page.url()).pathname, '/devices/many', 'nothing is deleted before it is asked');

@@ -37,7 +37,7 @@ export type Asked = Required<Pick<SearchWish, 'text' | 'isDescending'>> &
 /** A page that was found. */
 export interface FoundPage {
   readonly ids: readonly string[];
-  /** For the partials finder, table and pager. */
+  /** For the partials finder, dense and pager. */
   readonly view: FinderView;
 }
 
@@ -54,8 +54,9 @@ export interface FinderView {
   /** `51 to 100 of 1,234`. */
   readonly summary: string;
   readonly file: string;
-  /** The address of this very page. */
+  /** The address of this very page, and what its query says. */
   readonly here: string;
+  readonly query: readonly (readonly [name: string, value: string])[];
   /** By order: the link of a column's head, and how it is sorted by it. */
   readonly sorts: Readonly<Record<string, { href: string; sorted: string | null }>>;
   readonly pages: object;
@@ -95,7 +96,29 @@ export async function findPage(
   return { ids, view: viewOf(plan, asked, { page, last, total, offset, shown: ids.length }) };
 }
 
-/** For the partial table: how to select all that are found; null where one page shows them. */
+/** An entry of the menu of a row: it opens a page, whose path has * for the id, or does a change. */
+export type MenuItem = {
+  readonly label: string;
+  readonly tone?: 'danger';
+  /** Rows of this kind alone have it. */
+  readonly only?: string;
+} & ({ readonly path: string } | { readonly change: string; readonly action?: string });
+
+/**
+ * For the partial dense: the menu of its rows. A script opens it beside a row; without scripts the
+ * page is asked again, and shows it in the row that its address names.
+ */
+export function menuOf(
+  request: Pick<Request, 'query'>,
+  { path }: Pick<TablePlan, 'path'>,
+  { here, query }: Pick<FinderView, 'here' | 'query'>,
+  items: readonly MenuItem[],
+): object {
+  const open = queryText(request, 'menu');
+  return { items, open, path, action: `${path}/many`, back: here, kept: query };
+}
+
+/** For the partial dense: how to select all that are found; null where one page shows them. */
 export function everyOf({ ids, view }: FoundPage, nouns: string): object | null {
   const { total, text, state, isFiltered } = view;
   if (total <= ids.length) return null;
@@ -142,11 +165,12 @@ function viewOf(plan: TablePlan, asked: Asked, place: Place): FinderView {
   const { text, state = '', order, isDescending } = asked;
   const { page, last, total, offset, shown } = place;
   const sort = order === undefined ? '' : `${isDescending ? '-' : ''}${order}`;
-  const at = (changes: Record<string, string>, path = plan.path): string => {
-    const values = { q: text, state, sort, page: '1', ...changes };
-    const kept = Object.entries(values).filter(
+  const queryOf = (changes: Record<string, string>): [string, string][] =>
+    Object.entries({ q: text, state, sort, page: '1', ...changes }).filter(
       ([name, value]) => value !== '' && !(name === 'page' && value === '1'),
     );
+  const at = (changes: Record<string, string>, path = plan.path): string => {
+    const kept = queryOf(changes);
     return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept).toString()}`;
   };
   const turned = (to: number): string => at({ page: String(to) });
@@ -160,6 +184,7 @@ function viewOf(plan: TablePlan, asked: Asked, place: Place): FinderView {
     summary: summaryOf(offset, shown, total),
     file: at({}, `${plan.path}.csv`),
     here: turned(page),
+    query: queryOf({ page: String(page) }),
     sorts: Object.fromEntries(
       searchOrders(plan.table).map((name) => {
         const isBy = name === order;

@@ -1,5 +1,5 @@
-// API tokens, for administrators: a table of all, a form that makes a token of one's own and shows
-// it once, and a button that revokes one. docs/api.md#authentication.
+// API tokens, for administrators: a table of all, some of which can be revoked, and a form that makes
+// a token of one's own and shows it once. docs/api.md#authentication.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { callerOf } from '../../kit/http/request-caller.ts';
@@ -14,12 +14,22 @@ import {
 } from '../../auth/tokens.ts';
 import { type Scope, SCOPES } from '../../kit/operations/scopes.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
-import { act, performs, saveForm } from '../kit/save.ts';
+import { performs, saveForm } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
-import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import {
+  askedIn,
+  everyOf,
+  findPage,
+  type MenuItem,
+  menuOf,
+  sendFile,
+  type TablePlan,
+} from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
+import { agoInWords } from '../kit/words.ts';
 
 const TOKENS = '/api_tokens';
 const plan: TablePlan = {
@@ -73,8 +83,19 @@ export function apiTokenPages(web: Web): ServerRoute[] {
       ),
     ),
     recently(adminPage('POST', `${TOKENS}/new`, (request, h) => addToken(web, request, h))),
+    jobRoute(web, TOKENS),
     recently(
-      adminPage('POST', `${TOKENS}/{id}/revoke`, (request, h) => revoke(web, request, h)),
+      manyRoute(web, {
+        table: 'api_tokens',
+        path: TOKENS,
+        nouns: ['token', 'tokens'],
+        names: async (ids) =>
+          new Map(
+            (await readTokens(database, { ids })).map((token) => [token.id, fullName(token)]),
+          ),
+        change: (name) => (name === 'revoke' ? revocation : 'Nothing was chosen.'),
+        effect: async () => null,
+      }),
       TOKENS,
     ),
   ];
@@ -83,11 +104,36 @@ export function apiTokenPages(web: Web): ServerRoute[] {
 async function showTokens(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
   const { ids, view } = await findPage(database, request, plan);
+  const tokens = inOrder(ids, await readTokens(database, { ids }));
   return web.pages.show(request, h, 'api-tokens', {
     title: 'API tokens',
     finder: view,
-    tokens: inOrder(ids, await readTokens(database, { ids })).map(tokenView),
+    list: tokens.map(tokenCells),
+    ids: tokens.map(({ id }) => id),
+    menu: menuOf(request, plan, view, menuItems),
+    many: {
+      action: `${TOKENS}/many`,
+      back: view.here,
+      every: everyOf({ ids, view }, 'tokens'),
+      changes: [{ name: 'revoke', label: 'Revoke…', tone: 'danger' }],
+    },
   });
+}
+
+const menuItems: readonly MenuItem[] = [{ label: 'Revoke…', change: 'revoke', tone: 'danger' }];
+
+const revocation: Change = {
+  done: 'revoked',
+  question: {
+    title: 'Revoke these tokens?',
+    text: 'Programs that use them are refused from the next request on. This cannot be undone.',
+    label: 'Revoke for good',
+  },
+  write: (caller, id) => performs(caller, 'deleteApiToken', { params: { id } }),
+};
+
+function fullName({ name, email }: OwnedToken): string {
+  return `${name} of ${email}`;
 }
 
 function fileLine(token: OwnedToken): (string | null)[] {
@@ -107,18 +153,23 @@ function isOver({ expires_at: end }: OwnedToken): boolean {
   return end !== null && end.getTime() <= Date.now();
 }
 
-function tokenView(token: OwnedToken): object {
-  const { id, name, email, scopes, expires_at, last_used_at, user_id } = token;
-  return {
-    id,
-    name,
-    email,
-    scopes: scopes.join(', '),
-    owner: `/users/${user_id}`,
-    isOver: isOver(token),
-    expiresAt: expires_at?.toISOString() ?? null,
-    lastUsedAt: last_used_at?.toISOString() ?? null,
-  };
+function tokenCells(token: OwnedToken): unknown[] {
+  const { name, email, scopes, expires_at: end, last_used_at: used } = token;
+  const dot = isOver(token) ? 'bad' : used === null ? 'calm' : 'good';
+  return [
+    { text: name, dot, below: email },
+    scopes.join(', '),
+    end === null ? 'no end' : isOver(token) ? 'over' : timeCell(end, dayOf(end)),
+    used === null ? 'never' : timeCell(used, agoInWords(used)),
+  ];
+}
+
+function timeCell(time: Date, ago: string): object {
+  return { time: time.toISOString(), ago };
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
 }
 
 function showForm(
@@ -159,15 +210,5 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
         expiresAt,
         example: `curl -H 'Authorization: Bearer ${String(token)}' ${web.services.config.externalUrl}v0/configuration`,
       }),
-  });
-}
-
-async function revoke(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const id = String(request.params['id']).toLowerCase();
-  const { name } = await web.rooms.apiTokens.show(id);
-  return act(web, request, h, {
-    write: performs(callerOf(request), 'deleteApiToken', { params: { id } }),
-    back: TOKENS,
-    done: () => `The token ${String(name)} is revoked.`,
   });
 }

@@ -22,7 +22,15 @@ import { ownersOf } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
 import { performs } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
-import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import {
+  askedIn,
+  everyOf,
+  findPage,
+  type MenuItem,
+  menuOf,
+  sendFile,
+  type TablePlan,
+} from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
 import { agoInWords } from '../kit/words.ts';
 
@@ -224,32 +232,28 @@ async function showDevices(
     many: {
       action: `${DEVICES}/many`,
       back: found.view.here,
-      ids: shown.map(({ device }) => device.id),
-      names: shown.map(({ device, owner }) => fullName(device, owner)),
       every: everyOf(found, 'devices'),
       asksEnd: true,
-      menus: shown.map(({ device }) => menuOf(device, nowMs)),
       changes: [
         { name: 'on', label: 'Switch on' },
         { name: 'off', label: 'Switch off' },
         { name: 'remove', label: 'Delete…', tone: 'danger' },
       ],
     },
+    ids: shown.map(({ device }) => device.id),
+    menu: menuOf(request, plan, found.view, menuItems),
+    kinds: shown.map(({ device }) => (switchView(device, nowMs).state === 'off' ? 'off' : 'on')),
   });
 }
 
-/** What the menu of a row offers. */
-function menuOf(device: DeviceRow, nowMs: number): object[] {
-  const here = `${DEVICES}/${device.id}`;
-  const isOff = switchView(device, nowMs).state === 'off';
-  return [
-    { label: 'File and QR code', href: `${here}/file` },
-    isOff ? { label: 'Switch on', change: 'on' } : { label: 'Switch off', change: 'off' },
-    { label: 'Name, settings, limits', href: `${here}/edit` },
-    { label: 'Capture packets', href: `${here}/capture` },
-    { label: 'Delete…', change: 'remove', tone: 'danger' },
-  ];
-}
+const menuItems: readonly MenuItem[] = [
+  { label: 'File and QR code', path: `${DEVICES}/*/file` },
+  { label: 'Switch on', change: 'on', only: 'off' },
+  { label: 'Switch off', change: 'off', only: 'on' },
+  { label: 'Name, settings, limits', path: `${DEVICES}/*/edit` },
+  { label: 'Capture packets', path: `${DEVICES}/*/capture` },
+  { label: 'Delete…', change: 'remove', tone: 'danger' },
+];
 
 interface Shown {
   readonly device: DeviceRow;

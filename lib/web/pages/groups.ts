@@ -105,9 +105,10 @@ async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promi
   return web.pages.show(request, h, 'groups', {
     title: 'Groups',
     groups: records.map(({ id, name, description }) => [
-      { text: name, href: `${GROUPS}/${id}`, description },
+      { text: name, href: `${GROUPS}/${id}`, below: description },
       String(counts.get(id) ?? 0),
     ]),
+    ids: records.map(({ id }) => id),
     pages,
   });
 }

@@ -44,10 +44,18 @@ import { portsOf, ruleInWords, ruleLink, whoseRule } from '../parts/rule-words.t
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
-import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import {
+  askedIn,
+  everyOf,
+  findPage,
+  type MenuItem,
+  menuOf,
+  sendFile,
+  type TablePlan,
+} from '../kit/table-page.ts';
 import { CHANGED_MEANWHILE, changedMeanwhile, seenOf } from '../kit/seen.ts';
 import type { Web } from '../kit/web.ts';
-import { bytesInWords, utcInWords } from '../kit/words.ts';
+import { agoInWords, bytesInWords, utcInWords } from '../kit/words.ts';
 
 const RULES = '/rules';
 
@@ -159,11 +167,11 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
     many: {
       action: `${RULES}/many`,
       back: found.view.here,
-      ids: rules.map(({ id }) => id),
-      names: rules.map(ruleInWords),
       every: everyOf(found, 'rules'),
       changes: [{ name: 'remove', label: 'Delete…', tone: 'danger' }],
     },
+    ids: rules.map(({ id }) => id),
+    menu: menuOf(request, plan, found.view, menuItems),
   });
 }
 
@@ -172,26 +180,27 @@ function ruleCells(
   owners: ReadonlyMap<string, string>,
   { hit, shadow }: { hit: RuleSample | undefined; shadow: RuleRow | undefined },
 ): unknown[] {
+  const { text, dot } = actionOf(rule);
   return [
     {
       text: rule.destination,
       href: `${RULES}/${rule.id}`,
-      ...helpOn(rule, shadow),
+      dot,
+      below: notesOn(rule, shadow),
     },
-    actionCell(rule),
+    text,
     portsOf(rule) ?? 'all',
-    whoseCell(rule, owners),
+    whoseRule(rule, owners),
     hit === undefined
       ? '0'
       : { text: hit.packets.toLocaleString('en'), help: bytesInWords(hit.bytes) },
-    hit === undefined ? 'never' : { time: new Date(hit.lastHitMs).toISOString() },
+    hit === undefined
+      ? 'never'
+      : {
+          time: new Date(hit.lastHitMs).toISOString(),
+          ago: agoInWords(new Date(hit.lastHitMs), Date.now()),
+        },
   ];
-}
-
-function whoseCell(rule: RuleRow, owners: ReadonlyMap<string, string>): object | string {
-  const text = whoseRule(rule, owners);
-  if (rule.user_id !== null) return { text, href: `/users/${rule.user_id}` };
-  return rule.group_id === null ? text : { text, href: `/users/groups/${rule.group_id}` };
 }
 
 const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {
@@ -201,13 +210,18 @@ const STATES: Readonly<Record<Exclude<RuleState, 'enabled'>, string>> = {
   over: 'over',
 };
 
-function actionCell(rule: RuleRow): object {
+const menuItems: readonly MenuItem[] = [
+  { label: 'Change', path: `${RULES}/*` },
+  { label: 'Delete…', change: 'remove', tone: 'danger' },
+];
+
+function actionOf(rule: RuleRow): { readonly text: string; readonly dot: string } {
   const text = rule.action === 'accept' ? 'Accept' : 'Drop';
   const state = ruleState(rule, Date.now());
   const isStaged = state === 'waiting' && !rule.enforced;
   const staged = isStaged ? `, ${STATES.staged}` : '';
-  if (state !== 'enabled') return { text: `${text}, ${STATES[state]}${staged}`, badge: 'calm' };
-  return { text, badge: rule.action === 'accept' ? 'good' : 'bad' };
+  if (state !== 'enabled') return { text: `${text}, ${STATES[state]}${staged}`, dot: 'calm' };
+  return { text, dot: rule.action === 'accept' ? 'good' : 'bad' };
 }
 
 const removal: Change = {
@@ -439,18 +453,20 @@ async function readShadowRules(
 }
 
 /** What a person should know about a rule beside its fields. */
-function helpOn(
+function notesOn(
   { destination, description, starts_at, ends_at }: RuleRow,
   shadow: RuleRow | undefined,
-): { description: string | null; help?: string } {
+): string {
   const network = meantNetwork(destination);
-  const help = [
+  return [
+    ...(shadow === undefined ? [] : [shadowWords(shadow)]),
     ...(starts_at === null ? [] : [`It starts at ${utcInWords(starts_at)}.`]),
     ...(ends_at === null ? [] : [`It ends at ${utcInWords(ends_at)}.`]),
     ...(network === null ? [] : [`It means ${network}.`]),
-    ...(shadow === undefined ? [] : [shadowWords(shadow)]),
-  ].join(' ');
-  return { description, ...(help === '' ? {} : { help }) };
+    description ?? '',
+  ]
+    .join(' ')
+    .trim();
 }
 
 function shadowWords(shadow: RuleRow): string {

@@ -12,9 +12,17 @@ import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { performs, saveForm } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
-import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import {
+  askedIn,
+  everyOf,
+  findPage,
+  type MenuItem,
+  menuOf,
+  sendFile,
+  type TablePlan,
+} from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
-import { minutesUntil } from '../kit/words.ts';
+import { agoInWords, minutesUntil } from '../kit/words.ts';
 import { quotaFacts } from '../parts/quota.ts';
 
 const USERS = '/users';
@@ -102,7 +110,7 @@ export function usersPages(web: Web): ServerRoute[] {
 export function userBadge(
   { disabled_at, disabled_by, disabled_provider }: UserRow,
   waitsUntil?: Date,
-): object {
+): { readonly text: string; readonly badge: string; readonly help?: string } {
   if (disabled_at === null && waitsUntil !== undefined)
     return { text: 'Locked', badge: 'bad', help: `for ${minutesUntil(waitsUntil)}` };
   if (disabled_at === null) return { text: 'Enabled', badge: 'good' };
@@ -121,20 +129,13 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
   return web.pages.show(request, h, 'users', {
     title: 'Users',
     finder: found.view,
-    rows: users.map((user) => [
-      { text: user.email, href: `${USERS}/${user.id}` },
-      roleCell(user),
-      userBadge(user, waits.get(user.id)),
-      { text: String(counts.get(user.id) ?? 0), href: devicesOf(user) },
-      user.last_signed_in_at === null
-        ? 'never'
-        : { time: user.last_signed_in_at.toISOString(), help: methodOf(user) },
-    ]),
+    rows: users.map((user) => userCells(user, counts.get(user.id) ?? 0, waits.get(user.id))),
+    ids: users.map(({ id }) => id),
+    menu: menuOf(request, plan, found.view, menuItems),
+    kinds: users.map(({ disabled_at: disabledAt }) => (disabledAt === null ? 'on' : 'off')),
     many: {
       action: `${USERS}/many`,
       back: found.view.here,
-      ids: users.map(({ id }) => id),
-      names: users.map(({ email }) => email),
       every: everyOf(found, 'users'),
       changes: [
         { name: 'enable', label: 'Enable', action: `${USERS}/many_enabled` },
@@ -145,14 +146,33 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
   });
 }
 
-function roleCell({ role, role_provider: provider }: UserRow): unknown {
-  if (role !== 'admin') return 'User';
-  const badge = { text: 'Administrator', badge: 'calm' };
-  return provider === null ? badge : { ...badge, help: `by ${shownMethod(provider)}` };
+const menuItems: readonly MenuItem[] = [
+  { label: 'Add a rule', path: '/rules/new?user=*' },
+  { label: 'Enable', change: 'enable', action: `${USERS}/many_enabled`, only: 'off' },
+  { label: 'Disable…', change: 'disable', only: 'on' },
+  { label: 'Delete…', change: 'remove', tone: 'danger' },
+];
+
+function userCells(user: UserRow, devices: number, waitsUntil: Date | undefined): unknown[] {
+  const { badge, text, help } = userBadge(user, waitsUntil);
+  const signedIn = user.last_signed_in_at;
+  return [
+    { text: user.email, href: `${USERS}/${user.id}`, dot: badge, below: roleWords(user) },
+    { text, help },
+    String(devices),
+    signedIn === null
+      ? 'never'
+      : {
+          time: signedIn.toISOString(),
+          ago: agoInWords(signedIn, Date.now()),
+          help: methodOf(user),
+        },
+  ];
 }
 
-function devicesOf({ email }: UserRow): string {
-  return `/devices?${new URLSearchParams({ q: email }).toString()}`;
+function roleWords({ role, role_provider: provider }: UserRow): string {
+  if (role !== 'admin') return 'User';
+  return provider === null ? 'Administrator' : `Administrator, by ${shownMethod(provider)}`;
 }
 
 async function fileLines(

@@ -27,6 +27,30 @@ export function enliven(part) {
   for (const time of part.querySelectorAll('time[datetime]')) showInOwnZone(time);
   for (const button of part.querySelectorAll('button[data-copy]')) copyAtClick(button);
   for (const box of part.querySelectorAll('[data-select-all]')) selectAll(box);
+  const menu = part.querySelector('#menu');
+  if (menu !== null) openBesideRows(menu);
+}
+
+/** One menu serves all rows: it is opened beside one, and does what it says to that record. */
+function openBesideRows(menu) {
+  // The server showed it in a row, as it does without scripts.
+  if (menu.popover === null) return;
+  const chosen = document.querySelector('#row [name=id]');
+  const items = [...menu.children];
+  const paths = items.map((item) => item.getAttribute('href'));
+  for (const button of document.querySelectorAll('button.more')) {
+    button.type = 'button';
+    button.popoverTargetElement = menu;
+    // It runs before the browser opens the menu, or closes it.
+    button.addEventListener('click', () => {
+      if (chosen.value !== button.value && menu.matches(':popover-open')) menu.hidePopover();
+      chosen.value = button.value;
+      for (const [i, item] of items.entries()) {
+        if (paths[i] !== null) item.href = paths[i].replace('*', button.value);
+        item.hidden = (item.dataset.only ?? button.dataset.kind) !== button.dataset.kind;
+      }
+    });
+  }
 }
 
 /** A box in the head of a table ticks the boxes of all its rows. */

@@ -20,7 +20,7 @@ const ASKING: readonly (readonly [method: 'GET' | 'POST', path: string, back?: s
   ['POST', '/user_account/recovery_codes'],
   ['GET', '/api_tokens/new'],
   ['POST', '/api_tokens/new'],
-  ['POST', `/api_tokens/${ID}/revoke`, '/api_tokens'],
+  ['POST', '/api_tokens/many', '/api_tokens'],
   ['GET', '/users/enrol'],
   ['POST', '/users/enrol'],
   ['GET', '/users/new'],

@@ -46,7 +46,7 @@ for (const kind of firstKind()) {
       role: 'admin',
       role_provider: 'oidc/okta',
     });
-    t.regex((await admin.get('/users')).text, /Administrator<\/span>\s*<small>by okta</);
+    t.regex((await admin.get('/users')).text, /<small class="below">Administrator, by okta</);
     const because = /Administrator because of<\/dt><dd>the identity provider oidc\/okta</;
     t.regex((await admin.get(`/users/${id}`)).text, because);
     t.notRegex((await admin.get(`/users/${adminUser.id}`)).text, because);
