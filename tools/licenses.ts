@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { iconPackage } from './icons.ts';
 import { copiedPackage } from './swagger-ui.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -45,8 +46,11 @@ export function isPermissive(expression: string): boolean {
 
 /** The dependencies of production: those of npm by name, and then what is copied. */
 export function productionDependencies(): Dependency[] {
-  const { name, version, license } = copiedPackage();
-  return [...installedDependencies(), { name, version, license, path: null }];
+  const copies = [copiedPackage(), iconPackage()];
+  return [
+    ...installedDependencies(),
+    ...copies.map(({ name, version, license }) => ({ name, version, license, path: null })),
+  ];
 }
 
 /** What `npm ci --omit=dev` installs. */
@@ -80,8 +84,8 @@ export function licensesPage(dependencies: readonly Dependency[]): string {
     '# Licences of what is installed with Postern',
     '',
     'Postern itself is under Apache-2.0 ([LICENSE](LICENSE)). These are the packages that `npm ci --omit=dev` installs, on every',
-    'platform, and swagger-ui-dist, whose files are copies (`npm run swagger-ui`), by their licence. The texts lie in the packages',
-    'and beside the copies. `npm run licenses` writes this page from the lock files, and a test refuses licences that ask for more',
+    'platform, and swagger-ui-dist and lucide-static, whose files are copies (`npm run swagger-ui`, `npm run icons`), by their',
+    'licence. The texts lie in the packages and beside the copies. `npm run licenses` writes this page from the lock files, and a test refuses licences that ask for more',
     'than notices.',
     '',
     ...sections,

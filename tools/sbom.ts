@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Buffer } from 'node:buffer';
+import { iconPackage } from './icons.ts';
 import { installedDependencies } from './licenses.ts';
 import { PINS } from './release/node.ts';
 import { copiedPackage } from './swagger-ui.ts';
@@ -41,7 +42,7 @@ interface Release {
 /** The bill, as JSON. */
 export function billOfMaterials(release?: Release): string {
   const bill = readBill();
-  addCopies(bill);
+  for (const copy of [copiedPackage(), iconPackage()]) addCopy(bill, copy);
   if (release !== undefined) addRelease(bill, release);
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
@@ -75,8 +76,8 @@ function readBill(): Bill {
   return bill;
 }
 
-function addCopies(bill: Bill): void {
-  const { name, version, license, integrity } = copiedPackage();
+function addCopy(bill: Bill, copy: ReturnType<typeof copiedPackage>): void {
+  const { name, version, license, integrity } = copy;
   const ref = `${name}@${version}`;
   const content = Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex');
   bill.components.push({

@@ -3,7 +3,7 @@
 import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { inspect, openBrowser, signIn } from '../support/web/browser.ts';
+import { inspect, openBrowser, signedIn, signIn } from '../support/web/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 const NEW = 'staple staple staple';
@@ -91,7 +91,7 @@ test('another password signs the other browser out', async (t) => {
   const { person } = await openBrowser(t);
   const [page, other] = [await person(), await person()];
   await signIn(other);
-  await other.getByRole('button', { name: 'Sign out', exact: true }).first().waitFor();
+  await signedIn(other);
   await signIn(page);
   await page.goto('/user_account');
   await page.getByRole('button', { name: 'Sign out everywhere else' }).waitFor();

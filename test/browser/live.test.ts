@@ -53,7 +53,7 @@ test('what passes and what does not, for administrators and for the owner', asyn
   const page = await stage.person();
   await signIn(page);
   // First, because on a busy machine a flow can come to its end while pages are inspected.
-  await page.getByRole('link', { name: 'Traffic now' }).click();
+  await page.getByRole('link', { name: 'Traffic', exact: true }).click();
   await page.getByRole('link', { name: 'Ended lately' }).click();
   await page.getByText('No flow has ended yet').waitFor();
   await inspect(t, page, 'console-ended-flows-none');

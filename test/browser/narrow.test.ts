@@ -1,7 +1,7 @@
 // Lists in a narrow window, where tables are shown as cards.
 
 import test from 'ava';
-import { inspect, make, openBrowser, signIn } from '../support/web/browser.ts';
+import { inspect, make, openBrowser, signedIn, signIn } from '../support/web/browser.ts';
 
 const PHONE = { width: 390, height: 780 };
 
@@ -16,7 +16,7 @@ test('a long description is cut in lists', async (t) => {
   await make(stage, 'rule', rule);
   const page = await stage.person({ viewport: PHONE });
   await signIn(page);
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await signedIn(page);
   for (const path of [`/users/${user_id}`, '/rules']) {
     await page.goto(path);
     const box = await page.getByText(shorter).first().boundingBox();
@@ -29,7 +29,7 @@ test('rows are sorted and selected in a narrow window too', async (t) => {
   for (const name of ['ann', 'bob']) await make(stage, 'user', { email: `${name}@example.com` });
   const page = await stage.person({ viewport: PHONE });
   await signIn(page);
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await signedIn(page);
   await page.goto('/users');
   await inspect(t, page, 'narrow-users');
   const heads = "[...document.querySelectorAll('th:has(a, input)')]";

@@ -2,6 +2,7 @@
 // which the keyboard does not leave.
 
 import test from 'ava';
+import { navigationOf } from '../../lib/web/kit/navigation.ts';
 import { plainWords } from '../../lib/web/kit/plain-words.ts';
 import { createViews } from '../../lib/web/kit/views.ts';
 import { inspect, openBrowser } from '../support/web/browser.ts';
@@ -50,20 +51,14 @@ async function partsPage(): Promise<string> {
     title: 'Parts',
     flash: { kind: 'done', text: 'The device is added.' },
     user: { email: 'somebody.with.a.long.address@example.com', role: 'admin' },
-    navigation: {
-      console: ['Dashboard', 'Users', 'Devices', 'Rules', 'Settings', 'Audit log'].map((label) => ({
-        label,
-        path: `/${label}`,
-        isCurrent: label === 'Devices',
-      })),
-      portal: [{ label: 'My devices', path: '/user_devices', isCurrent: false }],
-    },
+    navigation: navigationOf('admin', '/devices'),
     logoUrl: null,
     csrfToken: 'token',
     requestId: 'id',
     plain: plainWords,
     path: (local: string) => local,
     asset: (name: string) => `/assets/x/${name}`,
+    icon: (name: string) => `<svg class="icon"><use href="/assets/x/icons.svg#${name}"/></svg>`,
   };
   const whole = await render('partials/table', { ...frame, ...table });
   const [start, end] = [whole.indexOf('<table'), whole.indexOf('</main>')];

@@ -4,7 +4,7 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { otherIdpKey } from '../support/auth/bad-saml-provider.ts';
-import { beginTestSignIn, inspect, openBrowser, signIn } from '../support/web/browser.ts';
+import { beginTestSignIn, inspect, openBrowser, signedIn, signIn } from '../support/web/browser.ts';
 import { openRealProvider } from '../support/auth/openid-provider.ts';
 import { oidcEntry, samlEntry } from '../support/auth/provider-entries.ts';
 import { openSamlProvider, type RealSamlProvider } from '../support/auth/saml-provider.ts';
@@ -111,5 +111,5 @@ test('a provider that is away says so on a page, and a password still lets in', 
   await page.getByText('The identity provider cannot be reached').waitFor();
   await inspect(t, page, 'provider-away');
   await signIn(page);
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await signedIn(page);
 });

@@ -1,7 +1,7 @@
 // Signing in and out in a real browser, with the mouse, the keyboard and without any script.
 
 import test from 'ava';
-import { inspect, openBrowser, signIn } from '../support/web/browser.ts';
+import { inspect, openBrowser, signedIn, signIn } from '../support/web/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 test('a person signs in, is led on, and signs out', async (t) => {
@@ -19,6 +19,7 @@ test('a person signs in, is led on, and signs out', async (t) => {
   await page.getByLabel('Password').fill(FIRST_ADMIN.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL('/user_account');
+  await page.getByRole('button', { name: FIRST_ADMIN.email }).click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.waitForURL('/');
   await page.goBack();
@@ -34,7 +35,7 @@ test('the keyboard is enough, and scripts are not needed', async (t) => {
   await page.keyboard.press('Tab');
   await page.keyboard.type(FIRST_ADMIN.password);
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await signedIn(page);
   t.is(new URL(page.url()).pathname, '/dashboard');
 });
 
@@ -42,7 +43,7 @@ test('the first stop of the keyboard leads past the navigation', async (t) => {
   const { person } = await openBrowser(t);
   const page = await person();
   await signIn(page);
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await signedIn(page);
   await page.keyboard.press('Tab');
   t.is(await page.evaluate('document.activeElement.className'), 'skip');
   await page.keyboard.press('Enter');
@@ -57,7 +58,7 @@ test('what is not there says so in words', async (t) => {
   await page.goto('/nothing');
   await inspect(t, page, 'not-found');
   await signIn(page);
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await signedIn(page);
   await page.goto('/nothing');
   await inspect(t, page, 'not-found-signed-in');
 });

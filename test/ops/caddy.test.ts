@@ -117,7 +117,7 @@ async function signsIn(t: ExecutionContext, ask: Ask, postern: Postern): Promise
     String(form),
   );
   t.regex(answer, /^HTTP\/2 30[23] /);
-  t.regex(await ask('/dashboard'), /<h1[^>]*>Dashboard/);
+  t.regex(await ask('/dashboard'), /<h1[^>]*>Overview/);
 }
 
 /** Asks as a browser with cookies does, for a path of the gateway or a whole URL. */

@@ -50,7 +50,7 @@ async function showDashboard(
   const fleet = await web.live.fleet();
   const steps = await firstStepsView(web, request, fleet, sent);
   return web.pages.show(request, h, 'dashboard', {
-    title: 'Dashboard',
+    title: 'Overview',
     styles: ['lib/uplot.css'],
     scripts: ['device-live.js', 'dashboard.js', 'history.js'],
     history: await historyView(web, request, DASHBOARD, { kind: 'all', id: '' }),

@@ -17,9 +17,6 @@ setInterval(() => {
   for (const time of document.querySelectorAll('time[data-ago]'))
     showAgo(time, new Date(time.dateTime));
 }, MINUTE_MS);
-// In a narrow window the navigation is one line, which may be wider than the window.
-const present = document.querySelector('.places [aria-current]');
-present?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
 /** Prepares a part of the page, also a part that a script put there. */
 export function enliven(part) {

@@ -128,7 +128,7 @@ function launchOnce(): Promise<Browser> {
 /** Signs the administrator in and presses “Test sign-in” of an entry, `saml/adfs` say. */
 export async function beginTestSignIn(page: Page, entry: string): Promise<void> {
   await signIn(page);
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await signedIn(page);
   await page.goto(`/settings/providers/${entry}`);
   await page.getByRole('button', { name: 'Test sign-in' }).click();
 }
@@ -142,6 +142,11 @@ export async function signIn(
   await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Waits until a page shows who is signed in. */
+export async function signedIn(page: Page): Promise<void> {
+  await page.locator('.signed-in .who').waitFor();
 }
 
 /** Checks the current page in every look; a screenshot shows each look that has a fault. */
