@@ -110,6 +110,7 @@ export { Gateway } from './tables/gateway.ts';
 export { Group } from './tables/group.ts';
 export {
   countMembers,
+  countRules,
   type GroupMember,
   type GroupPage,
   type GroupWish,

@@ -26,6 +26,7 @@ export const ICONS: readonly string[] = [
   'menu',
   'route',
   'scroll-text',
+  'search',
   'server',
   'settings',
   'shield',

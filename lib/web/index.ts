@@ -34,6 +34,7 @@ import { renewalPages } from './pages/renewal.ts';
 import { rulePages } from './pages/rules.ts';
 import { samlMetadataPages } from './pages/saml-metadata.ts';
 import { samlPages } from './pages/saml-sign-in.ts';
+import { searchPages } from './pages/search.ts';
 import { secondFactorPages } from './pages/second-factor.ts';
 import { secondFactorsPages } from './pages/second-factors.ts';
 import { settingPages } from './pages/settings.ts';
@@ -58,6 +59,7 @@ const pageRoutes: readonly PageRoutes[] = [
   samlPages,
   secondFactorPages,
   dashboardPages,
+  searchPages,
   usersPages,
   userPages,
   enrolmentPages,

@@ -135,6 +135,21 @@ export async function countMembers(
   return new Map(rows.map(({ group_id, members }) => [group_id, Number(members)]));
 }
 
+/** Counts the rules for each of these groups; those without any are left out. */
+export async function countRules(
+  database: Database,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (groupIds.length === 0) return new Map();
+  const binds = new Binds();
+  const rows = await database.sequelize.query<{ group_id: string; rules: number }>(
+    `SELECT group_id, COUNT(*) AS rules FROM rules
+     WHERE group_id IN (${binds.list(groupIds)}) GROUP BY group_id`,
+    { ...plainSelect(), bind: binds.values },
+  );
+  return new Map(rows.map(({ group_id, rules }) => [group_id, Number(rules)]));
+}
+
 /** Reads the ids of the groups that each of these users is in; a user in none is left out. */
 export async function readGroupsOfUsers(
   database: Database,

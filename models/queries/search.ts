@@ -11,8 +11,10 @@ import { sqlTime } from '../storage/time.ts';
 import { monthOf } from './quota-usage.ts';
 
 /** What can be searched. */
-export type Searchable = 'users' | 'devices' | 'rules' | 'api_tokens';
+export type Searchable = 'users' | 'user_groups' | 'devices' | 'rules' | 'api_tokens';
 
+/** Devices without a handshake for so long are found as `quiet`. */
+const QUIET_MS = 90 * 86_400_000;
 /** Ids that are read together. */
 const IDS_AT_ONCE = 2_000;
 
@@ -28,8 +30,12 @@ export interface StateFacts {
 export interface SearchWish extends StateFacts {
   /** Any of the texts holds this, in any case; empty: all records. */
   readonly text: string;
+  /** Only texts by which people know a record, so no key of a device. */
+  readonly byName?: boolean;
   /** Records of this owner alone. Not for users. */
   readonly userId?: string;
+  /** Of this group alone: users and devices of its members, rules for it. */
+  readonly groupId?: string;
   /** Among these alone. */
   readonly ids?: readonly string[];
   /** One of `searchStates`; left out: of any. Devices need `service` with it. */
@@ -54,9 +60,12 @@ export interface ServiceRules {
 
 interface Place {
   readonly join: string;
-  /** Columns that are searched. */
-  readonly columns: readonly string[];
+  /** Columns that are searched by name, and those that are searched besides. */
+  readonly names: readonly string[];
+  readonly others?: readonly string[];
   readonly order: string;
+  /** Whether a record is of a group. */
+  readonly ofGroup?: string;
   /** Conditions, by state. */
   readonly states: Readonly<Record<string, string>>;
   /** Expressions, by the name of what people sort by. */
@@ -77,6 +86,9 @@ const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id =
 const hasUnusedLink = (further: string): string =>
   `EXISTS (SELECT 1 FROM one_time_links WHERE one_time_links.user_id = users.id
     AND one_time_links.purpose = 'enrolment' AND one_time_links.used_at IS NULL ${further})`;
+const MEMBERS = `SELECT 1 FROM group_memberships
+  WHERE group_memberships.group_id = user_groups.id`;
+const IN_GROUP = 'IN (SELECT user_id FROM group_memberships WHERE group_id = :groupId)';
 const CARRIED = `(SELECT SUM(bytes) FROM quota_usage
   WHERE quota_usage.user_id = users.id AND quota_usage.month = :month)`;
 /** Rules in the order in which the packet filter asks them (docs/packets.md#the-packet-filter). */
@@ -87,8 +99,10 @@ const AS_ASKED = `CASE WHEN rules.user_id IS NOT NULL THEN 0
 const PLACES: Readonly<Record<Searchable, Place>> = {
   users: {
     join: '',
-    columns: ['users.email', 'users.role'],
+    names: ['users.email'],
+    others: ['users.role'],
     order: 'users.email_key',
+    ofGroup: `users.id ${IN_GROUP}`,
     states: {
       enabled: 'users.disabled_at IS NULL',
       disabled: 'users.disabled_at IS NOT NULL',
@@ -104,14 +118,26 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       signed_in: 'users.last_signed_in_at',
     },
   },
+  user_groups: {
+    join: '',
+    names: ['user_groups.name', 'user_groups.description'],
+    order: 'user_groups.name, user_groups.id',
+    states: {
+      by_provider: `EXISTS (${MEMBERS} AND source <> 'manual')`,
+      manual: `NOT EXISTS (${MEMBERS} AND source <> 'manual')`,
+      empty: `NOT EXISTS (${MEMBERS})`,
+    },
+    orders: { name: 'user_groups.name' },
+  },
   devices: {
     join: `${OWNER} devices.user_id LEFT JOIN device_statuses ON device_id = devices.id`,
-    columns: [
-      ...['name', 'description', 'public_key', 'ipv4', 'ipv6'].map((name) => `devices.${name}`),
-      'device_statuses.remote_ip',
+    names: [
+      ...['name', 'description', 'ipv4', 'ipv6'].map((name) => `devices.${name}`),
       'users.email',
     ],
+    others: ['devices.public_key', 'device_statuses.remote_ip'],
     order: 'devices.inserted_at DESC, devices.id DESC',
+    ofGroup: `devices.user_id ${IN_GROUP}`,
     states: {
       online: `${IS_SERVED} AND ${IS_ONLINE}`,
       offline: `${IS_SERVED} AND NOT ${IS_ONLINE}`,
@@ -120,6 +146,7 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
       owner_disabled: `${IS_ON} AND users.disabled_at IS NOT NULL`,
       ended: 'devices.disabled_at IS NULL AND devices.expires_at <= :now',
       off: 'devices.disabled_at IS NOT NULL',
+      quiet: `COALESCE(${SEEN}, devices.inserted_at) <= :quietSince`,
     },
     orders: {
       name: 'devices.name',
@@ -131,15 +158,10 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
   },
   rules: {
     join: `LEFT ${OWNER} rules.user_id LEFT JOIN user_groups ON user_groups.id = rules.group_id`,
-    columns: [
-      'rules.destination',
-      'rules.action',
-      'rules.port_type',
-      'rules.description',
-      'users.email',
-      'user_groups.name',
-    ],
+    names: ['rules.destination', 'rules.description', 'users.email', 'user_groups.name'],
+    others: ['rules.action', 'rules.port_type'],
     order: AS_ASKED,
+    ofGroup: 'rules.group_id = :groupId',
     states: {
       accept: "rules.action = 'accept'",
       drop: "rules.action = 'drop'",
@@ -160,7 +182,7 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
   },
   api_tokens: {
     join: `${OWNER} api_tokens.user_id`,
-    columns: ['api_tokens.name', 'users.email'],
+    names: ['api_tokens.name', 'users.email'],
     order: 'api_tokens.inserted_at DESC, api_tokens.id DESC',
     states: {
       live: 'api_tokens.expires_at IS NULL OR api_tokens.expires_at > :now',
@@ -247,14 +269,16 @@ type Wished = Omit<SearchWish, 'offset' | 'limit'>;
 
 function foundBy(
   table: Searchable,
-  { text, userId, ids, state, order }: Wished,
+  { text, byName = false, userId, groupId, ids, state, order }: Wished,
   further?: string,
 ): string {
-  const { join, columns, states } = PLACES[table];
+  const { join, names, others = [], ofGroup, states } = PLACES[table];
+  const columns = byName ? names : [...names, ...others];
   const condition = state === undefined ? undefined : states[state];
   const conditions = [
     ...(text === '' ? [] : [`(${columns.map(holdsText).join(' OR ')})`]),
     ...(userId === undefined ? [] : [`${table}.user_id = :userId`]),
+    ...(groupId === undefined || ofGroup === undefined ? [] : [ofGroup]),
     ...(ids === undefined ? [] : [`${table}.id IN (:ids)`]),
     ...(further === undefined ? [] : [further]),
     ...(condition === undefined ? [] : [`(${condition})`]),
@@ -266,15 +290,17 @@ function foundBy(
 
 function valuesOf(
   { kind }: Database,
-  { text, userId, ids, service, defaultQuota = null }: Wished,
+  { text, userId, groupId, ids, service, defaultQuota = null }: Wished,
 ): Record<string, unknown> {
   const now = new Date();
   const values = {
     text,
     lower: text.toLowerCase(),
     userId,
+    groupId,
     ids: ids?.length === 0 ? [''] : ids,
     now: sqlTime(kind, now),
+    quietSince: sqlTime(kind, new Date(now.getTime() - QUIET_MS)),
     month: monthOf(now.getTime()),
     defaultQuota,
   };

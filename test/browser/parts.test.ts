@@ -78,6 +78,7 @@ async function partsPage(): Promise<string> {
         states: [['', 'All']],
         kept: {},
         isFiltered: true,
+        filters: [],
         summary: '1 in all',
         file: '/devices.csv',
       },

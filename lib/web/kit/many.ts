@@ -162,10 +162,15 @@ async function askForAll(
   const { database } = web.services;
   const back = backTo(plan, request);
   const state = textOf(request, 'state');
-  // An unknown state would select everything.
-  if (state !== '' && !searchStates(plan.table).includes(state))
+  const whose = ['owner', 'group'].map((name) => textOf(request, name));
+  // An unknown state or owner would select everything.
+  const isUnclear =
+    (state !== '' && !searchStates(plan.table).includes(state)) ||
+    whose.some((id) => id !== '' && !isUuid(id));
+  if (isUnclear)
     return giveBack(web, h, back, 'What was searched for is not clear. Please search again.');
-  const query = { q: textOf(request, 'q'), state };
+  const [owner, group] = whose;
+  const query = { q: textOf(request, 'q'), state, owner, group };
   const wish = async (): Promise<Omit<SearchWish, 'offset' | 'limit'>> =>
     askedIn({ query }, plan, await plan.facts?.());
   const ids = await searchEveryId(database, plan.table, await wish(), JOB_RECORDS_MAX + 1);

@@ -13,6 +13,7 @@ import {
   type SearchWish,
   type StateFacts,
 } from '../../../models/index.ts';
+import { isUuid } from '../../kit/validation/fields.ts';
 import { csvLine } from '../../kit/records/csv.ts';
 import { PAGE_RECORDS, queryText, SEARCH_CHARACTERS_MAX } from './searched.ts';
 
@@ -31,7 +32,7 @@ export interface TablePlan {
 
 /** What an address asks for. */
 export type Asked = Required<Pick<SearchWish, 'text' | 'isDescending'>> &
-  Pick<SearchWish, 'state' | 'order'> &
+  Pick<SearchWish, 'state' | 'order' | 'userId' | 'groupId'> &
   StateFacts;
 
 /** A page that was found. */
@@ -49,6 +50,8 @@ export interface FinderView {
   /** What a search keeps of the address. */
   readonly kept: Readonly<Record<string, string>>;
   readonly isFiltered: boolean;
+  /** Whose records alone are shown: `of ann@example.com`, and the address without that. */
+  readonly filters: readonly { readonly label: string; readonly without: string }[];
   /** How many are found, on all pages. */
   readonly total: number;
   /** `51 to 100 of 1,234`. */
@@ -62,6 +65,15 @@ export interface FinderView {
   readonly pages: object;
 }
 
+/** Which filters of the address each table has. */
+const FILTERS: Readonly<Record<Searchable, readonly ('owner' | 'group')[]>> = {
+  users: ['group'],
+  user_groups: [],
+  devices: ['owner', 'group'],
+  rules: ['owner', 'group'],
+  api_tokens: ['owner'],
+};
+
 /** Reads the query; what cannot be read asks for nothing. */
 export function askedIn(
   request: Pick<Request, 'query'>,
@@ -70,11 +82,17 @@ export function askedIn(
 ): Asked {
   const [state, sort] = [queryText(request, 'state'), queryText(request, 'sort')];
   const order = sort.replace(/^-/, '');
+  const filter = (name: 'owner' | 'group', field: 'userId' | 'groupId') => {
+    const id = queryText(request, name).toLowerCase();
+    return FILTERS[table].includes(name) && isUuid(id) ? { [field]: id } : {};
+  };
   return {
     text: queryText(request, 'q').slice(0, SEARCH_CHARACTERS_MAX),
     isDescending: sort.startsWith('-'),
     ...(searchStates(table).includes(state) ? { state } : {}),
     ...(searchOrders(table).includes(order) ? { order } : {}),
+    ...filter('owner', 'userId'),
+    ...filter('group', 'groupId'),
     ...facts,
   };
 }
@@ -93,7 +111,18 @@ export async function findPage(
   const page = /^\d{1,9}$/.test(number) ? Math.min(Math.max(Number(number), 1), last) : 1;
   const offset = (page - 1) * PAGE_RECORDS;
   const ids = await searchIds(database, plan.table, { ...asked, offset, limit: PAGE_RECORDS });
-  return { ids, view: viewOf(plan, asked, { page, last, total, offset, shown: ids.length }) };
+  const place = { page, last, total, offset, shown: ids.length };
+  return { ids, view: viewOf(plan, asked, place, await filterNames(database, asked)) };
+}
+
+/** The names of those whose records alone are asked for. */
+async function filterNames(
+  { models }: Database,
+  { userId, groupId }: Asked,
+): Promise<Readonly<Record<'owner' | 'group', string>>> {
+  const owner = userId === undefined ? null : await models.User.findByPk(userId);
+  const group = groupId === undefined ? null : await models.Group.findByPk(groupId);
+  return { owner: owner?.email ?? 'nobody', group: `group ${group?.name ?? 'unknown'}` };
 }
 
 /** An entry of the menu of a row: it opens a page, whose path has * for the id, or does a change. */
@@ -120,12 +149,14 @@ export function menuOf(
 
 /** For the partial dense: how to select all that are found; null where one page shows them. */
 export function everyOf({ ids, view }: FoundPage, nouns: string): object | null {
-  const { total, text, state, isFiltered } = view;
+  const { total, text, state, kept, isFiltered } = view;
   if (total <= ids.length) return null;
   const which = isFiltered ? 'that match this search' : 'that there are';
   return {
     label: `All ${total.toLocaleString('en')} ${nouns} ${which}, on every page`,
-    fields: Object.entries({ q: text, state }),
+    fields: Object.entries({ owner: '', group: '', ...kept, q: text, state }).filter(
+      ([name]) => name !== 'sort',
+    ),
   };
 }
 
@@ -161,12 +192,18 @@ interface Place {
   readonly shown: number;
 }
 
-function viewOf(plan: TablePlan, asked: Asked, place: Place): FinderView {
-  const { text, state = '', order, isDescending } = asked;
+function viewOf(
+  plan: TablePlan,
+  asked: Asked,
+  place: Place,
+  names: Readonly<Record<'owner' | 'group', string>>,
+): FinderView {
+  const { text, state = '', order, isDescending, userId = '', groupId = '' } = asked;
   const { page, last, total, offset, shown } = place;
   const sort = order === undefined ? '' : `${isDescending ? '-' : ''}${order}`;
+  const present = { q: text, state, owner: userId, group: groupId, sort, page: '1' };
   const queryOf = (changes: Record<string, string>): [string, string][] =>
-    Object.entries({ q: text, state, sort, page: '1', ...changes }).filter(
+    Object.entries({ ...present, ...changes }).filter(
       ([name, value]) => value !== '' && !(name === 'page' && value === '1'),
     );
   const at = (changes: Record<string, string>, path = plan.path): string => {
@@ -178,8 +215,13 @@ function viewOf(plan: TablePlan, asked: Asked, place: Place): FinderView {
     text,
     state,
     states: [['', 'All'], ...Object.entries(plan.states)],
-    kept: sort === '' ? {} : { sort },
-    isFiltered: text !== '' || state !== '',
+    kept: Object.fromEntries(
+      Object.entries({ owner: userId, group: groupId, sort }).filter(([, value]) => value !== ''),
+    ),
+    isFiltered: text !== '' || state !== '' || userId !== '' || groupId !== '',
+    filters: (['owner', 'group'] as const)
+      .filter((name) => (name === 'owner' ? userId : groupId) !== '')
+      .map((name) => ({ label: `of ${names[name]}`, without: at({ [name]: '' }) })),
     total,
     summary: summaryOf(offset, shown, total),
     file: at({}, `${plan.path}.csv`),

@@ -49,6 +49,7 @@ const plan: TablePlan = {
     owner_disabled: 'Owner disabled',
     ended: 'Ended',
     off: 'Switched off',
+    quiet: 'No handshake for 90 days',
   },
 };
 

@@ -4,12 +4,14 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
   countMembers,
+  countRules,
+  type Database,
   type Group,
   MANUAL,
-  readGroups,
   GROUPS_OF_USER_MAX,
   readMembers,
 } from '../../../models/index.ts';
+import { shownMethod } from '../../auth/identity/method.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { faultLine } from '../kit/attempt.ts';
@@ -25,13 +27,26 @@ import {
 import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
-import { pageById } from '../kit/searched.ts';
+import { inOrder, pageById } from '../kit/searched.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
+import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
 import type { Web } from '../kit/web.ts';
 import { historyView } from '../parts/history-view.ts';
 
 const GROUPS = '/users/groups';
 const ONE = `${GROUPS}/{id}`;
+
+const plan: TablePlan = {
+  table: 'user_groups',
+  path: GROUPS,
+  states: {
+    by_provider: 'Members by a provider',
+    manual: 'Members by administrators alone',
+    empty: 'Without members',
+  },
+};
+
+const FILE_HEAD = ['id', 'name', 'description', 'provider', 'members', 'rules'];
 
 const groupForm: readonly Section[] = [
   {
@@ -57,8 +72,14 @@ const membersForm: readonly Section[] = [
 
 /** The routes of groups. */
 export function groupPages(web: Web): ServerRoute[] {
+  const { database } = web.services;
   return [
     adminPage('GET', GROUPS, (request, h) => showGroups(web, request, h)),
+    adminPage('GET', `${GROUPS}.csv`, (request, h) =>
+      sendFile(h, 'groups', database, plan, askedIn(request, plan), FILE_HEAD, async (ids) =>
+        (await readTable(database, ids)).map(fileLine),
+      ),
+    ),
     adminPage('GET', `${GROUPS}/new`, (request, h) =>
       showNew(web, request, h, typedFrom({}, groupForm)),
     ),
@@ -95,22 +116,42 @@ export function groupPages(web: Web): ServerRoute[] {
 
 async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
-  const { records, pages } = await pageById(request, GROUPS, (afterId, limit) =>
-    readGroups(database, { afterId, limit }),
-  );
-  const counts = await countMembers(
-    database,
-    records.map(({ id }) => id),
-  );
+  const found = await findPage(database, request, plan);
   return web.pages.show(request, h, 'groups', {
     title: 'Groups',
-    groups: records.map(({ id, name, description }) => [
-      { text: name, href: `${GROUPS}/${id}`, below: description },
-      String(counts.get(id) ?? 0),
+    finder: found.view,
+    list: (await readTable(database, found.ids)).map(({ group, members, rules }) => [
+      {
+        text: group.name,
+        href: `${GROUPS}/${group.id}`,
+        below: group.description,
+        help: group.provider === null ? '' : `made by ${shownMethod(group.provider)}`,
+      },
+      String(members),
+      String(rules),
     ]),
-    ids: records.map(({ id }) => id),
-    pages,
+    ids: found.ids,
   });
+}
+
+interface CountedGroup {
+  readonly group: Group;
+  readonly members: number;
+  readonly rules: number;
+}
+
+async function readTable(database: Database, ids: readonly string[]): Promise<CountedGroup[]> {
+  const rows = await database.models.Group.findAll({ where: { id: [...ids] } });
+  const [members, rules] = [await countMembers(database, ids), await countRules(database, ids)];
+  return inOrder(ids, rows).map((group) => ({
+    group,
+    members: members.get(group.id) ?? 0,
+    rules: rules.get(group.id) ?? 0,
+  }));
+}
+
+function fileLine({ group, members, rules }: CountedGroup): (string | number | null)[] {
+  return [group.id, group.name, group.description, group.provider, members, rules];
 }
 
 /** What is shown of a group beside itself: what was typed and refused. */

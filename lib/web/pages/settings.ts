@@ -222,6 +222,24 @@ const pagesOf = (config: Config): readonly Page[] => [
   },
 ];
 
+/** The fields of the settings by their names, with the page of each. */
+export function settingEntries(
+  config: Config,
+): { readonly path: string; readonly label: string; readonly page: string }[] {
+  const fields = pagesOf(config).flatMap(({ path, title, sections }) =>
+    sections
+      .flatMap((section) => section.fields)
+      .filter(({ name }) => name !== 'duration_unit')
+      .map(({ name, label }) => ({ path: `${path}#field-${name}`, label, page: title })),
+  );
+  const pages = settingTabs({ path: '' }).map(({ href, label }) => ({
+    path: href,
+    label,
+    page: 'Settings',
+  }));
+  return [...pages, ...fields];
+}
+
 /** The routes of the settings that are forms. */
 export function settingPages(web: Web): ServerRoute[] {
   return [

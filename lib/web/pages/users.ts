@@ -147,6 +147,7 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
 }
 
 const menuItems: readonly MenuItem[] = [
+  { label: 'Devices', path: '/devices?owner=*' },
   { label: 'Add a rule', path: '/rules/new?user=*' },
   { label: 'Enable', change: 'enable', action: `${USERS}/many_enabled`, only: 'off' },
   { label: 'Disable…', change: 'disable', only: 'on' },

@@ -25,7 +25,9 @@ const tabs = [
 ] as const;
 
 /** The tabs, and which of them shows. */
-export function settingTabs({ path }: Pick<Request, 'path'>): object[] {
+export function settingTabs({
+  path,
+}: Pick<Request, 'path'>): { href: string; label: string; isCurrent: boolean }[] {
   return tabs.map(([href, label]) => ({
     href,
     label,

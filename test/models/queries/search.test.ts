@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   countDevices,
   countFound,
+  type Device,
   monthOf,
   newId,
   readFleetStatus,
@@ -42,6 +43,30 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await find("' OR 1=1 --"), []);
     t.deepEqual(await find('\\'), []);
     t.deepEqual(await searchIds(database, 'users', { ...ALL, offset: 1, limit: 1 }), [zoe.id]);
+  });
+
+  test(`${kind}: by name no key is found; a device is quiet without a handshake for 90 days`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const [quiet, seen, fresh] = await Promise.all(
+      ['quiet', 'seen', 'fresh'].map((name) => addDevice(database, user, { name })),
+    );
+    const at = (device: Device | undefined, days: number) => ({
+      deviceId: device!.id,
+      latestHandshake: new Date(Date.now() - days * 86_400_000),
+      remoteIp: null,
+      remotePort: null,
+      rxBytes: 0,
+      txBytes: 0,
+    });
+    await recordStatus(database, 'g', [at(quiet, 91), at(seen, 89)]);
+    const find = (wish: object) => searchIds(database, 'devices', { ...ALL, ...wish });
+    const state = { state: 'quiet', service: service(new Date()) };
+    t.deepEqual(await find(state), [quiet!.id], 'neither the one seen nor the new one');
+    const text = fresh!.public_key.slice(0, 20);
+    t.deepEqual(await find({ text }), [fresh!.id]);
+    t.deepEqual(await find({ text, byName: true }), []);
+    t.deepEqual(await find({ text: 'FRESH', byName: true }), [fresh!.id]);
   });
 
   test(`${kind}: every id is found once, of those that match, while others come and go`, async (t) => {

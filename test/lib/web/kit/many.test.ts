@@ -166,6 +166,28 @@ for (const kind of firstKind())
     t.is(await database.models.AuditEntry.count({ where }), 53, 'once');
   });
 
+test('whose records were shown alone is kept, and what is not clear changes nothing', async (t) => {
+  const { admin, adminUser, database, plainUser } = await openConsole(t, 'sqlite');
+  for (let i = 0; i < 51; i += 1) await addDevice(database, plainUser, { name: `printer-${i}` });
+  const other = await addDevice(database, adminUser, { name: 'printer-of-admin' });
+  const path = `/devices?owner=${plainUser.id}`;
+  const page = (await admin.get(path)).text;
+  t.regex(page, /All 51 devices that match this search/);
+  t.true(page.includes(`name="owner" value="${plainUser.id}"`));
+  t.false(page.includes(`/devices/${other.id}`));
+  const unclear = await admin.post('/devices/many', { do: 'off', all: 'true', owner: 'x' });
+  t.is(unclear.status, 303);
+  t.regex((await admin.get('/devices')).text, /is not clear/);
+  const [job, asked] = await ask(admin, { do: 'off', owner: plainUser.id, back: path });
+  t.regex(asked.text, /51 devices:/);
+  await agree(admin, job);
+  const rows = await database.models.Device.findAll({ where: { disabled_at: null } });
+  t.deepEqual(
+    rows.map(({ id }) => id),
+    [other.id],
+  );
+});
+
 test('users who no longer match, or who came later, are left alone', async (t) => {
   const { admin, database, plainUser } = await openConsole(t, 'sqlite');
   const names = ['printer-1', 'printer-2', 'printer-3'];

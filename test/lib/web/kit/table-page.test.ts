@@ -20,6 +20,23 @@ test('a query that cannot be read asks for everything', (t) => {
   });
 });
 
+test('an address says whose records are shown, where the table has owners or groups', async (t) => {
+  const id = '0190a8a0-0000-7000-8000-000000000001';
+  const asked = (table: 'users' | 'devices', query: Record<string, string | string[]>) =>
+    askedIn({ query }, { table });
+  t.like(asked('devices', { owner: id, group: id }), { userId: id, groupId: id });
+  t.deepEqual(asked('users', { owner: id }), { text: '', isDescending: false });
+  t.deepEqual(asked('devices', { owner: 'x', group: [id] }), { text: '', isDescending: false });
+  const database = await openDatabase(t, 'sqlite');
+  const ann = await addUser(database, { email: 'ann@example.com' });
+  const plan = { table: 'devices', path: '/devices', states: {} } as const;
+  const { view } = await findPage(database, { query: { owner: ann.id, q: 'x' } }, plan);
+  t.true(view.isFiltered);
+  t.deepEqual(view.filters, [{ label: 'of ann@example.com', without: '/devices?q=x' }]);
+  t.deepEqual(view.kept, { owner: ann.id });
+  t.is(view.file, `/devices.csv?q=x&owner=${ann.id}`);
+});
+
 test('pages are numbered, and one beyond the last is the last', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   for (let i = 0; i < 101; i += 1) await addUser(database, { email: `u${i}@example.com` });

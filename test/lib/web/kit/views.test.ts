@@ -111,6 +111,7 @@ test('pager and finder escape what they carry', async (t) => {
       states: [[BAD, BAD]],
       kept: { a: BAD },
       isFiltered: true,
+      filters: [{ label: BAD, without: BAD }],
       summary: BAD,
       file: BAD,
     },
