@@ -298,6 +298,13 @@ export {
 } from './queries/one-time-links.ts';
 export { type LinkPurpose, OneTimeLink } from './tables/one-time-link.ts';
 export { findLookAlikes } from './queries/look-alikes.ts';
+export {
+  type DeviceNaming,
+  findDevicesNamed,
+  findIdsEnding,
+  type NamedByIdEnd,
+  type NamedDevice,
+} from './queries/named.ts';
 export { PolicyTest } from './tables/policy-test.ts';
 export { readRulesByAddress } from './queries/rules-by-address.ts';
 export { forgetAssertions, useAssertion } from './queries/used-assertions.ts';

@@ -3,13 +3,16 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
+import type { DeviceNaming, NamedByIdEnd } from '../../models/index.ts';
 import type { Faults } from '../kit/validation/judge.ts';
-import { isAddress, isSameAddress, isUuid } from '../kit/validation/texts.ts';
+import { isSameAddress } from '../kit/validation/texts.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
-import { noDevice, noGroup, noRule, noUser } from '../kit/process/absent.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { askSocket } from './ask-socket.ts';
 import { type Hints, refusalOf } from './fault-words.ts';
+import { findsBy, type Search } from './naming.ts';
+import type { Finds, Named } from './row.ts';
+import type { ShownRule } from './rule-words.ts';
 
 /** A device, as the API shows it. */
 export interface ShownDevice {
@@ -68,32 +71,40 @@ export class LocalGateway {
     return { data, next: next ?? null };
   }
 
-  /** The id of the user with an e-mail address. */
-  async findUser(email: string): Promise<string> {
-    const path = `/v0/users?email=${encodeURIComponent(email.trim())}`;
-    const { data } = (await this.ask('GET', path)) as { data: { id: string }[] };
-    const [user] = data;
-    if (user === undefined) throw noUser(email);
-    return user.id;
+  /** Finds what somebody named; throws a sentence where nothing, or more than one, is meant. */
+  get finds(): Finds {
+    return findsBy(this.#search);
   }
 
-  /** The id of the group that a person named by its id or its name. */
-  async findGroup(named: string): Promise<string> {
-    if (isUuid(named)) {
-      if (await this.isAbsent(`/v0/groups/${named}`)) throw noGroup(named);
-      return named;
-    }
-    const path = `/v0/groups?name=${encodeURIComponent(named.trim())}`;
-    const { data } = (await this.ask('GET', path)) as { data: { id: string }[] };
-    const [group] = data;
-    if (group === undefined) throw noGroup(named);
-    return group.id;
+  get #search(): Search {
+    return {
+      devices: async (naming) => {
+        if (!('id' in naming)) return (await this.#list('devices')).filter(isNamedBy(naming));
+        const device = await this.findDeviceById(naming.id);
+        return device === null ? [] : [device];
+      },
+      user: async (by) => {
+        if ('id' in by) return userOf(await this.#record(`/v0/users/${by.id}`));
+        const query = new URLSearchParams({ email: by.email.trim() });
+        return userOf((await this.#list(`users?${query.toString()}`))[0] ?? null);
+      },
+      group: async (by) => {
+        if ('id' in by) return this.#record<Named>(`/v0/groups/${by.id}`);
+        const query = new URLSearchParams({ name: by.name.trim() });
+        return (await this.#list<Named>(`groups?${query.toString()}`))[0] ?? null;
+      },
+      // A gateway that cannot tell says why when it is asked more.
+      hasRule: async (id) => !(await this.isAbsent(rulePath(id))),
+      idsEnding: async (kind, end) => {
+        const list = LISTS[kind];
+        const records = list === null ? [] : await this.#list(list);
+        return records.map(({ id }) => id).filter((id) => id.endsWith(end));
+      },
+    };
   }
 
-  /** The id of a rule that is there. */
-  async findRule(id: string): Promise<string> {
-    if (await this.isAbsent(rulePath(id))) throw noRule(id);
-    return id;
+  async #list<Record = ShownDevice>(path: string): Promise<Record[]> {
+    return ((await this.ask('GET', `/v0/${path}`)) as { data: Record[] }).data;
   }
 
   /** Whether nothing is at a path; false where the gateway cannot tell. */
@@ -103,59 +114,52 @@ export class LocalGateway {
     return response.statusCode === 404;
   }
 
-  /** The device that a person named by its id, its address in the tunnel or its name. */
-  async findDevice(word: string): Promise<ShownDevice> {
-    const device = await this.findDeviceIfAny(word);
-    if (device === null) throw noDevice(word);
-    return device;
-  }
-
-  /** The device with an id, an address in the tunnel or a name; null: there is none. */
-  async findDeviceIfAny(word: string): Promise<ShownDevice | null> {
-    if (isUuid(word)) return this.findDeviceById(word);
-    const { data } = (await this.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
-    const isNamed = ({ name, ipv4, ipv6 }: ShownDevice): boolean => {
-      if (!isAddress(word)) return name === word;
-      return [ipv4, ipv6].some((own) => own !== null && isSameAddress(own, word));
-    };
-    const found = data.filter(isNamed);
-    if (found.length > 1) throw await this.#severalDevices(found, word);
-    return found[0] ?? null;
-  }
-
-  /** Why a name is not enough, and what to type in its place. */
-  async #severalDevices(devices: readonly ShownDevice[], word: string): Promise<Error> {
-    const shown = devices.slice(0, DEVICES_SHOWN).map(async ({ id, user_id, ipv4, ipv6 }) => {
-      const path = `/v0/users/${user_id}`;
-      const { data } = (await this.ask('GET', path)) as { data: { email: string } };
-      return `${id} (${[`of ${data.email}`, ipv4 ?? ipv6].filter(Boolean).join(', ')})`;
-    });
-    const list = (await Promise.all(shown)).join(', ');
-    const more =
-      devices.length > DEVICES_SHOWN ? `, … all are in: ${commandLine('device list')}` : '';
-    return new Error(
-      `${devices.length} devices have the name ${word}; give the id or the address of one in its place: ${list}${more}`,
-    );
-  }
-
   /** The device with an id; null: there is none. */
-  async findDeviceById(id: string): Promise<ShownDevice | null> {
-    const response = await this.#send('GET', `/v0/devices/${encodeURIComponent(id)}`);
+  findDeviceById(id: string): Promise<ShownDevice | null> {
+    return this.#record(`/v0/devices/${encodeURIComponent(id)}`);
+  }
+
+  /** The rule with an id; null: there is none. */
+  findRuleById(id: string): Promise<ShownRule | null> {
+    return this.#record<ShownRule>(rulePath(id));
+  }
+
+  /** What is at a path; null: nothing. */
+  async #record<Record = ShownDevice>(path: string): Promise<Record | null> {
+    const response = await this.#send('GET', path);
     const { statusCode = 0 } = response;
     const body = await text(response);
     if (statusCode === 404) return null;
     if (statusCode >= 400) throw refusal(statusCode, body, {});
-    return (JSON.parse(body) as { data: ShownDevice }).data;
+    return (JSON.parse(body) as { data: Record }).data;
   }
+}
+
+/** Where the API lists records; null: only their owner can list them. */
+const LISTS: Readonly<Record<NamedByIdEnd, string | null>> = {
+  User: 'users',
+  Group: 'groups',
+  Rule: 'rules',
+  PolicyTest: 'policy_tests',
+  ApiToken: null,
+};
+
+function userOf(user: { readonly id: string; readonly email?: string } | null): Named | null {
+  return user === null ? null : { id: user.id, name: user.email ?? '' };
+}
+
+function isNamedBy(naming: Exclude<DeviceNaming, { readonly id: string }>) {
+  return ({ id, name, user_id, ipv4, ipv6 }: ShownDevice): boolean => {
+    if ('idEnd' in naming) return id.endsWith(naming.idEnd);
+    if ('name' in naming) return name === naming.name && (naming.ownerId ?? user_id) === user_id;
+    return [ipv4, ipv6].some((own) => own !== null && isSameAddress(own, naming.address));
+  };
 }
 
 /** Where the API has a rule. */
 export function rulePath(id: string): string {
   return `/v0/rules/${encodeURIComponent(id)}`;
 }
-
-/** So many devices fit into a sentence. */
-const DEVICES_SHOWN = 5;
 
 function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException): string {
   if (code === 'EACCES')

@@ -8,8 +8,9 @@ import { WholeBlocks } from '../observe/capture/whole-blocks.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { messageOf } from '../kit/process/message.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
-import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
+import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
+import type { Named } from './row.ts';
 import type { Command, Options, Outcome } from './run.ts';
 import { printable } from './text-table.ts';
 
@@ -51,7 +52,7 @@ export async function captureDevice(
     throw new UsageError(
       `packets are not for a terminal; write them to a file: ${commandLine(`capture ${word} > file.pcapng`)}`,
     );
-  const device = await gateway.findDevice(word);
+  const device = await gateway.finds.device(word);
   const path = `/v0/devices/${device.id}/capture?${queryOf(options).toString()}`;
   const response = await gateway.open('GET', path, undefined, HINTS);
   const blocks = new WholeBlocks();
@@ -75,7 +76,7 @@ function queryOf(options: Options): URLSearchParams {
 async function write(
   response: IncomingMessage,
   blocks: WholeBlocks,
-  device: ShownDevice,
+  device: Named,
   { out, notes, onInterrupt }: CaptureEnds,
 ): Promise<number> {
   const began = performance.now();

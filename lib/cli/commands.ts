@@ -12,8 +12,9 @@ import { type Faults, hasCode } from '../kit/validation/judge.ts';
 import { sentences } from '../kit/validation/messages.ts';
 import { entryLine, showEntry } from '../kit/records/audit.ts';
 import { refusalOf } from './fault-words.ts';
-import { findUser } from './finds.ts';
+import { findUser, searchIn } from './finds.ts';
 import type { CommandName } from './grammar.ts';
+import { userMeant } from './naming.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
@@ -100,9 +101,11 @@ function scopesOf(text: string): Scope[] {
 }
 
 async function listAllTokens({ database }: Given, { options }: Command): Promise<Outcome> {
+  const { email } = options;
+  const owner = email === undefined ? null : await userMeant(searchIn(database), email);
   const tokens = await listTokens(
     database,
-    options.email === undefined ? {} : { email: options.email },
+    email === undefined ? {} : { email: owner?.name ?? email },
   );
   const rows = tokens.map((token) => [
     token.id,

@@ -25,11 +25,10 @@ import { defaultSettings } from '../domain/devices/settings.ts';
 import { switchState } from '../domain/devices/switches.ts';
 import { endpoint } from '../installation/doctor/serving.ts';
 import { type GatewayOfFiles, gatewayOfFiles } from '../installation/setup/running-gateway.ts';
-import { isUuid } from '../kit/validation/texts.ts';
 import { noDevice } from '../kit/process/absent.ts';
 import { effectiveConfiguration } from '../kit/records/effective-configuration.ts';
 import { routesIn } from './device-rows.ts';
-import { findUser } from './finds.ts';
+import { findsIn, findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
@@ -126,11 +125,11 @@ function dataOf(device: DeviceRow, email: string) {
 async function findDevice(
   gateway: GatewayOfFiles,
   database: Database,
-  id: string,
+  named: string,
 ): Promise<{ row: DeviceRow; client: ClientConfig }> {
-  const ids = isUuid(id) ? [id.toLowerCase()] : [];
-  const [row] = ids.length === 0 ? [] : await readDevices(database, { ids });
-  if (row === undefined) throw noDevice(id);
+  const { id } = await findsIn(database).device(named);
+  const [row] = await readDevices(database, { ids: [id] });
+  if (row === undefined) throw noDevice(named);
   const stored = await readOrCreateConfiguration(database);
   const configuration = effectiveConfiguration(stored, await fixedIfAny(gateway.config));
   const included = await includedRoutes(database, configuration);

@@ -3,6 +3,7 @@
 import { UsageError } from '../kit/process/usage-error.ts';
 import type { CommandName } from './grammar.ts';
 import { deviceLimits, LIMIT_HINTS, limitsInWords } from './limit-fields.ts';
+import { idAsTyped } from './naming.ts';
 import type { Done, Finds, Row, Sending } from './row.ts';
 import type { Outcome } from './run.ts';
 import { printable } from './text-table.ts';
@@ -52,9 +53,9 @@ export const deviceRows = {
       const device = await finds.device(id);
       return { params: { id: device.id }, named: device.name };
     },
-    says: ({ sent: { named = '' }, command: { options } }) => ({
+    says: ({ sent: { named = '' }, params, command: { options } }) => ({
       text: `${printable(named)} is deleted; it passes no packet any more.`,
-      data: { id: options.id, removed: true },
+      data: { id: idAsTyped(options.id, params['id']), removed: true },
     }),
   },
 } as const satisfies Partial<Record<CommandName, Row>>;

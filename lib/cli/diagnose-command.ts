@@ -11,7 +11,7 @@ import { table } from './text-table.ts';
 export async function diagnose(gateway: LocalGateway, { operands }: Command): Promise<Outcome> {
   const [word] = operands;
   if (word === undefined) return listSenders(gateway);
-  const { id } = await gateway.findDevice(word);
+  const { id } = await gateway.finds.device(word);
   const { data } = (await gateway.ask('GET', `/v0/devices/${id}/diagnosis`)) as {
     data: Diagnosis;
   };

@@ -4,15 +4,14 @@
 import type { DryRunAnswer } from '../observe/dry-run/fields.ts';
 import { othersInWords } from '../observe/dry-run/other-gateways-in-words.ts';
 import { places } from '../kit/operations/places.ts';
-import { noDevice } from '../kit/process/absent.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import { flowTable, namesIn, refusalTable } from './flow-commands.ts';
-import type { Finds, Row } from './row.ts';
+import type { Row } from './row.ts';
 import type { Command, Outcome } from './run.ts';
 
 /** Says what a command would do: the gateway tries the operation that the command performs. */
 export async function dryRun(gateway: LocalGateway, row: Row, command: Command): Promise<Outcome> {
-  const { params: named = {}, body } = await row.sends(command, findsAt(gateway));
+  const { params: named = {}, body } = await row.sends(command, gateway.finds);
   const params = typeof named === 'function' ? await named() : named;
   const { method, path: template } = places[row.operation];
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -23,21 +22,6 @@ export async function dryRun(gateway: LocalGateway, row: Row, command: Command):
   const answer = await gateway.ask('POST', `/v0/dry_run${query}`, asked, row.hints);
   const { data } = answer as { data: DryRunAnswer };
   return { text: await dryRunText(gateway, data), data };
-}
-
-/** Finds at the gateway what somebody named. */
-function findsAt(gateway: LocalGateway): Finds {
-  return {
-    user: async (email) => ({ id: await gateway.findUser(email), name: email }),
-    group: async (named) => ({ id: await gateway.findGroup(named), name: named }),
-    rule: async (id) => ({ id: await gateway.findRule(id), name: id }),
-    device: async (id) => {
-      // Commands that write take a device by its id alone.
-      const device = await gateway.findDeviceById(id);
-      if (device === null) throw noDevice(id);
-      return device;
-    },
-  };
 }
 
 async function dryRunText(gateway: LocalGateway, answer: DryRunAnswer): Promise<string> {

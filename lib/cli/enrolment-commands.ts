@@ -25,8 +25,10 @@ import { Counters } from '../kit/process/counters.ts';
 import { createLog } from '../kit/process/log.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 import { isFormula } from '../kit/records/csv.ts';
+import { isUuid } from '../kit/validation/texts.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
+import { emailAsTyped, isShortId } from './naming.ts';
 import { performOperation } from './perform.ts';
 import { failuresNote } from './rule-rows.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
@@ -42,13 +44,12 @@ const ONCE =
 async function enrol(given: Given, command: Command): Promise<Outcome> {
   const { config, database, readStdin } = given;
   const { operand, options } = command;
-  const { file, createUser, hours = LINK_HOURS.default } = options;
+  const { file, hours = LINK_HOURS.default } = options;
   if ((operand === null) === (file === undefined))
     throw new UsageError('give the e-mail of one user, or --file with a list of e-mails');
   const mailer = options.mail ? await mailerFor(config) : null;
-  const people = operand === null ? await listIn(file ?? '', readStdin) : [oneOf(command)];
-  // A slip of the pen must not make a user.
-  if (operand !== null && !createUser) await findUser(database, operand);
+  const people =
+    operand === null ? await listIn(file ?? '', readStdin) : [await oneOf(given, command)];
   const groups = groupNames(options.group ?? '', ',', null);
   const body = { enrolment: { people, groups, hours, mail: mailer !== null } };
   const sent = { body, force: options.force };
@@ -100,16 +101,22 @@ async function listIn(file: string, readStdin: () => Promise<string>): Promise<r
 }
 
 /** The person who was typed alone. */
-function oneOf({ operand, options: { csv, createUser } }: Command): Person {
+async function oneOf(
+  { database }: Given,
+  { operand, options: { csv, createUser } }: Command,
+): Promise<Person> {
   const typed = (operand ?? '').trim();
-  // Users who exist may have any e-mail that the API accepts.
-  const email = createUser ? addressIn(typed) : typed;
+  const isById = isUuid(typed) || isShortId(typed);
   const fault = createUser
-    ? newEmailFault(email)
-    : isPossibleEmail(email)
+    ? newEmailFault(addressIn(typed))
+    : isById || isPossibleEmail(typed)
       ? null
-      : notAnEmail(email);
+      : notAnEmail(typed);
   if (fault !== null) throw new UsageError(fault);
+  // A slip of the pen must not make a user. Users who exist may have any e-mail that the API accepts.
+  const email = createUser
+    ? addressIn(typed)
+    : emailAsTyped(typed, (await findUser(database, typed)).email);
   if (csv && isFormula(email))
     throw new UsageError(`${email} begins as a formula of a spreadsheet does; leave --csv away`);
   return { email, line: null, groups: [] };

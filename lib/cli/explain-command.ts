@@ -4,6 +4,7 @@ import type { Answer } from '../observe/explain/fields.ts';
 import { isAddress, isUuid } from '../kit/validation/texts.ts';
 import type { LocalGateway } from './ask-gateway.ts';
 import type { Hints } from './fault-words.ts';
+import { rulesInWords } from './rule-words.ts';
 import type { Command, Outcome } from './run.ts';
 
 const HINTS: Hints = {
@@ -32,7 +33,8 @@ export async function explainPacket(gateway: LocalGateway, command: Command): Pr
   };
   const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
   const { data } = answer as { data: Answer };
-  return { text: `${askedIn(command)}\n${explanationText(data)}`, data };
+  const text = explanationText(data, await rulesOf(gateway, data));
+  return { text: `${askedIn(command)}\n${text}`, data };
 }
 
 /** The question, as it was typed and understood. */
@@ -56,14 +58,14 @@ async function senderOf(
   behind: string | undefined,
 ): Promise<{ device_id: string } | { source: string }> {
   if (!isAddress(word) || behind !== undefined)
-    return { device_id: (await gateway.findDevice(word)).id };
-  const device = await gateway.findDeviceIfAny(word);
+    return { device_id: (await gateway.finds.device(word)).id };
+  const device = await gateway.finds.deviceIfAny(word);
   return device === null ? { source: word } : { device_id: device.id };
 }
 
 async function destinationOf(gateway: LocalGateway, word: string): Promise<string> {
   const isKnown = isAddress(word) || isUuid(word);
-  return isKnown ? word : (await gateway.findDevice(word)).id;
+  return isKnown ? word : (await gateway.finds.device(word)).id;
 }
 
 /** `tcp/443`, `udp/53`, `icmp`; the gateway refuses a port that is none. */
@@ -77,17 +79,32 @@ function numberOf(word: string): number | string {
   return /^\d+$/.test(word) ? Number(word) : word;
 }
 
+/** The rules of an answer, in words. */
+interface Rules {
+  readonly deciding: readonly string[];
+  readonly staged: readonly string[];
+  readonly shadowed: readonly string[];
+}
+
+async function rulesOf(gateway: LocalGateway, answer: Answer): Promise<Rules> {
+  const { rule_id: rule, staged_rule_id: staged, shadowed } = answer;
+  return {
+    deciding: await rulesInWords(gateway, rule === null ? [] : [rule]),
+    staged: await rulesInWords(gateway, staged === null ? [] : [staged]),
+    shadowed: await rulesInWords(gateway, shadowed),
+  };
+}
+
 const MARKS = { passed: 'ok', waits: '..', refused: 'NO', not_reached: '' } as const;
 
-function explanationText(answer: Answer): string {
-  const { verdict, text, advice, rule_id: rule, staged_rule_id: staged } = answer;
-  const { gates, shadowed, host, latest_handshake: handshake } = answer;
+function explanationText(answer: Answer, rules: Rules): string {
+  const { verdict, text, advice, gates, host, latest_handshake: handshake } = answer;
   const width = gates.reduce((widest, { code }) => Math.max(widest, code.length), 0);
   return [
     `${verdict}: ${text}${advice === null ? '' : ` ${advice}`}`,
-    ...(rule === null ? [] : [`rule: ${rule}`]),
-    ...(staged === null ? [] : [`staged rule: ${staged}`]),
-    ...(shadowed.length === 0 ? [] : [`rules that match too: ${shadowed.join(', ')}`]),
+    ...rules.deciding.map((rule) => `rule: ${rule}`),
+    ...rules.staged.map((rule) => `staged rule: ${rule}`),
+    ...rules.shadowed.map((rule) => `a rule that matches too: ${rule}`),
     `latest handshake: ${handshake ?? 'none, the device never connected'}`,
     ...host.map(({ check, message, fix }) => `host: ${check}: ${message}. ${fix ?? ''}`.trimEnd()),
     '',

@@ -4,48 +4,55 @@
 import {
   type Database,
   emailKey,
+  findDevicesNamed,
+  findIdsEnding,
   type Group,
   groupNameOf,
   readUsers,
   type UserRow,
 } from '../../models/index.ts';
 import { isUuid } from '../kit/validation/texts.ts';
-import { noDevice, noGroup, noRule, noUser } from '../kit/process/absent.ts';
+import { noGroup, noUser } from '../kit/process/absent.ts';
+import { findsBy, groupMeant, type Search, userMeant } from './naming.ts';
 import type { Finds } from './row.ts';
 
-/** The user with an e-mail address. */
-export async function findUser(database: Database, email: string): Promise<UserRow> {
-  const [user] = await readUsers(database, { emailKey: emailKey(email.trim()) });
-  if (user === undefined) throw noUser(email);
-  return user;
+/** The user whom somebody means. */
+export async function findUser(database: Database, named: string): Promise<UserRow> {
+  const user = await userMeant(searchIn(database), named);
+  const [row] = user === null ? [] : await readUsers(database, { ids: [user.id] });
+  if (row === undefined) throw noUser(named);
+  return row;
 }
 
-/** The group of an id or a name. */
-export async function findGroup({ models }: Database, named: string): Promise<Group> {
-  const where = isUuid(named) ? { id: named.toLowerCase() } : { name: groupNameOf(named) };
-  const group = await models.Group.findOne({ where });
-  if (group === null) throw noGroup(named);
-  return group;
+/** The group that somebody means. */
+export async function findGroup(database: Database, named: string): Promise<Group> {
+  const group = await groupMeant(searchIn(database), named);
+  const row = group === null ? null : await database.models.Group.findByPk(group.id);
+  if (row === null) throw noGroup(named);
+  return row;
 }
 
 /** Finds in a database. */
 export function findsIn(database: Database): Finds {
-  const { Device, Rule } = database.models;
+  return findsBy(searchIn(database));
+}
+
+/** Searches a database. */
+export function searchIn(database: Database): Search {
+  const { Group, Rule } = database.models;
   return {
-    user: async (email) => {
-      const user = await findUser(database, email);
-      return { id: user.id, name: user.email };
+    devices: (naming) => findDevicesNamed(database, naming),
+    idsEnding: (kind, end) => findIdsEnding(database, kind, end),
+    hasRule: async (id) =>
+      isUuid(id) && (await Rule.findByPk(id.toLowerCase(), { attributes: ['id'] })) !== null,
+    async user(by) {
+      const wish = 'id' in by ? { ids: [by.id] } : { emailKey: emailKey(by.email.trim()) };
+      const [user] = await readUsers(database, wish);
+      return user === undefined ? null : { id: user.id, name: user.email };
     },
-    group: (named) => findGroup(database, named),
-    device: async (id) => {
-      const device = isUuid(id) ? await Device.findByPk(id.toLowerCase()) : null;
-      if (device === null) throw noDevice(id);
-      return device;
-    },
-    rule: async (id) => {
-      const rule = isUuid(id) ? await Rule.findByPk(id.toLowerCase()) : null;
-      if (rule === null) throw noRule(id);
-      return { id: rule.id, name: id };
+    async group(by) {
+      const where = 'id' in by ? by : { name: groupNameOf(by.name) };
+      return Group.findOne({ where });
     },
   };
 }

@@ -192,15 +192,14 @@ async function queryOf(
   if (device !== undefined) {
     const isGone = isRemembered(device) && (await gateway.findDeviceById(device)) === null;
     if (isGone) missing = noDevice(device);
-    query.set('device_id', isGone ? device : (await gateway.findDevice(device)).id);
+    query.set('device_id', isGone ? device : (await gateway.finds.device(device)).id);
   }
-  if (user !== undefined) query.set('user_id', await gateway.findUser(user));
+  if (user !== undefined) query.set('user_id', (await gateway.finds.user(user)).id);
   if (destination !== undefined) query.set('destination', destination);
   if (rule !== undefined) {
-    const isGone = await gateway.isAbsent(rulePath(rule));
-    if (isGone && !isRemembered(rule)) throw noRule(rule);
+    const isGone = isRemembered(rule) && (await gateway.isAbsent(rulePath(rule)));
     if (isGone) missing = noRule(rule);
-    query.set('rule_id', rule);
+    query.set('rule_id', isGone ? rule : (await gateway.finds.rule(rule)).id);
   }
   if (reason !== undefined) query.set('reason', reason);
   return { query, missing };

@@ -3,6 +3,7 @@
 import { UsageError } from '../kit/process/usage-error.ts';
 import type { Hints } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
+import { isShortId } from './naming.ts';
 import type { Done, Finds, Row, Sending } from './row.ts';
 import { failuresNote } from './rule-rows.ts';
 import type { Command, Outcome } from './run.ts';
@@ -49,13 +50,13 @@ export const groupRows = {
     operation: 'changeGroupMembers',
     hints: HINTS,
     forced: 'they become members',
-    sends: (command, finds) => members(command, finds, { add: command.operands }),
+    sends: (command, finds) => members(command, finds, 'add'),
     says: ({ answer, failing }) => saidOf(`${String(answer['added'])} added.`, answer, failing),
   },
   'group remove': {
     operation: 'changeGroupMembers',
     hints: HINTS,
-    sends: (command, finds) => members(command, finds, { remove: command.operands }),
+    sends: (command, finds) => members(command, finds, 'remove'),
     async says({ answer, failing, ...done }) {
       const text = [`${String(answer['removed'])} removed.`, ...(await stayingOf(done))];
       return saidOf(text.join('\n'), answer, failing);
@@ -64,12 +65,16 @@ export const groupRows = {
 } as const satisfies Partial<Record<CommandName, Row>>;
 
 async function members(
-  { options: { group = '' } }: Command,
+  { operands, options: { group = '' } }: Command,
   finds: Finds,
-  changes: object,
+  change: 'add' | 'remove',
 ): Promise<Sending> {
   const { id } = await finds.group(group);
-  return { params: { id }, body: { members: changes } };
+  // The operation names all users whom it does not find, so that only short ids are looked up.
+  const users = await Promise.all(
+    operands.map(async (named) => (isShortId(named) ? (await finds.user(named)).id : named)),
+  );
+  return { params: { id }, body: { members: { [change]: users } } };
 }
 
 function saidOf(text: string, answer: Done['answer'], failing: number): Outcome {
@@ -80,10 +85,11 @@ function saidOf(text: string, answer: Done['answer'], failing: number): Outcome 
 /** The users who stay members because an identity provider says so. */
 async function stayingOf({
   params,
-  command,
+  sent: { body },
   given: { database },
-}: Pick<Done, 'params' | 'command' | 'given'>): Promise<string[]> {
+}: Pick<Done, 'params' | 'sent' | 'given'>): Promise<string[]> {
   const { membersAmong, staysBecause } = await import('../domain/groups/members.ts');
-  const staying = await membersAmong(database, params['id'] ?? '', command.operands);
+  const { members: changes } = body as { members: { remove: string[] } };
+  const staying = await membersAmong(database, params['id'] ?? '', changes.remove);
   return staying.map((member) => `${staysBecause(member)}.`);
 }

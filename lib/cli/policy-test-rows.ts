@@ -3,12 +3,12 @@
 import { commandLine } from '../kit/process/command-line.ts';
 import type { Hints } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
-import type { Row } from './row.ts';
+import type { Finds, Row } from './row.ts';
 
 /** What a command takes for the fields that are typed as options. */
 const HINTS: Hints = {
-  user_id: '--email ann@example.com, or --device with the id of a device',
-  device_id: '--device with the id of a device; see device list',
+  user_id: '--email ann@example.com, or --device ann@example.com/laptop',
+  device_id: '--device ann@example.com/laptop; see device list',
   destination: '--destination 10.0.0.5; networks and names of hosts are not possible',
   protocol: '--protocol tcp|udp|icmp',
   port: '--port 443',
@@ -25,7 +25,7 @@ export const policyTestRows = {
       const test = {
         name,
         user_id: email === undefined ? null : (await finds.user(email)).id,
-        device_id: device ?? null,
+        device_id: await deviceIdOf(finds, device),
         destination,
         protocol,
         port: port ?? null,
@@ -43,10 +43,15 @@ export const policyTestRows = {
     operation: 'deletePolicyTest',
     absent: (id) =>
       new Error(`there is no policy test ${id}; see: ${commandLine('policy-test list')}`),
-    sends: ({ options: { id = '' } }) => ({ params: { id }, named: id }),
-    says: ({ command: { options } }) => ({
-      text: `${options.id} is removed.`,
-      data: { id: options.id, removed: true },
-    }),
+    async sends({ options: { id: named = '' } }, finds) {
+      return { params: { id: await finds.policyTest(named) }, named };
+    },
+    says: ({ params: { id } }) => ({ text: `${id} is removed.`, data: { id, removed: true } }),
   },
 } as const satisfies Partial<Record<CommandName, Row>>;
+
+/** The operation says of what names no device that it is none. */
+async function deviceIdOf(finds: Finds, named: string | undefined): Promise<string | null> {
+  if (named === undefined) return null;
+  return (await finds.deviceIfAny(named))?.id ?? named;
+}

@@ -6,6 +6,7 @@ import { showUsers } from '../domain/users/users.ts';
 import type { Hints } from './fault-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
+import { emailAsTyped } from './naming.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
@@ -81,12 +82,14 @@ function stateOf(
 
 async function setPassword(
   given: Given,
-  { options: { email = '', passwordStdin } }: Command,
+  { options: { email: named = '', passwordStdin } }: Command,
 ): Promise<Outcome> {
   const password = await passwordOf(passwordStdin, given.readStdin);
   const user = typedTwice(password);
-  const params = async () => ({ id: (await findUser(given.database, email)).id });
-  await performOperation(given, 'updateUser', { params, body: { user } });
+  const params = async () => ({ id: (await findUser(given.database, named)).id });
+  const sent = { params, body: { user } };
+  const { answer } = await performOperation(given, 'updateUser', sent);
+  const email = emailAsTyped(named, answer['email']);
   return passwordStdin
     ? { text: `${email} has a new password.`, data: { email } }
     : { text: password, data: { email, password }, note: labelOfPassword(email) };

@@ -14,14 +14,19 @@ export interface Named {
 
 /** Finds what somebody named: in the database, or at the gateway that runs. Throws a sentence. */
 export interface Finds {
-  /** The id of the user with an e-mail address; the name is the address as it is kept. */
-  user(email: string): Promise<Named>;
-  /** By its id or its name. */
+  /** By e-mail address, which is the name, id or short id. */
+  user(named: string): Promise<Named>;
+  /** By name, id or short id. */
   group(named: string): Promise<Named>;
-  /** By its id. */
-  device(id: string): Promise<Named>;
-  /** By its id, which it has in place of a name. */
-  rule(id: string): Promise<Named>;
+  /** By owner and name, a name that only one has, address, id or short id. */
+  device(named: string): Promise<Named>;
+  /** Null: there is none. */
+  deviceIfAny(named: string): Promise<Named | null>;
+  /** By id or short id. Its id is also its name. */
+  rule(named: string): Promise<Named>;
+  /** The id for a short id; any other text stays, and the operation says whether it is one. */
+  policyTest(named: string): Promise<string>;
+  token(named: string): Promise<string>;
 }
 
 /** The parts of a path by their names. */

@@ -2,6 +2,7 @@
 
 import { commandLine } from '../kit/process/command-line.ts';
 import type { CommandName } from './grammar.ts';
+import { idAsTyped } from './naming.ts';
 import type { Row, Sending } from './row.ts';
 import { RULE_HINTS, ruleFields, type RuleOwner, typedChanges } from './rule-fields.ts';
 
@@ -33,8 +34,8 @@ export const ruleRows = {
       const rule = typedChanges(options);
       return { params: { id: (await finds.rule(options.id ?? '')).id }, body: { rule } };
     },
-    says: ({ answer, command, failing }) => ({
-      text: `${command.options.id} is changed.`,
+    says: ({ answer, command: { options }, failing }) => ({
+      text: `${idAsTyped(options.id, String(answer['id']))} is changed.`,
       data: answer,
       ...failuresNote(failing),
     }),
@@ -46,11 +47,11 @@ export const ruleRows = {
     sends: async ({ options: { id = '' } }, finds) => ({
       params: { id: (await finds.rule(id)).id },
     }),
-    says: ({ command: { options }, failing }) => ({
-      text: `${options.id} is removed.`,
-      data: { id: options.id, removed: true },
-      ...failuresNote(failing),
-    }),
+    says({ params, command: { options }, failing }) {
+      const id = idAsTyped(options.id, params['id']);
+      const data = { id, removed: true };
+      return { text: `${id} is removed.`, data, ...failuresNote(failing) };
+    },
   },
 } as const satisfies Partial<Record<CommandName, Row>>;
 
@@ -65,11 +66,11 @@ function switching(isOn: boolean): Row {
       // What is switched off may always be.
       ...(isOn ? {} : { force: true }),
     }),
-    says: ({ command: { options }, failing }) => ({
-      text: `${options.id} is ${isOn ? 'enabled' : 'disabled'}.`,
-      data: { id: options.id, enabled: isOn },
-      ...failuresNote(failing),
-    }),
+    says({ params, command: { options }, failing }) {
+      const id = idAsTyped(options.id, params['id']);
+      const text = `${id} is ${isOn ? 'enabled' : 'disabled'}.`;
+      return { text, data: { id, enabled: isOn }, ...failuresNote(failing) };
+    },
   };
 }
 

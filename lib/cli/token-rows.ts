@@ -9,10 +9,10 @@ export const tokenRows = {
   'token revoke': {
     operation: 'deleteApiToken',
     absent: (id) => new Error(`there is no token ${id}; see: ${commandLine('token list')}`),
-    sends: ({ operand }) => ({ params: { id: operand ?? '' }, named: operand ?? '' }),
-    says: ({ command: { operand: id } }) => ({
-      text: `${id} is revoked.`,
-      data: { id, revoked: true },
-    }),
+    async sends({ operand }, finds) {
+      const named = operand ?? '';
+      return { params: { id: await finds.token(named) }, named };
+    },
+    says: ({ params: { id } }) => ({ text: `${id} is revoked.`, data: { id, revoked: true } }),
   },
 } as const satisfies Partial<Record<CommandName, Row>>;

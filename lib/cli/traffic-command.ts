@@ -56,10 +56,10 @@ async function whoseOf(
   device: string | null,
   { user, group, rule }: Command['options'],
 ): Promise<string> {
-  if (device !== null) return `devices/${(await gateway.findDevice(device)).id}/`;
-  if (user !== undefined) return `users/${await gateway.findUser(user)}/`;
-  if (group !== undefined) return `groups/${await gateway.findGroup(group)}/`;
-  return rule === undefined ? '' : `rules/${encodeURIComponent(await gateway.findRule(rule))}/`;
+  if (device !== null) return `devices/${(await gateway.finds.device(device)).id}/`;
+  if (user !== undefined) return `users/${(await gateway.finds.user(user)).id}/`;
+  if (group !== undefined) return `groups/${(await gateway.finds.group(group)).id}/`;
+  return rule === undefined ? '' : `rules/${(await gateway.finds.rule(rule)).id}/`;
 }
 
 function trafficText({ from, to, step, totals, points, refusals = [] }: Traffic): string {

@@ -2,6 +2,7 @@
 
 import type { CommandName } from './grammar.ts';
 import { LIMIT_HINTS, limitsInWords, userLimits } from './limit-fields.ts';
+import { emailAsTyped } from './naming.ts';
 import type { Finds, Row, Sending } from './row.ts';
 
 /** Rows of commands. */
@@ -30,24 +31,23 @@ export const userRows = {
     operation: 'updateUser',
     hints: { role: '--role unprivileged|admin' },
     sends: ({ options: { email, role } }, finds) => changed(email, finds, { role }),
-    says: ({ answer: { role }, command: { options } }) => ({
-      text: `${options.email} is ${String(role)} now.`,
-      data: { email: options.email, role },
-    }),
+    says({ answer, command: { options } }) {
+      const [email, role] = [emailAsTyped(options.email, answer['email']), answer['role']];
+      return { text: `${email} is ${String(role)} now.`, data: { email, role } };
+    },
   },
   'user delete': {
     operation: 'deleteUser',
     sends: ({ options: { email } }, finds) => named(email, finds),
-    says: ({ command: { options } }) => ({
-      text: `${options.email} is deleted, with devices, rules, tokens and sessions.`,
-      data: { email: options.email, removed: true },
+    says: ({ sent: { named: email } }) => ({
+      text: `${email} is deleted, with devices, rules, tokens and sessions.`,
+      data: { email, removed: true },
     }),
   },
   'user reset-mfa': {
     operation: 'removeSecondFactors',
     sends: ({ options: { email } }, finds) => named(email, finds),
-    says({ answer: { removed }, command: { options } }) {
-      const { email } = options;
+    says({ answer: { removed }, sent: { named: email } }) {
       const done =
         removed === 0
           ? `${email} has no second factor`
@@ -60,9 +60,9 @@ export const userRows = {
   'user unlock': {
     operation: 'unlockUser',
     sends: ({ options: { email } }, finds) => named(email, finds),
-    says: ({ command: { options } }) => ({
-      text: `${options.email} may try to sign in at once.`,
-      data: { email: options.email, unlocked: true },
+    says: ({ sent: { named: email } }) => ({
+      text: `${email} may try to sign in at once.`,
+      data: { email, unlocked: true },
     }),
   },
 } as const satisfies Partial<Record<CommandName, Row>>;
@@ -75,15 +75,17 @@ function switching(isEnabled: boolean): Row {
       const body = { user: { enabled: isEnabled } };
       return { params: { id }, body, called: { enabled: name } };
     },
-    says: ({ command: { options } }) => ({
-      text: `${options.email} is ${isEnabled ? 'enabled' : 'disabled'}.`,
-      data: { email: options.email, enabled: isEnabled },
-    }),
+    says({ answer, command: { options } }) {
+      const email = emailAsTyped(options.email, answer['email']);
+      const text = `${email} is ${isEnabled ? 'enabled' : 'disabled'}.`;
+      return { text, data: { email, enabled: isEnabled } };
+    },
   };
 }
 
 async function named(email = '', finds: Finds): Promise<Sending> {
-  return { params: { id: (await finds.user(email)).id } };
+  const { id, name } = await finds.user(email);
+  return { params: { id }, named: emailAsTyped(email, name) };
 }
 
 function changed(email = '', finds: Finds, user: object): Sending {

@@ -18,15 +18,17 @@ test('a device is found by its id, its address or its name', async (t) => {
   const two = await addUser(database, { email: 'bob@b.example' });
   const first = { name: 'twin', ipv4: '100.64.9.1', ipv6: 'fd00::9:1' };
   const device = await addDevice(database, one.id, first);
-  const twin = await addDevice(database, two.id, { name: 'twin', ipv4: '100.64.9.2' });
+  await addDevice(database, two.id, { name: 'twin', ipv4: '100.64.9.2' });
   for (const word of [device.id, device.id.toUpperCase(), '100.64.9.1', 'FD00::0009:1'])
-    t.like(await gateway.findDevice(word), { id: device.id, name: 'twin' }, word);
+    t.like(await gateway.finds.device(word), { id: device.id, name: 'twin' }, word);
   for (const word of ['nothing', '100.64.9.3', newId()])
-    await t.throwsAsync(gateway.findDevice(word), {
+    await t.throwsAsync(gateway.finds.device(word), {
       message: new RegExp(`^there is no device ${word}; see: `),
     });
-  await t.throwsAsync(gateway.findDevice('twin'), {
-    message: `2 devices have the name twin; give the id or the address of one in its place: ${device.id} (of ann@b.example, 100.64.9.1), ${twin.id} (of bob@b.example, 100.64.9.2)`,
+  await t.throwsAsync(gateway.finds.device('twin'), {
+    message:
+      'twin could mean 2 devices, so nothing was done; name one of them: ann@b.example/twin (100.64.9.1), bob@b.example/twin (100.64.9.2)',
+    name: 'UsageError',
   });
 });
 
@@ -34,8 +36,8 @@ test('of many devices of one name some are named, and where all are', async (t) 
   const { database, config } = await openLocally(t);
   for (let i = 1; i <= 7; i += 1)
     await addDevice(database, (await addUser(database)).id, { name: 'twin' });
-  await t.throwsAsync(new LocalGateway(config).findDevice('twin'), {
-    message: /^7 devices have .*, … all are in: .*device list$/,
+  await t.throwsAsync(new LocalGateway(config).finds.device('twin'), {
+    message: /^twin could mean 7 devices.*, … all are in: .*device list$/,
   });
 });
 
