@@ -21,8 +21,9 @@ export { ApiToken } from './tables/api-token.ts';
 export { type AuditRow, type AuditSelection, readAuditEntries } from './database/audit-search.ts';
 export { pruneAuditEntries } from './database/audit-trail.ts';
 export { compactFile, readFileSpace, shrinkFile } from './database/shrink.ts';
+export { readBack } from './backup/read.ts';
 export { restoreBackup } from './backup/restore.ts';
-export { writeBackup } from './backup/write.ts';
+export { type BackedUp, writeBackup } from './backup/write.ts';
 export { noteClientFile, readClientFiles } from './queries/client-file.ts';
 export { readClocks } from './queries/clocks.ts';
 export { readEndpoints, readRoutedDevices, type RoutedDevice } from './queries/routes.ts';
@@ -129,6 +130,8 @@ export {
   forgetGateways,
   listGateways,
   readGateways,
+  readLastBackup,
+  recordBackup,
   recordEgress,
   recordHeartbeat,
   readOtherGateways,

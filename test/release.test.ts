@@ -35,6 +35,8 @@ test('a release is the bundle with addon, Node, unit, documents and licences', (
   for (const name of [
     'dataplane/native/build/Release/postern.node',
     'config/systemd/postern.service',
+    'config/systemd/postern-backup.service',
+    'config/systemd/postern-backup.timer',
     'README.md',
     'docs/guides/systemd.md',
     'LICENSES-OF-PACKAGES',

@@ -119,6 +119,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/start/serve-until-stopped.ts': 'test/lib/start/serve.test.ts',
   'lib/start/serve-requests.ts': 'test/lib/start/serve.test.ts',
   'lib/observe/gateway-state.ts': 'test/lib/observe/metrics/index.test.ts',
+  'lib/reconcile/work.ts': 'test/lib/reconcile/reconciler.test.ts',
   'lib/kit/process/caller.ts': 'test/lib/kit/http/request-caller.test.ts',
   'lib/kit/process/shared.ts': 'test/lib/start/server.test.ts',
   'lib/services.ts': 'test/lib/start/server.test.ts',

@@ -47,6 +47,8 @@ const ENTRIES = [
 const BESIDE = [
   'config/container/entrypoint',
   'config/systemd/postern.service',
+  'config/systemd/postern-backup.service',
+  'config/systemd/postern-backup.timer',
   'lib/postern',
   'lib/start/rootless',
   'lib/api/swagger-ui',

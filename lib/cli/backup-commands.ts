@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
 import {
+  type BackedUp,
   type Database,
   executedMigrations,
   refuseOtherKey,
@@ -14,6 +15,7 @@ import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
 import { finishRotation, sayKeys, unknownKeys } from '../installation/keys/advice.ts';
 import { backUpBefore, type MadeBefore } from '../installation/backups/automatic.ts';
+import { backUpInto } from '../installation/backups/kept.ts';
 import { writeNewFile } from '../installation/backups/file.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 
@@ -23,23 +25,52 @@ type Run = (config: Config, database: Database, command: Command) => Promise<Out
 export const backupCommands: Partial<Record<CommandName, Run>> = { backup, restore };
 
 /** Writes a backup of the database into a new file. */
-async function backup(config: Config, database: Database, { operand }: Command): Promise<Outcome> {
+async function backup(
+  config: Config,
+  database: Database,
+  { operand, options: { keep } }: Command,
+): Promise<Outcome> {
   const file = operand ?? '';
   // A reader of a stream could not see that the end is missing.
   if (file === '' || file === '-')
     throw new UsageError('a backup is written to a new file: name one, not "-"');
   // The backup would be sealed with another key than its values, so nobody could open both.
   if ((await executedMigrations(database)).length > 0) await refuseOtherKey(database);
+  if (keep !== undefined) return backupKept(config, database, { folder: file, keep });
   const made = await writeNewFile(file, (out) => writeBackup(database, out));
-  const { users = 0, devices = 0, rules = 0 } = made.counts;
   return {
-    text:
-      `${file} holds ${made.rows} rows: ${users} users, ${devices} devices, ${rules} rules and ` +
-      `what belongs to them.\nIts secrets ${sayKeys(made.keys, database)}. Keys are not in ` +
-      'it: keep them elsewhere.',
+    text: sayMade(file, made, database),
     data: { file, ...made },
     ...noted(adviceOn(made.keys, config, database)),
   };
+}
+
+/** Makes a backup in a folder, reads it back, and deletes the oldest. */
+async function backupKept(
+  config: Config,
+  database: Database,
+  { folder, keep }: { folder: string; keep: number },
+): Promise<Outcome> {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found?.isDirectory() !== true)
+    throw new UsageError(`--keep wants a folder that is there, and ${folder} is none: make it`);
+  const { file, made, deleted, count } = await backUpInto(database, folder, keep);
+  return {
+    text:
+      `${sayMade(file, made, database)}\nIt was read back. Backups in the folder: ${count}; ` +
+      `older ones that were deleted: ${deleted.length}.`,
+    data: { file, ...made, count, deleted },
+    ...noted(adviceOn(made.keys, config, database)),
+  };
+}
+
+function sayMade(file: string, made: BackedUp, database: Database): string {
+  const { users = 0, devices = 0, rules = 0 } = made.counts;
+  return (
+    `${file} holds ${made.rows} rows: ${users} users, ${devices} devices, ${rules} rules and ` +
+    `what belongs to them.\nIts secrets ${sayKeys(made.keys, database)}. Keys are not in ` +
+    'it: keep them elsewhere.'
+  );
 }
 
 /** What to say about a backup that needs more than one key; null if it needs only one. */

@@ -180,7 +180,7 @@ function isGiven(value: string | boolean | undefined): boolean {
 }
 
 /** The options that take a whole number from 1, and the most that they take. */
-const NUMBER_OPTIONS = { days: 365, hours: 336, limit: 10_000 } as const;
+const NUMBER_OPTIONS = { days: 365, hours: 336, keep: 1_000, limit: 10_000 } as const;
 type NumberOption = keyof typeof NUMBER_OPTIONS;
 
 /** The numbers of options, or what is wrong with one. */

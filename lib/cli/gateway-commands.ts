@@ -11,7 +11,7 @@ import { table } from './text-table.ts';
 const LISTED_MAX = 10_000;
 
 /** What came after the keys of the JSON were promised. */
-const LATER: ReadonlySet<string> = new Set(['egress', 'egress_reason']);
+const LATER: ReadonlySet<string> = new Set(['egress', 'egress_reason', 'last_backup_at']);
 
 /** The commands. */
 export const gatewayCommands: Partial<Record<CommandName, Run>> = {

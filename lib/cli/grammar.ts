@@ -446,10 +446,10 @@ export const commands = {
     operands: [0, 1],
   },
   backup: {
-    usage: 'FILE',
+    usage: 'FILE | FOLDER --keep N',
     sentence:
-      'Writes all that the database holds into a new file, while gateways run if need be. Secrets stay encrypted in it.',
-    takes: ['json'],
+      'Writes all that the database holds into a new file, while gateways run if need be. Secrets stay encrypted in it. With --keep the file gets a name in the folder and is read back; then the last N stay there, and gateways learn the time.',
+    takes: ['keep', 'json'],
     operand: true,
   },
   restore: {

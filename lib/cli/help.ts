@@ -71,6 +71,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
     'A list of e-mails, one in a line or the first column of a CSV file; - for standard input.',
   ],
   mail: ['', 'Sends each link to its person; needs SMTP_URL and MAIL_FROM.'],
+  keep: ['N', 'How many backups stay in the folder, the newest, 1 to 1000.'],
   hours: ['N', 'For how many hours a link is good, 1 to 336.'],
   source: ['A', 'The address of a host behind the device, which sends the packet.'],
   size: ['N', 'Bytes of the packet with its headers, 20 to 65535.'],

@@ -62,6 +62,7 @@ export const optionTypes = {
   csv: { type: 'boolean' },
   file: { type: 'string' },
   hours: { type: 'string' },
+  keep: { type: 'string' },
   mail: { type: 'boolean' },
   yes: { type: 'boolean' },
 } as const;

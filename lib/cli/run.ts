@@ -18,6 +18,8 @@ export interface Options {
   /** The networks behind a device, with commas between. */
   readonly routes?: string;
   readonly hours?: number;
+  /** How many are kept, the newest. */
+  readonly keep?: number;
   /** A list that is read; `-` for standard input. */
   readonly file?: string;
   /** From this time on. */

@@ -3,7 +3,7 @@
 
 import type { EgressWay, GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
 import type { HistoryCounts } from '../reconcile/history.ts';
-import type { ReconcilerWork } from '../reconcile/reconciler.ts';
+import type { ReconcilerWork } from '../reconcile/work.ts';
 import type { RuleInForce } from '../reconcile/translated-rules.ts';
 import type { KnownDevice, Problem } from '../reconcile/known.ts';
 import type { PresenceCounts } from './presence.ts';

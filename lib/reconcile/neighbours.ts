@@ -3,7 +3,12 @@
 // device that went to another one, or the device would go to and fro. A gateway that is alone asks
 // for nothing. docs/guides/several-gateways.md.
 
-import { type Database, readArrivals, readOtherGateways } from '../../models/index.ts';
+import {
+  type Database,
+  readArrivals,
+  readLastBackup,
+  readOtherGateways,
+} from '../../models/index.ts';
 
 /** A gateway that was not seen for so long serves nobody. */
 const ALIVE_MS = 60_000;
@@ -29,6 +34,7 @@ export class Neighbours {
   #gatewayIds: readonly string[] = [];
   /** When arrivals were read last, Unix time in ms; null: never, or there were no neighbours. */
   #readAtMs: number | null = null;
+  #lastBackupMs: number | null = null;
   /** Arrivals that were reported already, by device, as far back as they are read again. */
   #reported = new Map<string, number>();
 
@@ -36,11 +42,17 @@ export class Neighbours {
     this.#options = options;
   }
 
-  /** Looks who else lives. */
+  /** When the database was backed up last, Unix time in ms; null: not known, or never. */
+  get lastBackupMs(): number | null {
+    return this.#lastBackupMs;
+  }
+
+  /** Looks who else lives, and what was written into the row of this gateway for all of them. */
   async meet(nowMs: number): Promise<void> {
     const { database, gatewayId } = this.#options;
     const seenSince = new Date(nowMs - ALIVE_MS);
     this.#gatewayIds = await readOtherGateways(database, gatewayId, seenSince);
+    this.#lastBackupMs = (await readLastBackup(database, gatewayId))?.getTime() ?? null;
     if (this.#gatewayIds.length > 0) return;
     this.#readAtMs = null;
     this.#reported.clear();

@@ -24,6 +24,7 @@ import type { TranslateSettings } from './translate.ts';
 import type { KnownDevice, Problem, Removal } from './known.ts';
 import { Translation } from './translation.ts';
 import { UsageReading } from './usage-reading.ts';
+import type { ReconcilerWork } from './work.ts';
 
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
@@ -70,24 +71,6 @@ export interface ReconcilerOptions {
 interface Waiter {
   readonly revision: number;
   readonly resolve: (applied: boolean) => void;
-}
-
-/** What a reconciler has done since it began. */
-export interface ReconcilerWork {
-  readonly appliedRevision: number;
-  /** Turns that ended well, and the others. */
-  readonly turns: number;
-  readonly failures: number;
-  /** Total time of the turns that ended well, in ms. */
-  readonly turnsMs: number;
-  /** Unix time in ms; null before the first. */
-  readonly lastTurnMs: number | null;
-  readonly isFailing: boolean;
-  readonly usersOverQuota: number;
-  /** Whether no packet passes, because the database cannot be read for too long. */
-  readonly isClosed: boolean;
-  /** Whether a later version migrated the database, so that only ends are obeyed. */
-  readonly isSchemaNewer: boolean;
 }
 
 /** The reconciler of one gateway. */
@@ -193,7 +176,9 @@ export class Reconciler {
     const isFailing = this.#error !== null || this.isStuck;
     const { appliedRevision, isClosed, isSchemaNewer } = this;
     const usersOverQuota = this.#translation.quotas.overCount;
-    return { ...this.#work, appliedRevision, isFailing, usersOverQuota, isClosed, isSchemaNewer };
+    const { lastBackupMs } = this.#neighbours;
+    const now = { appliedRevision, isFailing, usersOverQuota, isClosed, isSchemaNewer };
+    return { ...this.#work, ...now, lastBackupMs };
   }
 
   /** True while a later version has migrated the database: only what ends is obeyed. */

@@ -45,6 +45,16 @@ export interface Verified {
  * EncryptionKeyError.
  */
 export async function verifyBackup(path: string, keyring: Keyring): Promise<Verified> {
+  const { header, keys } = await readBack(path, keyring);
+  if (!keys.every((key) => keyring.knows(key))) throw missingKeys([header.key, ...keys], keyring);
+  return { header, keys };
+}
+
+/**
+ * Proves that a backup is whole, whoever knows the keys of its values. Throws BackupError, or
+ * EncryptionKeyError where the key of the backup itself is another one.
+ */
+export async function readBack(path: string, keyring: Keyring): Promise<Verified> {
   const header = await readHeader(path);
   if (!keyring.knows(header.key)) throw otherKey(header.key, keyring);
   const sealing = new Set<string>();
@@ -58,9 +68,7 @@ export async function verifyBackup(path: string, keyring: Keyring): Promise<Veri
               `(row ${index + 1} of a page)`,
           );
   }
-  const keys = [...sealing].toSorted();
-  if (!keys.every((key) => keyring.knows(key))) throw missingKeys([header.key, ...keys], keyring);
-  return { header, keys };
+  return { header, keys: [...sealing].toSorted() };
 }
 
 /**

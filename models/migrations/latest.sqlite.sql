@@ -12,7 +12,7 @@ CREATE TABLE `configurations` (`id` CHAR(36) NOT NULL PRIMARY KEY, `singleton` T
 CREATE TABLE `api_tokens` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `name` VARCHAR(255) NOT NULL, `sha256` CHAR(64) NOT NULL, `expires_at` DATETIME, `last_used_at` DATETIME, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `scopes` VARCHAR(64) NOT NULL DEFAULT 'admin', UNIQUE (`sha256`));
 CREATE INDEX `api_tokens_user_id_inserted_at` ON `api_tokens` (`user_id`, `inserted_at`);
 CREATE TABLE `secrets` (`name` VARCHAR(64) NOT NULL PRIMARY KEY, `value` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL);
-CREATE TABLE `gateways` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `started_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `applied_revision` BIGINT NOT NULL, `clock_floor` DATETIME, `bootstrap_sha256` CHAR(64), `settings` TEXT, `public_key` CHAR(44), `schema_step` VARCHAR(64), `egress` VARCHAR(16), `egress_reason` TEXT);
+CREATE TABLE `gateways` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `started_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `applied_revision` BIGINT NOT NULL, `clock_floor` DATETIME, `bootstrap_sha256` CHAR(64), `settings` TEXT, `public_key` CHAR(44), `schema_step` VARCHAR(64), `egress` VARCHAR(16), `egress_reason` TEXT, `last_backup_at` DATETIME);
 CREATE TABLE `device_statuses` (`device_id` CHAR(36) NOT NULL PRIMARY KEY REFERENCES `devices` (`id`) ON DELETE RESTRICT, `gateway_id` CHAR(36) NOT NULL, `latest_handshake` DATETIME, `remote_ip` VARCHAR(45), `remote_port` INTEGER, `rx_bytes` BIGINT NOT NULL, `tx_bytes` BIGINT NOT NULL, `updated` DATETIME NOT NULL, `arrived_at` DATETIME, `own_ip` VARCHAR(45));
 CREATE INDEX `device_statuses_gateway_id_arrived_at` ON `device_statuses` (`gateway_id`, `arrived_at`);
 CREATE TABLE `revisions` (`id` INTEGER PRIMARY KEY, `number` BIGINT NOT NULL);
@@ -78,6 +78,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0020-schema-of-1.1.0', strft
 INSERT INTO migrations (name, executed_at) VALUES ('0021-first-steps', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0022-egress-by-sockets', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0025-audit-names', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0028-last-backup', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

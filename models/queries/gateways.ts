@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect, shortSelect } from '../storage/select.ts';
 import { within } from '../storage/stored-time.ts';
-import { sqlTime } from '../storage/time.ts';
+import { parseSqlTime, sqlTime } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
 import type { Gateway } from '../tables/gateway.ts';
 
@@ -118,6 +118,25 @@ export async function readOtherGateways(
     { ...shortSelect(), bind: { gatewayId, since: sqlTime(database.kind, seenSince) } },
   );
   return rows.map(({ id }) => id);
+}
+
+/**
+ * Records that a backup of the database was made and read back. It is a backup for all gateways, so
+ * each of them learns of it.
+ */
+export async function recordBackup(database: Database, madeAt: Date): Promise<void> {
+  await rerunOnConflict(database, () =>
+    database.models.Gateway.update({ last_backup_at: madeAt }, { where: {} }),
+  );
+}
+
+/** When the database was backed up last, as a gateway knows; null: never since it is there. */
+export async function readLastBackup(database: Database, gatewayId: string): Promise<Date | null> {
+  const [row] = await database.sequelize.query<{ at: string | Date | null }>(
+    'SELECT last_backup_at AS at FROM gateways WHERE id = $gatewayId',
+    { ...shortSelect(), bind: { gatewayId } },
+  );
+  return row?.at == null ? null : parseSqlTime(row.at);
 }
 
 /** The gateways that were seen within a time; the one that started last comes first. */

@@ -33,6 +33,8 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare egress: CreationOptional<'tun' | 'sockets' | 'none' | null>;
   /** Why that is so; null: nothing is to be said. */
   declare egress_reason: CreationOptional<string | null>;
+  /** The last backup of the database that was read back; every gateway has the same. */
+  declare last_backup_at: CreationOptional<Date | null>;
 }
 
 /** Binds the table to one database. */
@@ -51,6 +53,7 @@ export function initGateway({ sequelize }: TableContext): typeof Gateway {
       schema_step: { type: DataTypes.STRING(64), allowNull: true },
       egress: { type: DataTypes.STRING(16), allowNull: true },
       egress_reason: { type: DataTypes.TEXT, allowNull: true },
+      last_backup_at: timeColumn(),
     },
     { sequelize, modelName: 'gateway', tableName: 'gateways', timestamps: false },
   );

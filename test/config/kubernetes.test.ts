@@ -60,13 +60,23 @@ interface Manifest {
   };
 }
 
+function manifestsIn<Kind>(file: string): Kind[] {
+  const text = readFileSync(join(ROOT, 'config/kubernetes', file), 'utf8');
+  return parseAllDocuments(text).map((document) => {
+    if (document.errors.length > 0) throw document.errors[0]!;
+    return document.toJS() as Kind;
+  });
+}
+
+interface BackupPod {
+  readonly containers: readonly (Container & { readonly args: readonly string[] })[];
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly volumes: readonly { readonly persistentVolumeClaim: { readonly claimName: string } }[];
+}
+
 /** The pod with a TUN, and the one that is given no right. */
 const files = ['postern.yaml', 'restricted.yaml'].map((file) => {
-  const text = readFileSync(join(ROOT, 'config/kubernetes', file), 'utf8');
-  const manifests = parseAllDocuments(text).map((document) => {
-    if (document.errors.length > 0) throw document.errors[0]!;
-    return document.toJS() as Manifest;
-  });
+  const manifests = manifestsIn<Manifest>(file);
   const of = (kind: string, name = 'postern'): Manifest => {
     const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
     if (found === undefined) throw new Error(`no ${kind} ${name}`);
@@ -77,6 +87,10 @@ const files = ['postern.yaml', 'restricted.yaml'].map((file) => {
   if (gateway === undefined) throw new Error('no container');
   return { file, manifests, of, pod, gateway };
 });
+/** What makes backups of either. */
+const [claim, cronJob] = manifestsIn<Manifest & { spec: { jobTemplate: { spec: object } } }>(
+  'backup.yaml',
+);
 const [withTun, restricted] = files as [(typeof files)[0], (typeof files)[0]];
 
 /** The model of a kind, made of the OpenAPI schema of Kubernetes. */
@@ -94,6 +108,10 @@ test('every manifest is valid by the schemas of Kubernetes', async (t) => {
       const Model = await modelOf(manifest);
       t.notThrows(() => new Model(manifest).validate(), `${file} ${manifest.kind}`);
     }
+  }
+  for (const manifest of [claim!, cronJob!]) {
+    const Model = await modelOf(manifest);
+    t.notThrows(() => new Model(manifest).validate(), manifest.kind);
   }
   const { of } = withTun;
   const StatefulSet = await modelOf(of('StatefulSet'));
@@ -124,10 +142,25 @@ test('no manifest has a field that Kubernetes does not know', (t) => {
       rmSync(folder, { recursive: true });
     }
   };
-  t.is(check(files.flatMap(({ manifests }) => manifests)), '');
+  t.is(check([...files.flatMap(({ manifests }) => manifests), claim!, cronJob!]), '');
   const wrong = structuredClone(withTun.of('StatefulSet')) as { spec: object };
   Object.assign(wrong.spec, { replica: 1 });
   t.regex(check([wrong as Manifest]), /"replica"' does not exist in type/);
+});
+
+test('the job of backups reads the volume of the gateway as its user, and is granted nothing', (t) => {
+  const { spec } = cronJob!.spec.jobTemplate as { spec: { template: { spec: BackupPod } } };
+  const { containers, securityContext, volumes } = spec.template.spec;
+  const [backup] = containers;
+  t.deepEqual(backup?.args, ['backup', '/backups', '--keep', '14']);
+  t.is(backup?.image, withTun.gateway.image);
+  t.deepEqual(backup?.securityContext, restricted.gateway.securityContext);
+  for (const name of ['runAsUser', 'runAsGroup', 'fsGroup', 'runAsNonRoot', 'seccompProfile'])
+    t.deepEqual(securityContext[name], restricted.pod.securityContext?.[name], name);
+  t.deepEqual(
+    volumes.map(({ persistentVolumeClaim }) => persistentVolumeClaim.claimName),
+    ['data-postern-0', claim!.metadata.name],
+  );
 });
 
 for (const { file, manifests, of, pod, gateway } of files) {

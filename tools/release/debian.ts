@@ -22,7 +22,7 @@ import { readPage } from './notes.ts';
 const CONFIG = resolve(import.meta.dirname, '../../config/debian');
 const PROGRAM = 'usr/lib/postern';
 const PAPERS = 'usr/share/doc/postern';
-const UNIT = 'usr/lib/systemd/system/postern.service';
+const UNITS = ['postern.service', 'postern-backup.service', 'postern-backup.timer'];
 const SETTINGS = 'etc/postern/postern.env';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 
@@ -51,8 +51,10 @@ export function makePackage(
     'usr/share/lintian/overrides/postern',
     readFileSync(join(CONFIG, 'lintian-overrides')),
   );
-  const unit = join(staging, PROGRAM, 'config/systemd/postern.service');
-  add(staging, UNIT, unitText(readFileSync(unit, 'utf8')));
+  for (const name of UNITS) {
+    const unit = join(staging, PROGRAM, 'config/systemd', name);
+    add(staging, `usr/lib/systemd/system/${name}`, unitText(readFileSync(unit, 'utf8')));
+  }
   rmSync(join(staging, PROGRAM, 'config/systemd'), { recursive: true });
   setModes(staging);
   for (const script of SCRIPTS)

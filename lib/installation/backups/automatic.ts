@@ -45,7 +45,7 @@ export async function backUpBefore(
   const path = join(folder, `${occasion}-${schema}-${time}.backup`);
   let keys: readonly string[];
   try {
-    forgetParts(folder);
+    forgetParts(folder, PART);
     ({ keys } = await writeNewFile(path, (out) => writeBackup(database, out)));
   } catch (error) {
     throw new Error(
@@ -57,12 +57,15 @@ export async function backUpBefore(
   return { path, keys };
 }
 
-/** First, because they take the room that this one needs. */
-function forgetParts(folder: string): void {
+/**
+ * Deletes what processes that were killed left of backups; `part` finds it by its name. It comes
+ * first, because it takes the room that the next backup needs.
+ */
+export function forgetParts(folder: string, part: RegExp): void {
   // The backup itself says what is wrong with it.
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {
-    const pid = Number(PART.exec(name)?.[1] ?? 0);
+    const pid = Number(part.exec(name)?.[1] ?? 0);
     // In a container the killed process had the id that this one has.
     if (pid > 0 && (pid === process.pid || !existsSync(`/proc/${pid}`)))
       rmSync(join(folder, name), { force: true });

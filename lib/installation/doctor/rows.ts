@@ -29,6 +29,7 @@ import { finishRotation, unknownKeys } from '../keys/advice.ts';
 import { isRotationUnfinished } from '../keys/encryption-keys.ts';
 import { commandLine } from '../../kit/process/command-line.ts';
 import { messageOf } from '../../kit/process/message.ts';
+import { backups } from './backups.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 import { endpoint } from './serving.ts';
 
@@ -78,6 +79,7 @@ export async function rows(
     ...(isReadable ? await samlMetadata(opened, config) : []),
     ...(isReadable ? await providerGroups(opened, config) : []),
     ...(await gateways(opened)),
+    ...(await backups(opened)),
     await clock(opened),
     await oldRows(opened),
   ];

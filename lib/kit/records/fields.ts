@@ -73,6 +73,12 @@ export const gatewayFields = answerTable({
       'Why they leave that way, where a setting or the host decided it; null: there is nothing to say.',
     nullable: true,
   },
+  last_backup_at: {
+    kind: 'time',
+    description:
+      'When the database was backed up last by `backup --keep` and read back; null: never since this gateway is there.',
+    nullable: true,
+  },
   settings: {
     kind: 'object',
     description: 'Its settings that are no secret; null: it wrote none.',

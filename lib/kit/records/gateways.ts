@@ -43,7 +43,7 @@ export interface ServesHere {
 /** A gateway as it is shown. docs/api.md#gateways. */
 export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSeen): ShownGateway {
   const { id, name, public_key, schema_step, started_at, seen_at, applied_revision } = row;
-  const { egress, egress_reason, settings } = row;
+  const { egress, egress_reason, last_backup_at, settings } = row;
   return {
     id,
     name,
@@ -55,6 +55,7 @@ export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSee
     up_to_date: (row.id === here?.id ? here.appliedRevision : Number(applied_revision)) >= revision,
     egress,
     egress_reason,
+    last_backup_at: last_backup_at === null ? null : showTime(last_backup_at),
     settings: settings === null ? null : (JSON.parse(settings) as Record<string, unknown>),
   };
 }

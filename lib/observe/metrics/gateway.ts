@@ -183,6 +183,11 @@ export function* reconcilerMetrics(
   const over =
     'Users whose devices reach nothing but the gateway until the next month, because of their quota.';
   yield single('wg_gateway_users_over_quota', 'gauge', over, work.usersOverQuota);
+  const backup = 'wg_gateway_last_backup_seconds';
+  const ofBackup =
+    'Unix time of the last backup by `backup --keep` that was read back; absent before the first.';
+  yield family(backup, 'gauge', ofBackup);
+  if (work.lastBackupMs !== null) yield sample(backup, '', work.lastBackupMs / 1_000);
   const byTable = { devices: 0, rules: 0 };
   for (const { table } of problems()) byTable[table] += 1;
   const rows = 'Rows that cannot be obeyed as they stand.';

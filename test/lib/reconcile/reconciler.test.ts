@@ -338,6 +338,7 @@ for (const kind of databaseKinds()) {
       usersOverQuota: 0,
       isClosed: false,
       isSchemaNewer: false,
+      lastBackupMs: null,
     });
     t.true(turns >= 2 && turnsMs > 0 && Math.abs((lastTurnMs ?? 0) - Date.now()) < 10_000);
     const query = database.sequelize.query.bind(database.sequelize);

@@ -44,6 +44,7 @@ for (const kind of databaseKinds()) {
       public_key: null,
       egress: null,
       egress_reason: null,
+      last_backup_at: null,
     });
     const again = await registerGateway(database, { id, name: 'two', startedAt: seenAt });
     t.is(again.name, 'two');

@@ -60,6 +60,7 @@ export function fakeWatched(
       usersOverQuota: 2,
       isClosed: false,
       isSchemaNewer: false,
+      lastBackupMs: 5_000,
     }),
     presence: () => ({
       connected: 1,

@@ -22,6 +22,14 @@ test('a trial comes before its release, and a release before the next one', (t) 
     );
 });
 
+test('the units of backups know nothing of a checkout', (t) => {
+  for (const name of ['postern-backup.service', 'postern-backup.timer']) {
+    const unit = unitText(readFileSync(join(ROOT, 'config/systemd', name), 'utf8'));
+    t.notRegex(unit, /\/opt\/|PATH=/, name);
+    t.regex(unit, /^Documentation=file:\/\/\/usr\/share\/doc\/postern\/README\.md$/m, name);
+  }
+});
+
 test('the unit is that of a checkout but for the places', (t) => {
   const unit = unitText(UNIT);
   t.notRegex(unit, /\/opt\//);

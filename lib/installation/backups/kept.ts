@@ -1,0 +1,51 @@
+// Backups that are made again and again, each night say: each is read back before it counts, then
+// the oldest are deleted, and gateways learn when the last one was made.
+
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type BackedUp,
+  type Database,
+  pendingMigrations,
+  readBack,
+  recordBackup,
+  writeBackup,
+} from '../../../models/index.ts';
+import { forgetParts } from './automatic.ts';
+import { writeNewFile } from './file.ts';
+
+/** `postern-20261130T021500.123Z.backup`: names sort by their times. */
+const NAME = /^postern-\d{8}T\d{6}\.\d{3}Z\.backup$/;
+/** What a process that was killed left of one, with the process's id. */
+const PART = /^postern-\d{8}T\d{6}\.\d{3}Z\.backup\.(\d+)\.part$/;
+
+/** A backup that was read back. */
+export interface Kept {
+  readonly file: string;
+  readonly made: BackedUp;
+  /** Older ones that were deleted. */
+  readonly deleted: readonly string[];
+  /** How many there are now. */
+  readonly count: number;
+}
+
+/** Makes a backup in a folder, reads it back, and leaves the last `keep` there. */
+export async function backUpInto(database: Database, folder: string, keep: number): Promise<Kept> {
+  forgetParts(folder, PART);
+  const now = new Date();
+  const file = join(folder, `postern-${now.toISOString().replaceAll(/[-:]/g, '')}.backup`);
+  const made = await writeNewFile(file, (out) => writeBackup(database, out));
+  try {
+    await readBack(file, database.keyring);
+  } catch (error) {
+    // Whoever looks for the last backup must not find one that is none.
+    rmSync(file, { force: true });
+    throw error;
+  }
+  // A schema of an earlier version has no place for it.
+  if ((await pendingMigrations(database)).length === 0) await recordBackup(database, now);
+  const found = readdirSync(folder).filter((name) => NAME.test(name));
+  const old = found.toSorted().toReversed().slice(keep);
+  for (const name of old) rmSync(join(folder, name), { force: true });
+  return { file, made, deleted: old.toSorted(), count: found.length - old.length };
+}
