@@ -113,7 +113,7 @@ async function oneOf(
       ? null
       : notAnEmail(typed);
   if (fault !== null) throw new UsageError(fault);
-  // A slip of the pen must not make a user. Users who exist may have any e-mail that the API accepts.
+  // A slip of the pen must not make a user.
   const email = createUser
     ? addressIn(typed)
     : emailAsTyped(typed, (await findUser(database, typed)).email);

@@ -1,7 +1,7 @@
 // A rule in words, where its id alone would tell people nothing.
 
-import type { LocalGateway } from './ask-gateway.ts';
 import { shortId } from './naming.ts';
+import type { Finds } from './row.ts';
 
 /** A rule, as the API shows it. */
 export interface ShownRule {
@@ -16,6 +16,12 @@ export interface ShownRule {
   readonly description: string | null;
 }
 
+/** Whom rules and their owners are asked of. */
+interface KnowsRules {
+  readonly finds: Pick<Finds, 'user' | 'group'>;
+  findRuleById(id: string): Promise<ShownRule | null>;
+}
+
 /** A rule in words, with its short id behind them; `whose` is the name of its user or group. */
 export function ruleInWords(rule: ShownRule, whose: string): string {
   const { id, action, destination, port_type: type, port_range: ports, description } = rule;
@@ -25,10 +31,7 @@ export function ruleInWords(rule: ShownRule, whose: string): string {
 }
 
 /** Rules by their ids in words, asked of the gateway; one that was removed stays an id. */
-export async function rulesInWords(
-  gateway: LocalGateway,
-  ids: readonly string[],
-): Promise<string[]> {
+export async function rulesInWords(gateway: KnowsRules, ids: readonly string[]): Promise<string[]> {
   return Promise.all(
     ids.map(async (id) => {
       const rule = await gateway.findRuleById(id);
@@ -37,7 +40,7 @@ export async function rulesInWords(
   );
 }
 
-async function ownerOf(gateway: LocalGateway, rule: ShownRule): Promise<string> {
+async function ownerOf(gateway: KnowsRules, rule: ShownRule): Promise<string> {
   const { user_id: userId, group_id: groupId } = rule;
   if (userId !== null) return (await gateway.finds.user(userId)).name;
   return groupId === null ? 'everyone' : `group ${(await gateway.finds.group(groupId)).name}`;
