@@ -9,6 +9,12 @@ export const SOCKET_ARENAS_MAX = 16;
 /** As many pieces as one call may move. */
 export const SOCKET_PIECES_MAX = 64;
 
+/** Directions of a room: what came from a host, and what goes to it. */
+export const ROOM_RECEIVE = 0;
+export const ROOM_SEND = 1;
+/** The largest room. */
+export const ROOM_MAX = 16_777_216;
+
 /** Words of a piece: bytes of an arena that one call reads or writes. */
 export const PIECE_WORDS = 5;
 /** Index in `arenas`. */
@@ -127,11 +133,12 @@ export interface HostSockets {
 
   /**
    * Begins a TCP connection to an address of 4 or 16 bytes. Returns its handle, or -errno where it
-   * fails at once; else an event with CONNECTED or FAILED follows.
+   * fails at once; else an event with CONNECTED or FAILED follows. `room`: the memory that the
+   * kernel may keep of it in each direction; 0, or left out: as the kernel sees fit.
    */
-  connectTcp(address: Uint8Array, port: number): number;
+  connectTcp(address: Uint8Array, port: number, room?: number): number;
   /** Opens a UDP socket that only this address and port can answer; its handle, or -errno. */
-  connectUdp(address: Uint8Array, port: number): number;
+  connectUdp(address: Uint8Array, port: number, room?: number): number;
   /**
    * Opens a ping socket that only this address can answer. Its datagrams are ICMP messages: echo
    * requests go out, echo replies come in, both with an identifier that the kernel chooses. Returns
@@ -151,6 +158,14 @@ export interface HostSockets {
   write(handle: number, count: number): number;
   /** Ends the half of a TCP connection that writes: the host reads to the end. */
   end(handle: number): number;
+
+  /**
+   * Says how much memory the kernel may keep of a TCP connection in a direction (ROOM_). Returns how
+   * much it keeps at most now: less than that where the kernel makes it larger by itself, more where
+   * it has done so; the next call finds that stopped. -EBUSY: there is something, so it cannot be
+   * less than before.
+   */
+  setRoom(handle: number, direction: number, bytes: number): number;
 
   /**
    * Receives datagrams of a UDP or echo socket into the first `count` pieces; a run may need 65,535

@@ -135,12 +135,12 @@ export class NativeHostSockets implements HostSockets {
     return this.#sockets.count();
   }
 
-  connectTcp(address: Uint8Array, port: number): number {
-    return this.#sockets.connectTcp(address, port);
+  connectTcp(address: Uint8Array, port: number, room = 0): number {
+    return this.#sockets.connectTcp(address, port, room);
   }
 
-  connectUdp(address: Uint8Array, port: number): number {
-    return this.#sockets.connectUdp(address, port);
+  connectUdp(address: Uint8Array, port: number, room = 0): number {
+    return this.#sockets.connectUdp(address, port, room);
   }
 
   openEcho(address: Uint8Array): number {
@@ -161,6 +161,10 @@ export class NativeHostSockets implements HostSockets {
 
   end(handle: number): number {
     return this.#sockets.end(handle);
+  }
+
+  setRoom(handle: number, direction: number, bytes: number): number {
+    return this.#sockets.setRoom(handle, direction, bytes);
   }
 
   receive(handle: number, count: number): number {

@@ -1,7 +1,7 @@
 // The host's sockets on node:net and node:dgram, for tests and for machines without a compiler: the
 // contract of the addon's sockets, with these differences. They allocate, and copy once more. There
-// is no ping socket, no interface to be bound to, and no MTU of a path. Routes are not known: what
-// is no address of this host and of no special kind is `unicast`.
+// is no ping socket, no interface to be bound to, no MTU of a path and no room in the kernel. No
+// route is known: what is no address of this host and of no special kind is `unicast`.
 
 import { constants, networkInterfaces } from 'node:os';
 import {
@@ -163,6 +163,10 @@ export class TwinHostSockets implements HostSockets {
 
   end(handle: number): number {
     return this.#stream(handle)?.end() ?? -EBADF;
+  }
+
+  setRoom(handle: number, _direction: number, bytes: number): number {
+    return this.#stream(handle) === null ? -EBADF : bytes;
   }
 
   receive(handle: number, count: number): number {

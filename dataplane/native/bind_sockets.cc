@@ -27,15 +27,26 @@ Bytes address_of(Call& call, int i) {
   return address;
 }
 
-template <int32_t (*operation)(SocketTable&, const uint8_t*, size_t, uint16_t)>
+template <int32_t (*operation)(SocketTable&, const uint8_t*, size_t, uint16_t, int)>
 napi_value on_connect(napi_env env, napi_callback_info info) {
   Call call(env, info);
   SocketTable* table = table_of(call);
   const Bytes address = address_of(call, 0);
   const int32_t port = call.integer(1, 1, 65535);
+  const int32_t room = call.integer(2, 0, ROOM_MAX);
   if (call.failed) return nullptr;
   return make_integer(
-      env, operation(*table, address.data, address.length, static_cast<uint16_t>(port)));
+      env, operation(*table, address.data, address.length, static_cast<uint16_t>(port), room));
+}
+
+napi_value on_set_room(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  SocketTable* table = table_of(call);
+  const int32_t handle = call.integer(0);
+  const int32_t direction = call.integer(1, ROOM_RECEIVE, ROOM_SEND);
+  const int32_t bytes = call.integer(2, 1, ROOM_MAX);
+  if (call.failed) return nullptr;
+  return make_integer(env, set_stream_room(*table, handle, direction == ROOM_SEND, bytes));
 }
 
 napi_value on_open_echo(napi_env env, napi_callback_info info) {
@@ -170,6 +181,7 @@ napi_value on_create_sockets(napi_env env, napi_callback_info info) {
   define(env, sockets, "read", on_pieces<read_stream>, holder);
   define(env, sockets, "write", on_pieces<write_stream>, holder);
   define(env, sockets, "end", on_handle<end_stream>, holder);
+  define(env, sockets, "setRoom", on_set_room, holder);
   define(env, sockets, "receive", on_pieces<receive_from_host>, holder);
   define(env, sockets, "send", on_pieces<send_to_host>, holder);
   define(env, sockets, "takeError", on_handle<take_socket_error>, holder);

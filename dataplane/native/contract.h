@@ -78,6 +78,11 @@ constexpr size_t TRANSPORT_OVERHEAD_BYTES = 32;
 constexpr int HOST_SOCKETS_MAX = 65536;
 constexpr int SOCKET_ARENAS_MAX = 16;
 constexpr int SOCKET_PIECES_MAX = 64;
+
+// Directions of a room, and the largest one.
+constexpr int ROOM_RECEIVE = 0;
+constexpr int ROOM_SEND = 1;
+constexpr int ROOM_MAX = 16777216;
 constexpr int PIECE_WORDS = 5;
 constexpr int PIECE_ARENA = 0;
 constexpr int PIECE_OFFSET = 1;

@@ -149,6 +149,7 @@ export type NativeSockets = Pick<
   | 'read'
   | 'write'
   | 'end'
+  | 'setRoom'
   | 'receive'
   | 'send'
   | 'takeError'

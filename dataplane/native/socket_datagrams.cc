@@ -135,7 +135,8 @@ void prepare(SocketTable& table, const Socket& socket, int count, Outgoing& out)
 
 }  // namespace
 
-int32_t connect_udp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port) {
+int32_t connect_udp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port,
+                    int room) {
   const bool is_ipv6 = length == 16;
   const int fd = open_host_socket(table, is_ipv6, SOCK_DGRAM, 0);
   if (fd < 0) return fd;
@@ -146,6 +147,7 @@ int32_t connect_udp(SocketTable& table, const uint8_t* address, size_t length, u
   }
   // An older kernel gives and takes datagrams one by one.
   set_option(fd, IPPROTO_UDP, UDP_GRO, 1);
+  set_room_of(fd, room);
   return connect_and_add(table, fd, SocketKind::UDP, address, length, port);
 }
 

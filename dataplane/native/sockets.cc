@@ -5,9 +5,11 @@
 #include "sockets.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -27,6 +29,12 @@ static_assert(HOST_SOCKETS_MAX <= SLOT_MASK + 1, "a place has 16 bits of a handl
 // Clouds forget a quiet connection after 350 s.
 constexpr int KEEPALIVE_SECONDS = 120;
 constexpr int EVENTS_TAKEN = 256;
+#ifndef SO_BUF_LOCK
+// Since Linux 5.14; older headers lack it.
+#define SO_BUF_LOCK 72
+#endif
+constexpr int SEND_LOCK = 1;
+constexpr int RECEIVE_LOCK = 2;
 
 void close_with_reset(int fd) {
   const linger reset = {1, 0};
@@ -84,6 +92,17 @@ int gather(SocketTable& table, int count, iovec* buffers) {
     buffers[i] = {bytes_of_piece(table, piece), static_cast<size_t>(piece[PIECE_LENGTH])};
   }
   return count;
+}
+
+// The kernel doubles what it is asked for, because that counts its own structures too.
+bool set_size(int fd, int option, int bytes) {
+  return set_option(fd, SOL_SOCKET, option, bytes / 2);
+}
+
+int option_of(int fd, int option) {
+  int value = 0;
+  socklen_t length = sizeof value;
+  return getsockopt(fd, SOL_SOCKET, option, &value, &length) < 0 ? -errno : value;
 }
 
 Socket* stream_of(SocketTable& table, int32_t handle) {
@@ -185,6 +204,12 @@ int open_host_socket(const SocketTable& table, bool is_ipv6, int type, int proto
   return -error;
 }
 
+void set_room_of(int fd, int room) {
+  if (room == 0) return;
+  set_size(fd, SO_RCVBUF, room);
+  set_size(fd, SO_SNDBUF, room);
+}
+
 int32_t connect_and_add(SocketTable& table, int fd, SocketKind kind, const uint8_t* address,
                         size_t length, uint16_t port) {
   sockaddr_storage name = {};
@@ -210,7 +235,8 @@ int32_t connect_and_add(SocketTable& table, int fd, SocketKind kind, const uint8
   return result;
 }
 
-int32_t connect_tcp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port) {
+int32_t connect_tcp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port,
+                    int room) {
   const int fd = open_host_socket(table, length == 16, SOCK_STREAM, 0);
   if (fd < 0) return fd;
   // The device has cut its bytes into segments already; nothing is gained by waiting for more.
@@ -219,7 +245,15 @@ int32_t connect_tcp(SocketTable& table, const uint8_t* address, size_t length, u
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_SECONDS);
   // Without it an urgent byte is taken out of the stream.
   set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1);
-  return connect_and_add(table, fd, SocketKind::TCP, address, length, port);
+  // A size that is fixed before the SYN would fix the window scale too, so that the window could
+  // never grow. Before Linux 5.14 the size is set after the SYN alone, which offers 64 KiB then.
+  if (set_option(fd, SOL_SOCKET, SO_BUF_LOCK, 0)) {
+    set_room_of(fd, room);
+    set_option(fd, SOL_SOCKET, SO_BUF_LOCK, 0);
+  }
+  const int32_t handle = connect_and_add(table, fd, SocketKind::TCP, address, length, port);
+  if (handle > 0) set_room_of(fd, room);
+  return handle;
 }
 
 int take_socket_events(SocketTable& table) {
@@ -271,6 +305,29 @@ int end_stream(SocketTable& table, int32_t handle) {
   if (socket == nullptr) return -EBADF;
   if (socket->is_connecting) return -ENOTCONN;
   return shutdown(socket->fd, SHUT_WR) < 0 ? -errno : 0;
+}
+
+int set_stream_room(SocketTable& table, int32_t handle, bool sends, int bytes) {
+  const Socket* socket = stream_of(table, handle);
+  if (socket == nullptr) return -EBADF;
+  const int fd = socket->fd;
+  const int option = sends ? SO_SNDBUF : SO_RCVBUF;
+  const int lock = sends ? SEND_LOCK : RECEIVE_LOCK;
+  const int size = option_of(fd, option);
+  const int locks = option_of(fd, SO_BUF_LOCK);
+  if (locks >= 0 && (locks & lock) == 0) {
+    // The kernel makes it larger by itself, and is stopped where it has reached the size.
+    if (size >= bytes) set_option(fd, SOL_SOCKET, SO_BUF_LOCK, locks | lock);
+    return size;
+  }
+  int held = 0;
+  if (bytes < size && ioctl(fd, sends ? SIOCOUTQ : SIOCINQ, &held) == 0 && held > 0) return -EBUSY;
+  set_size(fd, option, bytes);
+  if (!sends) set_option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, bytes);
+  const int got = option_of(fd, option);
+  // An account without rights gets net.core.rmem_max; the kernel itself may give more.
+  if (got < bytes && locks >= 0) set_option(fd, SOL_SOCKET, SO_BUF_LOCK, locks & ~lock);
+  return got;
 }
 
 int close_socket(SocketTable& table, int32_t handle, bool resets) {

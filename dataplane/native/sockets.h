@@ -81,9 +81,14 @@ int open_host_socket(const SocketTable& table, bool is_ipv6, int type, int proto
 int32_t connect_and_add(SocketTable& table, int fd, SocketKind kind, const uint8_t* address,
                         size_t length, uint16_t port);
 
+// What the kernel may keep of a socket in each direction; 0: as it sees fit.
+void set_room_of(int fd, int room);
+
 // Begin a connection; `length` is 4 or 16, the port is in host order. Return the handle.
-int32_t connect_tcp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port);
-int32_t connect_udp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port);
+int32_t connect_tcp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port,
+                    int room);
+int32_t connect_udp(SocketTable& table, const uint8_t* address, size_t length, uint16_t port,
+                    int room);
 // A ping socket; -EACCES where the kernel does not allow it (net.ipv4.ping_group_range).
 int32_t open_echo(SocketTable& table, const uint8_t* address, size_t length);
 
@@ -94,6 +99,9 @@ int take_socket_events(SocketTable& table);
 int read_stream(SocketTable& table, int32_t handle, int count);
 int write_stream(SocketTable& table, int32_t handle, int count);
 int end_stream(SocketTable& table, int32_t handle);
+// Says how much the kernel may keep of a TCP connection in one direction. Returns how much it may
+// keep now; -EBUSY where it would be less, and there is something.
+int set_stream_room(SocketTable& table, int32_t handle, bool sends, int bytes);
 
 // UDP and echo, socket_datagrams.cc: a piece is a datagram, or a run of datagrams of one size.
 int receive_from_host(SocketTable& table, int32_t handle, int count);

@@ -24,6 +24,11 @@ export class Budgets {
     return this.#used;
   }
 
+  /** How many a device has. */
+  of(device: number): number {
+    return this.#ofDevice[device]!;
+  }
+
   /** Counts one more of a device; false where it, or all, have as many as they may. */
   take(device: number): boolean {
     if (this.#used >= this.capacity || this.#ofDevice[device]! >= this.#perDevice) return false;

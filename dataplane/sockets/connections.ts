@@ -6,6 +6,8 @@
 import { constants } from 'node:os';
 import { reasons } from '../reasons.ts';
 import {
+  ROOM_RECEIVE,
+  ROOM_SEND,
   SOCKET_CONNECTED,
   SOCKET_ENDED,
   SOCKET_FAILED,
@@ -21,7 +23,9 @@ import { isRight } from '../tcp/checksum.ts';
 import { type InnerPacket, PROTOCOL_TCP } from '../wire/ip.ts';
 import { isRefused } from './destinations.ts';
 import { isOwnFault, unreachable } from './errors.ts';
+import { HeldUp } from './held-up.ts';
 import { SlotRing } from './ring.ts';
+import { firstOfTcp, Rooms } from './rooms.ts';
 import { type Shared, TCP } from './shared.ts';
 import { Waiting } from './waiting.ts';
 
@@ -38,8 +42,6 @@ const READ_AT_ONCE = 131_072;
 const GATHER_ROOM = 262_144;
 /** Rows that are judged again in one turn. */
 const CHECKED_PER_TURN = 512;
-/** A device without an allowance is asked again after so long. */
-const RESUME_MS = 4;
 
 /** Where a connection is. */
 const NO_PHASE = 0;
@@ -85,8 +87,8 @@ export class Connections implements Owner {
   readonly #epoch: Int32Array;
   /** When a host that has not answered is silent. */
   readonly #until: Float64Array;
-  readonly #heldUp: SlotRing;
-  #resumeAt = Number.POSITIVE_INFINITY;
+  readonly #heldUp: HeldUp;
+  readonly #rooms: Rooms;
   readonly #ends = new Ends();
   readonly #place: Place = { bytes: Buffer.alloc(0), offset: 0, length: 0 };
   /** The arena of the batch whose packets the machine takes; -1: no batch is at work. */
@@ -103,7 +105,8 @@ export class Connections implements Owner {
     this.#wheel = new Wheel(connections);
     this.#readable = new SlotRing(connections);
     this.#touched = new SlotRing(connections);
-    this.#heldUp = new SlotRing(devices);
+    this.#heldUp = new HeldUp(shared.around, devices);
+    this.#rooms = new Rooms(shared.sockets, connections, devices);
     this.#connection = new Int32Array(connections + 1);
     this.#handle = new Int32Array(connections + 1);
     this.#device = new Int32Array(connections + 1);
@@ -176,11 +179,7 @@ export class Connections implements Owner {
   }
 
   allowance(device: number): number {
-    const allowed = this.#shared.around.allowance(device);
-    if (allowed > 0) return allowed;
-    this.#heldUp.add(device + 1);
-    this.#resumeAt = Math.min(this.#resumeAt, this.#shared.now + RESUME_MS);
-    return 0;
+    return this.#heldUp.allowance(device, this.#shared.now);
   }
 
   asked(connection: number): void {
@@ -231,9 +230,12 @@ export class Connections implements Owner {
     this.#shared.piece(0, arena, at, length);
     const taken = this.#shared.sockets.write(handle, 1);
     if (taken < length) this.#isBlocked[slot] = 1;
-    if (taken >= 0) return taken;
-    if (taken !== -EAGAIN) this.#abort(slot);
-    return 0;
+    if (taken < 0) {
+      if (taken !== -EAGAIN) this.#abort(slot);
+      return 0;
+    }
+    this.#rooms.carried(slot, ROOM_SEND, taken, this.#shared.now);
+    return taken;
   }
 
   finished(connection: number): void {
@@ -270,12 +272,14 @@ export class Connections implements Owner {
       return this.#leave(slot, reasons.inner_destination_host);
     if (!budgets.take(device)) return this.#leave(slot, reasons.egress_full);
     const port = ends.words[8]! >>> 16;
-    const handle = sockets.connectTcp(destinations.addressOf(ends), port);
+    const room = firstOfTcp(budgets.of(device));
+    const handle = sockets.connectTcp(destinations.addressOf(ends), port, room);
     if (handle <= 0) {
       budgets.give(device);
       return this.#refused(slot, -handle);
     }
     this.#shared.own(handle, TCP, slot);
+    this.#rooms.open(slot, handle, device, room);
     this.#handle[slot] = handle;
     this.#phase[slot] = CONNECTING;
   }
@@ -361,6 +365,7 @@ export class Connections implements Owner {
         if (got !== -EAGAIN) this.#abort(slot);
         return read;
       }
+      this.#rooms.carried(slot, ROOM_RECEIVE, got, this.#shared.now);
       read += got;
       if (got < place.length && this.#hasEnded[slot] === 0) return read;
     }
@@ -397,7 +402,7 @@ export class Connections implements Owner {
 
   /** When `expire` has something to do. */
   get deadline(): number {
-    return Math.min(this.#machine.deadline, this.#wheel.deadline, this.#resumeAt);
+    return Math.min(this.#machine.deadline, this.#wheel.deadline, this.#heldUp.deadline);
   }
 
   expire(): void {
@@ -410,17 +415,9 @@ export class Connections implements Owner {
       if (this.#until[slot]! > now) this.#wheel.schedule(slot, this.#until[slot]!);
       else this.#silence(slot);
     }
-    if (this.#resumeAt <= now) this.#resume();
+    this.#heldUp.resume(now, this.#machine);
     this.#check();
     this.#machine.expire();
-  }
-
-  #resume(): void {
-    this.#resumeAt = Number.POSITIVE_INFINITY;
-    for (let visits = this.#heldUp.count; visits > 0; visits--) {
-      const device = this.#heldUp.take() - 1;
-      if (this.allowance(device) > 0) this.#machine.resume(device);
-    }
   }
 
   #isConnecting(slot: number): boolean {
@@ -493,6 +490,7 @@ export class Connections implements Owner {
     this.#wheel.remove(slot);
     this.#phase[slot] = NO_PHASE;
     this.#handle[slot] = 0;
+    this.#rooms.close(slot);
     if (handle !== 0) this.#shared.close(handle, device, resets);
   }
 }

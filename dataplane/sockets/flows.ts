@@ -37,6 +37,7 @@ import { Fragmenter } from './fragmenter.ts';
 import { ipBytes, pseudoSum, UDP_BYTES, writeIp } from './headers.ts';
 import type { Inbox } from './inbox.ts';
 import { SlotRing } from './ring.ts';
+import { firstOfUdp } from './rooms.ts';
 import { ECHO, type Shared, type UDP } from './shared.ts';
 import { isEcho, isIcmpRight, isUdpRight, writeUdp } from './upper.ts';
 
@@ -181,7 +182,9 @@ export class Flows {
     if (isRefused(destinations.kindOf(ends))) return reasons.inner_destination_host;
     if (!budgets.take(device)) return reasons.egress_full;
     const address = destinations.addressOf(ends);
-    const handle = this.#isEcho ? sockets.openEcho(address) : sockets.connectUdp(address, port);
+    const handle = this.#isEcho
+      ? sockets.openEcho(address)
+      : sockets.connectUdp(address, port, firstOfUdp(budgets.of(device)));
     if (handle <= 0) {
       budgets.give(device);
       return this.#refused(-handle, device, view, offset, packet);

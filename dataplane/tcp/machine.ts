@@ -27,6 +27,7 @@ import {
   SND_END,
   SND_STREAM,
   SND_UNA,
+  SND_WND,
   STATE,
   SYN_RECEIVED,
   SYN_SENT,
@@ -59,6 +60,8 @@ import { Timers } from './timers.ts';
 /** Bytes that may wait for their acknowledgement, at first and at most. */
 const FIRST_SEND_LIMIT = 128 * 1_024;
 const LAST_SEND_LIMIT = 4 * 1_048_576;
+/** Bytes that may wait beyond the window of the other side, for when it opens. */
+const BEYOND_WINDOW = 2 * CHUNK_BYTES;
 
 /** A place for bytes that the owner has. */
 export interface Place {
@@ -282,13 +285,17 @@ export class TcpMachine {
     return (this.#core.words[w + FLAGS]! & FIN_WANTED) !== 0;
   }
 
-  /** Twice the congestion window, so that the path is full while the owner sleeps. */
+  /**
+   * Twice the congestion window, so that the path is full while the owner sleeps; and not much more
+   * than the other side takes, so that what it does not read leaves memory to its next connection.
+   */
   #roomOf(slot: number): number {
     const { words, times } = this.#core;
     const w = slot * WORDS;
     const wanted = Math.max(2 * times[slot * TIMES + CWND]!, FIRST_SEND_LIMIT);
     const waiting = (words[w + SND_END]! - words[w + SND_UNA]!) | 0;
-    return Math.floor(Math.min(wanted, LAST_SEND_LIMIT)) - waiting;
+    const useful = words[w + SND_WND]! + BEYOND_WINDOW;
+    return Math.floor(Math.min(wanted, LAST_SEND_LIMIT, useful)) - waiting;
   }
 
   #waitForRoom(slot: number): void {

@@ -13,6 +13,7 @@ import { echoRequest, flagsOf, ip, tcp, udp, viewOf } from '../../support/datapl
 import { fragmentsOf } from '../../support/dataplane/fragments.ts';
 import { GATEWAY, Rig } from '../../support/tcp/rig.ts';
 
+const MIB = 1_048_576;
 const HOST = '192.0.2.7';
 const LAPTOP = '10.8.0.2';
 const PHONE = '10.8.0.3';
@@ -173,6 +174,21 @@ test('what nobody reads closes the window, and nothing is lost', async (t) => {
   t.true(rig.egress.counts.bufferedBytes <= 4 * 1_048_576);
   t.is(digest(await all(reader!)), digest(sent));
   await until('the memory is free', () => rig.egress.counts.bufferedBytes === 0);
+});
+
+test('connections that a device does not read leave memory to its next one', async (t) => {
+  const rig = makeRig(t);
+  const laptop = rig.device(LAPTOP);
+  const bytes = randomBytes(1_000_000);
+  const port = await serve(t, (socket) => void socket.end(bytes));
+  for (let i = 0; i < 30; i++) await once(laptop.connect(HOST, port), 'connect');
+  await until('they have filled what they may', () => rig.egress.counts.bufferedBytes > MIB);
+  await pause(500);
+  t.true(rig.egress.counts.bufferedBytes <= 2 * MIB, 'a quarter of the pool');
+  const stream = laptop.connect(HOST, port);
+  stream.end();
+  const arrived = await Promise.race([all(stream), pause(5_000, null, { ref: false })]);
+  t.is(arrived === null ? 'nothing' : digest(arrived), digest(bytes));
 });
 
 test('the host itself is never reached', async (t) => {

@@ -5,7 +5,7 @@ import { complete, writePartial } from '../../../dataplane/tcp/checksum.ts';
 import { Ends } from '../../../dataplane/tcp/table.ts';
 import { flagsOf, tcp, viewOf } from '../../support/dataplane/packets.ts';
 import { Idle, Station } from '../../support/tcp/ends.ts';
-import { OPEN, play, Script, type Setting } from '../../support/tcp/script.ts';
+import { OPEN, OPEN_WITH_OPTIONS, play, Script, type Setting } from '../../support/tcp/script.ts';
 
 interface Row {
   readonly title: string;
@@ -190,14 +190,18 @@ test('a device with a smaller MTU gets smaller segments from then on', (t) => {
   t.notThrows(() => script.run('send 2000', '> PA 2001(2000) cut 600'));
 });
 
-test('the send buffer has room for 128 KiB at first, and calls when there is room again', (t) => {
-  const script = play([...OPEN, '< A 1(0) ack 1 win 0']);
-  const { machine } = script.station;
-  const bytes = Buffer.alloc(300_000);
-  t.is(machine.send(script.owner.connection, bytes, 0, bytes.length), 131_072);
-  t.is(machine.send(script.owner.connection, bytes, 0, 1), 0);
-  t.is(machine.bufferedBytes, 131_072);
-});
+for (const [window, room] of [
+  [2_000, 131_072],
+  [500, 96_768],
+  [0, 32_768],
+] as const)
+  test(`the send buffer has room for ${room} bytes at first, with a window of ${window}`, (t) => {
+    const script = play([...OPEN_WITH_OPTIONS, `< A 1(0) ack 1 win ${window} <ts 201>`]);
+    const { machine } = script.station;
+    const bytes = Buffer.alloc(300_000);
+    t.is(machine.send(script.owner.connection, bytes, 0, bytes.length), room);
+    t.is(machine.send(script.owner.connection, bytes, 0, 1), 0);
+  });
 
 test('a place that is not used is given back', (t) => {
   const { station, owner } = play([...OPEN]);
@@ -213,12 +217,14 @@ test('without memory an idle connection asks until there is some, however long i
   const script = play([...OPEN], setting);
   const { machine } = script.station;
   const first = script.owner.connection;
-  // The send buffers of two others are the whole share of the device.
-  const others = [5_001, 5_002].map((port) => {
-    script.run(`port ${port}`, '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
-    script.run('< A 1(0) ack 1 win 0', '= opened', 'send 131072');
-    return script.owner.connection;
-  });
+  // The send buffers of eight others are the whole share of the device.
+  const others = [1, 2, 3, 4, 5, 6, 7, 8]
+    .map((i) => 5_000 + i)
+    .map((port) => {
+      script.run(`port ${port}`, '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
+      script.run('< A 1(0) ack 1 win 0', '= opened', 'send 32768');
+      return script.owner.connection;
+    });
   t.is(machine.send(first, Buffer.alloc(10), 0, 10), 0);
   script.run('+150');
   for (const other of others) machine.forget(other);

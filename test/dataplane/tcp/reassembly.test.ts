@@ -133,13 +133,16 @@ test('without memory bytes are not acknowledged, and come again', (t) => {
   const setting = { options: { poolBytes: 1_048_576, connections: 64 } };
   const script = play([...OPEN, 'appetite 0'], setting);
   const { machine } = script.station;
-  // The share of the device is 16 chunks: the send buffer has eight of them, four others are full.
-  script.run('send 131072', '> A 1(10000)', '< A 1(60000) ack 1', '> A 10001(0) ack 60001');
-  t.is(machine.bufferedBytes, 131_072 + 65_536);
-  script.run('port 5001', '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
-  script.run('< A 1(0) ack 1', '= opened', '< A 1(60000) ack 1', '> A 1(0) ack 60001');
+  // The share of the device is 16 chunks: the send buffer has four of them, three others are full.
+  script.run('< A 1(0) ack 1 win 65535', 'send 65536', '> A 1(10000)', '< A 1(60000) ack 1');
+  script.run('> A 10001(0) ack 60001');
+  t.is(machine.bufferedBytes, 131_072);
+  for (const port of [5_001, 5_002]) {
+    script.run(`port ${port}`, '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
+    script.run('< A 1(0) ack 1', '= opened', '< A 1(60000) ack 1', '> A 1(0) ack 60001');
+  }
   t.is(machine.bufferedBytes, 262_144);
-  script.run('port 5002', '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
+  script.run('port 5003', '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
   script.run('< A 1(0) ack 1', '= opened', '< A 1(100) ack 1', '> A 1(0) ack 1');
   t.is(machine.bufferedBytes, 262_144);
 });
@@ -170,12 +173,12 @@ test('bytes one by one at the end of the window do not move it on', (t) => {
 test('a device whose share is used up by bytes that it gets can still send', (t) => {
   const script = play([...OPEN], { options: { poolBytes: 1_048_576 } });
   const { machine } = script.station;
-  for (const port of [5_001, 5_002]) {
+  for (let port = 5_001; port <= 5_008; port++) {
     script.run(`port ${port}`, '< S 0(0) <mss 1000>', '= asked', 'again', 'accept', '> SA 0(0)');
-    script.run('< A 1(0) ack 1 win 0', '= opened', 'send 131072');
+    script.run('< A 1(0) ack 1 win 0', '= opened', 'send 32768');
   }
   t.is(machine.bufferedBytes, 262_144);
-  script.run('port 5003', '< S 0(0) <mss 1000>', '= asked', 'again', 'accept');
+  script.run('port 5009', '< S 0(0) <mss 1000>', '= asked', 'again', 'accept');
   script.run('> SA 0(0) ack 1 win 16384', '< A 1(0) ack 1', '= opened');
   script.run('< PA 1(9000) ack 1', '= took 9000', '> A 1(0) ack 9001 win 16384');
 });
