@@ -358,7 +358,7 @@ export const settings = [
     fallback: 'auto',
     example: 'auto',
     sentence:
-      'By what packets of devices leave the gateway: `required` fails without a TUN interface; `sockets` makes none, and [opens connections itself](../guides/where-it-runs.md); `auto` is a TUN, or `sockets` where the host gives none and no version before 1.1.0 has used the database; `off` serves device-to-device and the gateway address only.',
+      'How packets of devices leave the gateway: `required` fails without a TUN interface; `sockets` makes none, and [opens connections itself](../guides/where-it-runs.md); `auto` is a TUN, or `sockets` where the host gives none and no version before 1.1.0 has used the database; `off` serves device-to-device and the gateway address only.',
   },
   {
     name: 'GATEWAY_EGRESS_INTERFACE',

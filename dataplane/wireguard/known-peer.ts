@@ -8,7 +8,7 @@ import type { PeerConfig, PlacedPeer } from '../contract.ts';
 import { sameBytes } from '../wire/bytes.ts';
 import { losesNetwork, type NetworkRange } from '../wire/network.ts';
 
-/** By what packets find a peer. */
+/** How packets find a peer. */
 type Addresses = Pick<PeerConfig, 'ipv4' | 'ipv6' | 'routes'>;
 
 const NO_ROUTES: readonly NetworkRange[] = [];

@@ -27,7 +27,7 @@ export interface Readiness {
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   readonly masquerade: boolean;
-  /** By what packets of devices leave; left out by versions before 1.1.0. */
+  /** How packets of devices leave; left out by versions before 1.1.0. */
   readonly egress?: EgressWay;
   /** Why they leave that way, where the host or a setting decided it. */
   readonly egress_reason?: string;

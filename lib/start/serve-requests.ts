@@ -365,7 +365,7 @@ function readinessOf(
     : found;
 }
 
-/** By what packets leave. A socket has the address of the gateway, as masquerading gives. */
+/** How packets leave. A socket has the address of the gateway, as masquerading gives. */
 function saidOf(
   { way, reason }: GatewayEgress,
   { masquerade }: GatewayFacts,

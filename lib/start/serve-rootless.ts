@@ -167,6 +167,7 @@ export async function rootlessFaults(
   const ports = [...addressFaults(config), ...portFaults(config, host)];
   const taken = ports.length > 0 ? [] : await takenPorts(config, host);
   return [
+    ...wayFaults(config),
     ...programFaults(host),
     ...tunFaults(host),
     ...ports,
@@ -195,6 +196,14 @@ function namespaceFix({ sysctl }: RootlessHost): string {
   if (sysctl('kernel/apparmor_restrict_unprivileged_userns') === 1)
     return 'as root run: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0';
   return 'the host forbids it, as most containers do; run the gateway outside of the container, or give it NET_ADMIN and run npm start';
+}
+
+/** Sockets need no namespaces, and in those of pasta each packet would go through two programs. */
+function wayFaults({ wireguardTun }: Config): string[] {
+  if (wireguardTun !== 'sockets') return [];
+  return [
+    'WIREGUARD_TUN=sockets needs no pasta; run npm start with it, or leave WIREGUARD_TUN out here',
+  ];
 }
 
 function tunFaults(host: RootlessHost): string[] {

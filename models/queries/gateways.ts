@@ -31,7 +31,7 @@ export interface GatewayStart {
   readonly egress?: GatewayEgress | null;
 }
 
-/** By what packets of devices leave a gateway, and why. */
+/** How packets of devices leave a gateway, and why. */
 export interface GatewayEgress {
   readonly way: 'tun' | 'sockets' | 'none';
   readonly reason: string | null;
@@ -90,7 +90,7 @@ export async function recordHeartbeat(
   });
 }
 
-/** Records by what packets of devices leave a gateway that was entered before it knew. */
+/** Records how packets of devices leave a gateway that was entered before it knew. */
 export async function recordEgress(
   database: Database,
   gatewayId: string,

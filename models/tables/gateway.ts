@@ -29,7 +29,7 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare public_key: CreationOptional<string | null>;
   /** The last migration that it knows; null: it is of 1.0.0, which looks for no later ones. */
   declare schema_step: CreationOptional<string | null>;
-  /** By what packets of devices leave it: `tun`, `sockets`, `none`; null: it does not say. */
+  /** How packets of devices leave it: `tun`, `sockets`, `none`; null: it does not say. */
   declare egress: CreationOptional<'tun' | 'sockets' | 'none' | null>;
   /** Why that is so; null: nothing is to be said. */
   declare egress_reason: CreationOptional<string | null>;

@@ -1,4 +1,4 @@
-// By what packets of devices leave a gateway, and why: the setting, what the host gives, and
+// How packets of devices leave a gateway, and why: the setting, what the host gives, and
 // whether a version that had no sockets has used the database.
 
 import { type Config, socketsBarred } from '../../../config/index.ts';

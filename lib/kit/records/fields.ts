@@ -64,7 +64,7 @@ export const gatewayFields = answerTable({
     kind: 'choice',
     words: ['tun', 'sockets', 'none'],
     description:
-      'By what packets of devices leave it: a TUN interface, its own sockets, or nothing; null: it does not say.',
+      'How packets of devices leave it: a TUN interface, its own sockets, or nothing; null: it does not say.',
     nullable: true,
   },
   egress_reason: {

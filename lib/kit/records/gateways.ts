@@ -60,7 +60,7 @@ export function showGateway(row: Gateway, { revision, nowMs, here }: GatewaysSee
   };
 }
 
-/** By what packets of devices leave a gateway, in words. */
+/** How packets of devices leave a gateway, in words. */
 export function egressInWords(way: string | null): string {
   return EGRESS[way ?? ''] ?? 'not known: of an earlier version';
 }

@@ -10,7 +10,7 @@ export interface ExplainingGateway {
   /** The id of the gateway. */
   readonly id: string;
   readonly ask: Ask;
-  /** By what packets leave it; left out: by a TUN. */
+  /** How packets leave it; left out: by a TUN. */
   readonly way?: EgressWay;
   /** The id of the device with a public key; null: it serves none. */
   readonly deviceIdOf: (publicKey: string) => string | null;

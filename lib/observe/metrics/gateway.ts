@@ -38,8 +38,7 @@ export function* factMetrics(
   const hasTun = tun !== null && (facts?.tunFault ?? null) === null;
   const ofTun = 'Whether there is a TUN, with the addresses of the gateway.';
   yield single('wg_gateway_tun_up', 'gauge', ofTun, flag(hasTun));
-  const ways =
-    'By what packets of devices leave: 1 at the way that this gateway takes, 0 at others.';
+  const ways = 'How packets of devices leave: 1 at the way that this gateway takes, 0 at others.';
   yield* byLabel(
     ['wg_gateway_egress', 'gauge', ways],
     'way',

@@ -138,6 +138,7 @@ const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, sa
     /kernel\.apparmor_restrict_unprivileged_userns=0/,
   ],
   [{}, { makesNamespaces: () => false }, /outside of the container/],
+  [{ WIREGUARD_TUN: 'sockets' }, {}, /^WIREGUARD_TUN=sockets needs no pasta; run npm start/],
   [{}, { tunError: () => 'ENOENT' }, /modprobe tun/],
   [{}, { tunError: () => 'EACCES' }, /\(EACCES\).*chmod 0666/],
   [

@@ -79,7 +79,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await readGateways(database, 3_600_000, before), [], 'the clock came back');
   });
 
-  test(`${kind}: by what packets leave a gateway is said late, and again at a start`, async (t) => {
+  test(`${kind}: how packets leave a gateway is said late, and again at a start`, async (t) => {
     const database = await openDatabase(t, kind);
     const start = { id: 'g', name: 'g', startedAt };
     t.like(await registerGateway(database, start), { egress: null, egress_reason: null });

@@ -1,4 +1,4 @@
-// By what packets of devices leave, and why. That no upgrade opens a network is shown with the
+// How packets of devices leave, and why. That no upgrade opens a network is shown with the
 // databases of all earlier versions.
 
 import { randomBytes } from 'node:crypto';
