@@ -24,7 +24,10 @@ export const PIECE_OFFSET = 1;
 export const PIECE_LENGTH = 2;
 /** The piece is a run of datagrams of so many bytes, the last may be shorter; 0: one datagram. */
 export const PIECE_SEGMENT = 3;
-/** What became of a datagram: 0 or errno; EMSGSIZE of a received one: it was longer, and is cut. */
+/**
+ * What became of a datagram: 0 or errno; EMSGSIZE of a received one: it was longer, and is cut.
+ * `verify` writes 0 or EBADMSG.
+ */
 export const PIECE_ERROR = 4;
 
 /** Words of an event. */
@@ -182,6 +185,13 @@ export interface HostSockets {
   takeError(handle: number): number;
   /** The MTU of the path to the other end as far as it is known, or -errno. */
   pathMtu(handle: number): number;
+
+  /**
+   * Looks at the first `count` pieces, each an IP packet. PIECE_ERROR is 0 where it is whole, has no
+   * options or extension headers, and a checksum of TCP or UDP that is right; otherwise EBADMSG, and
+   * the caller looks itself.
+   */
+  verify(count: number): void;
 
   /** Closes a socket. The host still gets what a TCP connection has taken, and then its end. */
   closeSocket(handle: number): number;

@@ -183,6 +183,10 @@ export class NativeHostSockets implements HostSockets {
     return this.#sockets.pathMtu(handle);
   }
 
+  verify(count: number): void {
+    this.#sockets.verify(count);
+  }
+
   closeSocket(handle: number): number {
     return this.#sockets.closeSocket(handle);
   }

@@ -80,6 +80,14 @@ napi_value on_handle(napi_env env, napi_callback_info info) {
   return call.failed ? nullptr : make_integer(env, operation(*table, handle));
 }
 
+napi_value on_verify(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  SocketTable* table = table_of(call);
+  const int32_t count = call.integer(0, 1, SOCKET_PIECES_MAX);
+  if (!call.failed) verify_packets(*table, count);
+  return nullptr;
+}
+
 template <bool resets>
 int close_by_handle(SocketTable& table, int32_t handle) {
   return close_socket(table, handle, resets);
@@ -186,6 +194,7 @@ napi_value on_create_sockets(napi_env env, napi_callback_info info) {
   define(env, sockets, "send", on_pieces<send_to_host>, holder);
   define(env, sockets, "takeError", on_handle<take_socket_error>, holder);
   define(env, sockets, "pathMtu", on_handle<path_mtu>, holder);
+  define(env, sockets, "verify", on_verify, holder);
   define(env, sockets, "closeSocket", on_handle<close_by_handle<false>>, holder);
   define(env, sockets, "resetSocket", on_handle<close_by_handle<true>>, holder);
   define(env, sockets, "count", on_count, holder);

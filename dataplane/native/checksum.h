@@ -26,6 +26,10 @@ inline uint16_t fold_sum(uint64_t sum) {
 // of the upper-layer header and data.
 uint64_t sum_pseudo_header(const uint8_t* ip, bool is_ipv6, uint8_t protocol, size_t upper_bytes);
 
+// Whether a packet is whole, has no options or extension headers, and a checksum of TCP or UDP that
+// is right. A UDP datagram without a checksum has none that is right.
+bool has_right_checksum(const uint8_t* packet, size_t length);
+
 inline uint16_t load16(const uint8_t* p) { return static_cast<uint16_t>(p[0] << 8 | p[1]); }
 inline uint32_t load32(const uint8_t* p) {
   return static_cast<uint32_t>(p[0]) << 24 | static_cast<uint32_t>(p[1]) << 16 |

@@ -154,6 +154,7 @@ export type NativeSockets = Pick<
   | 'send'
   | 'takeError'
   | 'pathMtu'
+  | 'verify'
   | 'closeSocket'
   | 'resetSocket'
   | 'close'

@@ -18,6 +18,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "checksum.h"
+
 namespace postern {
 
 namespace {
@@ -328,6 +330,17 @@ int set_stream_room(SocketTable& table, int32_t handle, bool sends, int bytes) {
   // An account without rights gets net.core.rmem_max; the kernel itself may give more.
   if (got < bytes && locks >= 0) set_option(fd, SOL_SOCKET, SO_BUF_LOCK, locks & ~lock);
   return got;
+}
+
+void verify_packets(SocketTable& table, int count) {
+  const bool are_valid = are_pieces_valid(table, count);
+  for (int i = 0; i < count; i++) {
+    int32_t* piece = piece_of(table, i);
+    const bool is_right =
+        are_valid &&
+        has_right_checksum(bytes_of_piece(table, piece), static_cast<size_t>(piece[PIECE_LENGTH]));
+    piece[PIECE_ERROR] = is_right ? 0 : EBADMSG;
+  }
 }
 
 int close_socket(SocketTable& table, int32_t handle, bool resets) {

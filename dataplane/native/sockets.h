@@ -111,6 +111,10 @@ int take_socket_error(SocketTable& table, int32_t handle);
 // The MTU of the path, as far as the kernel knows it.
 int path_mtu(SocketTable& table, int32_t handle);
 
+// Says of each of the first `count` pieces whether it is a packet whose checksum is right: 0, or
+// EBADMSG in PIECE_ERROR. A piece outside of its arena is none.
+void verify_packets(SocketTable& table, int count);
+
 // Closes a socket. `resets`: a TCP connection ends with RST, and what waits to be sent is dropped.
 int close_socket(SocketTable& table, int32_t handle, bool resets);
 

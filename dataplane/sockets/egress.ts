@@ -17,6 +17,9 @@ import {
 import { reasons } from '../reasons.ts';
 import {
   type HostSockets,
+  PIECE_ERROR,
+  PIECE_WORDS,
+  SOCKET_PIECES_MAX,
   SOCKET_EVENT_ERROR,
   SOCKET_EVENT_FLAGS,
   SOCKET_EVENT_HANDLE,
@@ -90,6 +93,8 @@ export class SocketEgress implements TunSubstitute {
   readonly #options: EgressOptions;
   readonly #joiner = new Joiner();
   readonly #packet = new InnerPacket();
+  /** PIECE_ERROR of the packets that were verified last. */
+  readonly #verified = new Int32Array(SOCKET_PIECES_MAX);
   #parts: Parts | null = null;
   readonly #inboxes: readonly [Inbox, Inbox];
 
@@ -167,20 +172,39 @@ export class SocketEgress implements TunSubstitute {
 
   write(batch: Batch): void {
     const { descriptors } = batch;
-    const { connections, udp, echo } = this.#working;
+    const { shared, connections, udp, echo } = this.#working;
     const arena = batch === this.#datagrams ? DATAGRAMS_ARENA : PACKETS_ARENA;
     for (let i = 0; i < batch.count; i++) {
+      if (i % SOCKET_PIECES_MAX === 0) this.#verify(batch, arena, i);
       const at = i * DESCRIPTOR_WORDS;
       if (descriptors[at + MARK] !== MARK_TUN) continue;
       descriptors[at + MARK] = MARK_DROP;
       const device = descriptors[at + KEY]!;
       // What answers a packet of the LAN: there is nobody to send it to.
       if (device < 0) continue;
+      shared.isVerified = this.#verified[i % SOCKET_PIECES_MAX] === 0;
       this.#take(device, arena, batch.view, descriptors[at + OFFSET]!, descriptors[at + LENGTH]!);
     }
     udp.flush();
     echo.flush();
     connections.flush();
+  }
+
+  /** Lets the sockets verify checksums of the packets from `first` on, many by one call. */
+  #verify(batch: Batch, arena: number, first: number): void {
+    const { descriptors } = batch;
+    const { shared } = this.#working;
+    const { pieces } = this.sockets;
+    const count = Math.min(SOCKET_PIECES_MAX, batch.count - first);
+    for (let i = 0; i < count; i++) {
+      const at = (first + i) * DESCRIPTOR_WORDS;
+      const isTaken = descriptors[at + MARK] === MARK_TUN;
+      const offset = isTaken ? descriptors[at + OFFSET]! : 0;
+      shared.piece(i, arena, offset, isTaken ? descriptors[at + LENGTH]! : 0);
+    }
+    this.sockets.verify(count);
+    // Whoever takes a packet writes pieces of its own.
+    for (let i = 0; i < count; i++) this.#verified[i] = pieces[i * PIECE_WORDS + PIECE_ERROR]!;
   }
 
   #take(device: number, arena: number, view: DataView, offset: number, length: number): void {
@@ -192,6 +216,7 @@ export class SocketEgress implements TunSubstitute {
     const { udp, echo } = this.#working;
     const bytes = this.#arenas[arena]!;
     if (!this.#joiner.take(device, bytes, view, offset, packet)) return;
+    this.#working.shared.isVerified = false;
     this.#takeWhole(device, JOINED_ARENA, this.#joiner.view, 0);
     // The next datagram is put together in the same place.
     udp.flush();

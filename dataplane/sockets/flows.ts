@@ -145,7 +145,8 @@ export class Flows {
       if (!isIcmpRight(view, upper, length, ends)) return reasons.inner_icmp_malformed;
       ends.words[8] = view.getUint16(upper + 4);
     } else {
-      if (!isUdpRight(view, upper, ends)) return reasons.inner_udp_malformed;
+      if (!this.#shared.isVerified && !isUdpRight(view, upper, ends))
+        return reasons.inner_udp_malformed;
       at += UDP_BYTES;
       length = view.getUint16(upper + 4) - UDP_BYTES;
       ends.words[8] = (packet.destinationPort << 16) | packet.sourcePort;

@@ -58,6 +58,9 @@ export class Shared {
   /** Grows with each change of rules or addresses: what was judged before is judged again. */
   epoch = 1;
 
+  /** Whether the sockets have found the checksum of the packet right that is taken now. */
+  isVerified = false;
+
   constructor(options: SharedOptions) {
     this.sockets = options.sockets;
     this.around = options.around;

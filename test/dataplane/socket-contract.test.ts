@@ -22,11 +22,21 @@ import {
   SOCKET_FAILED,
   SOCKET_READABLE,
 } from '../../dataplane/socket-contract.ts';
-import { address, counting } from '../support/dataplane/packets.ts';
+import { address, counting, echoRequest, tcp, udp } from '../support/dataplane/packets.ts';
 import { SocketBench, socketKinds, socketsTo, soon } from '../support/network/host-sockets.ts';
 
-const { EAGAIN, EBADF, ECONNREFUSED, ECONNRESET, EFAULT, EMFILE, EMSGSIZE, ENETUNREACH, ENOTCONN } =
-  constants.errno;
+const {
+  EAGAIN,
+  EBADF,
+  EBADMSG,
+  ECONNREFUSED,
+  ECONNRESET,
+  EFAULT,
+  EMFILE,
+  EMSGSIZE,
+  ENETUNREACH,
+  ENOTCONN,
+} = constants.errno;
 const LOOPBACKS = ['127.0.0.1', '::1'] as const;
 
 /** A server of the test, and the connections that it has got. */
@@ -468,6 +478,52 @@ for (const [kind, open] of socketKinds) {
     t.is(bench.sockets.write(tcp, 1), -EFAULT);
     for (const count of [0, 65, 1.5, NaN])
       t.throws(() => bench.sockets.read(tcp, count), { instanceOf: TypeError });
+  });
+
+  test.serial(`${kind}: no packet is found right that is not, and the addon finds some`, (t) => {
+    const bench = SocketBench.for(t, open);
+    const { sockets } = bench;
+    const found = (packet: Uint8Array): number => {
+      bench.put(0, packet);
+      sockets.verify(1);
+      return bench.word(0, PIECE_ERROR);
+    };
+    const right = kind === 'native' ? 0 : EBADMSG;
+    for (const [source, destination] of [
+      ['10.0.0.2', '192.0.2.1'],
+      ['fd00::2', '2001:db8::1'],
+    ] as const)
+      for (const make of [tcp, udp])
+        for (const bytes of [0, 1, 2, 3, 700, 1_401]) {
+          const packet = make({ source, destination, data: counting(bytes) });
+          t.is(found(packet), right);
+          // Padding, and a length that lies, are for others to judge.
+          t.is(found(Uint8Array.from([...packet, 0])), EBADMSG);
+          t.is(found(packet.subarray(0, -1)), EBADMSG);
+          const upper = source.includes(':') ? 40 : 20;
+          // The destination, a port, the checksum, the last byte.
+          for (const at of [upper - 1, upper, upper + (make === tcp ? 17 : 7), packet.length - 1]) {
+            const broken = packet.slice();
+            broken[at]! ^= 0x10;
+            t.is(found(broken), EBADMSG, `${source} ${bytes} ${at}`);
+          }
+        }
+    const ends = { source: '10.0.0.2', destination: '192.0.2.1' };
+    const fragment = tcp({ ...ends, data: counting(9) });
+    fragment[6]! |= 0x20;
+    const plain = udp(ends);
+    plain.fill(0, 26, 28);
+    for (const other of [fragment, plain, echoRequest(ends.source, ends.destination)])
+      t.is(found(other), EBADMSG);
+    for (let length = 0; length < 60; length++)
+      t.is(found(new Uint8Array(length).fill(0x45)), EBADMSG);
+    bench.put(0, tcp(ends));
+    bench.put(1, udp(ends));
+    sockets.pieces[5 + PIECE_OFFSET] = bench.arena.length;
+    sockets.verify(2);
+    t.is(bench.word(1, PIECE_ERROR), EBADMSG, 'outside of the arena');
+    for (const count of [0, 65, 1.5])
+      if (kind === 'native') t.throws(() => sockets.verify(count), { instanceOf: TypeError });
   });
 
   test.serial(`${kind}: an address has 4 or 16 bytes, and a port is one`, (t) => {

@@ -9,6 +9,7 @@ import { NativeHostSockets } from '../../../dataplane/io/host-sockets.ts';
 import {
   type HostSockets,
   PIECE_ARENA,
+  PIECE_ERROR,
   PIECE_LENGTH,
   PIECE_OFFSET,
   PIECE_SEGMENT,
@@ -16,7 +17,12 @@ import {
   SOCKET_EVENT_HANDLE,
   SOCKET_EVENT_WORDS,
 } from '../../../dataplane/socket-contract.ts';
+import { isUdpRight } from '../../../dataplane/sockets/upper.ts';
+import { isRight } from '../../../dataplane/tcp/checksum.ts';
+import { Ends, endsOf } from '../../../dataplane/tcp/table.ts';
+import { InnerPacket, parseInner, PROTOCOL_TCP, WHOLE } from '../../../dataplane/wire/ip.ts';
 import { addon } from '../../support/dataplane/native.ts';
+import { counting, tcp, udp } from '../../support/dataplane/packets.ts';
 import { ChoiceReader } from '../reader.ts';
 
 const { EBADF, EFAULT } = constants.errno;
@@ -32,6 +38,18 @@ const LENGTHS = [0, 1, 100, 1_360, 4_096, 65_536] as const;
 const MOVES = ['read', 'write', 'receive', 'send'] as const;
 const QUESTIONS = ['end', 'takeError', 'pathMtu'] as const;
 const CLOSES = ['closeSocket', 'resetSocket'] as const;
+
+/** Packets whose checksums are right. */
+const packets = [tcp, udp].flatMap((make) =>
+  [
+    ['10.0.0.2', '192.0.2.1'],
+    ['fd00::2', '2001:db8::1'],
+  ].flatMap(([source, destination]) =>
+    [0, 33].map((bytes) =>
+      make({ source: source!, destination: destination!, data: counting(bytes) }),
+    ),
+  ),
+);
 
 type Kind = 'tcp' | 'udp' | 'echo';
 
@@ -131,6 +149,39 @@ class Course {
     return [isInside, length === 0];
   }
 
+  /** Whatever the addon finds right, the code of the gateway finds right, too. */
+  verify(reader: ChoiceReader): void {
+    const [isTold] = this.#tell(0, reader);
+    const { pieces } = this.sockets;
+    const [arena, offset] = [pieces[PIECE_ARENA]!, pieces[PIECE_OFFSET]!];
+    const bytes = this.#guarded[arena]?.subarray(GUARD_BYTES, GUARD_BYTES + ARENA_BYTES);
+    if (isTold && bytes !== undefined) {
+      const packet = packets[reader.byte() % packets.length]!;
+      const length = Math.min(packet.length, ARENA_BYTES - offset);
+      bytes.set(packet.subarray(0, length), offset);
+      pieces[PIECE_LENGTH] = Math.max(0, length - (reader.byte() >> 7));
+      for (let i = reader.byte() >> 5; i > 0; i--)
+        bytes[offset + (reader.byte() % Math.max(1, length))] = reader.byte();
+    }
+    this.sockets.verify(1);
+    const isFound = pieces[PIECE_ERROR] === 0;
+    this.#note('verify', Number(isFound));
+    if (!isFound) return;
+    assert(isTold && bytes !== undefined, 'a piece outside of its arena');
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const inner = new InnerPacket();
+    assert.equal(parseInner(view, offset, pieces[PIECE_LENGTH]!, inner), 0);
+    assert.equal(inner.fragment, WHOLE);
+    const ends = new Ends();
+    endsOf(inner, ends);
+    const upper = offset + inner.upperOffset;
+    const isRightHere =
+      inner.protocol === PROTOCOL_TCP
+        ? isRight(view, offset, upper, inner.length - inner.upperOffset)
+        : isUdpRight(view, upper, ends);
+    assert(isRightHere, 'a checksum that is wrong');
+  }
+
   ask(reader: ChoiceReader): void {
     const name = QUESTIONS[reader.byte() % QUESTIONS.length]!;
     const handle = this.#choose(reader);
@@ -179,7 +230,8 @@ export function sockets(input: Uint8Array): string {
       if (act < 60) course.add(reader);
       else if (act < 170) course.move(reader);
       else if (act < 200) course.ask(reader);
-      else if (act < 230) course.end(reader);
+      else if (act < 220) course.end(reader);
+      else if (act < 240) course.verify(reader);
       else course.look();
     }
     course.check();
