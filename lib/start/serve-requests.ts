@@ -62,6 +62,8 @@ import { forgetUsage } from '../domain/users/usage.ts';
 
 /** How long requests under way may go on when the gateway stops. */
 const DRAIN_MS = 1_500;
+/** How long after a start memory is given back: the first requests are answered by then. */
+const RELEASE_AFTER_MS = 5_000;
 
 /** The gateway that serves devices already. */
 export interface Served {
@@ -152,6 +154,7 @@ export async function serveRequests(
     });
     undo.push(() => chores.stop());
     const close = listens ? await listen(server, { ...shared, httpLimits }, hasHost) : null;
+    if (listens) undo.push(releaseWhatStartTook());
     undo.push(async () => {
       state.isDraining = true;
       await Promise.all([server.stop({ timeout: DRAIN_MS }), close?.(DRAIN_MS)]);
@@ -247,14 +250,21 @@ function startChores(
   };
 }
 
+/**
+ * Gives memory back soon, because starting takes more than serving needs. Not at once: it takes some
+ * 100 ms, and whoever started the gateway waits for it. Returns what calls it off.
+ */
+function releaseWhatStartTook(): () => Promise<void> {
+  const timer = setTimeout(releaseMemory, RELEASE_AFTER_MS).unref();
+  return async () => clearTimeout(timer);
+}
+
 /** Listens for requests and for the commands of this host; the result ends only the commands. */
 async function listen(
   server: Server,
   { config, ...shared }: Pick<Services, 'config' | 'log' | 'counters' | 'httpLimits'>,
   hasHost: boolean,
 ): ReturnType<typeof openLocalSocket> {
-  // Starting took more memory than serving needs, and nobody waits for an answer yet.
-  releaseMemory();
   await listenForRequests(server, config);
   if (!hasHost) return async () => undefined;
   const path = localSocketPath(config);
