@@ -157,6 +157,12 @@ export interface HostAddresses {
    * there.
    */
   readonly outside: readonly Uint8Array[];
+  /**
+   * Private addresses of servers that the gateway itself needs, as its database. Where packets
+   * leave by sockets, only a rule that names exactly this address lets a device reach it. Left out:
+   * none.
+   */
+  readonly guarded?: readonly Uint8Array[];
 }
 
 // ---- statistics ----------------------------------------------------------------------------

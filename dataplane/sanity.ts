@@ -51,6 +51,8 @@ export class Sanity {
   #here: readonly (readonly number[])[] = [];
   /** Addresses of the host that are not in the network namespace of the gateway, as words. */
   #outside: readonly (readonly number[])[] = [];
+  /** Addresses of servers that the gateway itself needs, as words. */
+  #guarded: readonly (readonly number[])[] = [];
 
   constructor(options: SanityOptions, allowedIps: AllowedIps<KnownPeer>) {
     this.#options = options;
@@ -61,11 +63,12 @@ export class Sanity {
   }
 
   /** Sets the addresses of this host, beside those of the tunnel. */
-  setHostAddresses({ here, outside }: HostAddresses): void {
+  setHostAddresses({ here, outside, guarded = [] }: HostAddresses): void {
     const { ipv4, ipv6 } = this.#options;
     const own = [ipv4, ipv6].flatMap((network) => (network === null ? [] : [network.address]));
     this.#here = [...own, ...here].map(wordsOf);
     this.#outside = outside.map(wordsOf);
+    this.#guarded = guarded.map(wordsOf);
   }
 
   /** Judges the addresses of a packet that a peer sent. */
@@ -130,13 +133,12 @@ export class Sanity {
    * of this process would reach the host there.
    */
   isForHost(packet: InnerPacket): boolean {
-    if (isBoundFor(this.#here, packet)) return true;
-    if (packet.version === 4) return false;
-    const { destination0, destination1, destination2, destination3 } = packet;
-    return (
-      holdsIpv4(destination0, destination1, destination2) &&
-      isAmong(this.#here, heldIpv4(destination0, destination1, destination3), 0, 0, 0)
-    );
+    return leadsTo(this.#here, packet);
+  }
+
+  /** Whether a packet is for a server that the gateway itself needs. */
+  isForGuarded(packet: InnerPacket): boolean {
+    return this.#guarded.length > 0 && leadsTo(this.#guarded, packet);
   }
 
   /** Whether a packet comes from the gateway's own address; it reads the addresses alone. */
@@ -216,6 +218,17 @@ export class Sanity {
 function isBoundFor(addresses: readonly (readonly number[])[], packet: InnerPacket): boolean {
   const { destination0, destination1, destination2, destination3 } = packet;
   return isAmong(addresses, destination0, destination1, destination2, destination3);
+}
+
+/** Whether a packet is for one of some addresses, or for an IPv6 address that holds one. */
+function leadsTo(addresses: readonly (readonly number[])[], packet: InnerPacket): boolean {
+  if (isBoundFor(addresses, packet)) return true;
+  if (packet.version === 4) return false;
+  const { destination0, destination1, destination2, destination3 } = packet;
+  return (
+    holdsIpv4(destination0, destination1, destination2) &&
+    isAmong(addresses, heldIpv4(destination0, destination1, destination3), 0, 0, 0)
+  );
 }
 
 function isAmong(

@@ -63,6 +63,8 @@ export interface CompiledScope {
   /** Rule numbers that changed their rule; `ids` says the rule of each, null for none. */
   readonly numbers: readonly number[];
   readonly ids: readonly (string | null)[];
+  /** By rule number, of those that changed: whether the rule names one address. */
+  readonly hosts: ReadonlyMap<number, boolean>;
 }
 
 /** Compiles prefixes of `words` words; a prefix must come before those that it contains. */

@@ -50,6 +50,8 @@ export interface Scope extends Memberships {
   ipv6: Family | null;
   /** By rule number. */
   hits: Hits;
+  /** The numbers of the rules whose destination is one address. */
+  hosts: Set<number>;
   /** The staged rules beside it, which decide nothing; null: there are none. */
   staged: Scope | null;
   /** How many hold it; without holders and rules it is forgotten. */
@@ -116,8 +118,10 @@ export class Filter {
       scope.ipv4 = null;
       scope.ipv6 = null;
       scope.hits = new Hits();
+      scope.hosts = new Set();
     } else {
       const { numbers, ids } = compiled;
+      scope.hosts = hostsAfter(scope.hosts, compiled);
       this.#retire(numbers.map((number, i) => scope.hits.rename(number, ids[i]!)));
       scope.ipv4 = familyAfter(scope.ipv4, compiled.ipv4);
       scope.ipv6 = familyAfter(scope.ipv6, compiled.ipv6);
@@ -144,6 +148,7 @@ export class Filter {
       const scope = newScope(name);
       const before = this.#scopes.get(name) ?? scope;
       if (compiled !== null) {
+        scope.hosts = hostsAfter(before.hosts, compiled);
         scope.ipv4 = familyAfter(before.ipv4, compiled.ipv4);
         scope.ipv6 = familyAfter(before.ipv6, compiled.ipv6);
       }
@@ -262,6 +267,11 @@ export class Filter {
     return this.#scopeAt(matched, scope).hits.idOf(matched >> PLACE_BITS);
   }
 
+  /** Whether a rule that was `matched` under the current version names one address. */
+  namesHost(matched: number, scope: Scope): boolean {
+    return matched !== NO_RULE && this.#scopeAt(matched, scope).hosts.has(matched >> PLACE_BITS);
+  }
+
   /** Counts a packet for a rule that was `staged` under the current version. */
   countStaged(staged: number, packet: InnerPacket, scope: Scope): void {
     const by = this.#scopeAt(staged, scope).staged;
@@ -327,12 +337,21 @@ export class Filter {
 }
 
 function newScope(name: string): Scope {
-  const rules = { ipv4: null, ipv6: null, hits: new Hits(), staged: null };
-  return { name, groups: '', groupBits: 0, ...rules, holders: 0 };
+  const rules = { ipv4: null, ipv6: null, hits: new Hits(), hosts: new Set<number>() };
+  return { name, groups: '', groupBits: 0, ...rules, staged: null, holders: 0 };
 }
 
 function defaultReasonOf(action: RuleConfig['action']): number {
   return action === 'accept' ? reasons.none : reasons.default_drop;
+}
+
+/** The rules that name one address, after a change. */
+function hostsAfter(before: ReadonlySet<number>, { hosts }: CompiledScope): Set<number> {
+  const after = new Set(before);
+  for (const [number, namesHost] of hosts)
+    if (namesHost) after.add(number);
+    else after.delete(number);
+  return after;
 }
 
 /** Puts new pieces and unchanged ones in their places; null where no rules are left. */

@@ -52,7 +52,7 @@ const MISPLACED = -1;
  * another method does not compile.
  */
 export interface JudgedBy {
-  readonly filter: Pick<Filter, 'decide' | 'matched' | 'staged' | 'version'>;
+  readonly filter: Pick<Filter, 'decide' | 'matched' | 'namesHost' | 'staged' | 'version'>;
   readonly flows: Pick<
     FlowTable,
     | 'describe'
@@ -158,6 +158,11 @@ export class Judge {
   byRules(packet: InnerPacket, from: number, verdict: FlowVerdict): number {
     verdict.clear(from);
     return this.#rules(packet, verdict);
+  }
+
+  /** Whether the rule that a peer's packet is counted for names exactly its destination. */
+  isByHostRule({ from, rule }: FlowVerdict): boolean {
+    return this.#filter.namesHost(rule, this.#scopes[from]!);
   }
 
   /** Judges a flow by the present rules, without a packet of it. */

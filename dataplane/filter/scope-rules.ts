@@ -71,7 +71,13 @@ export class ScopeRules {
       if (isGone) renamed.set(number, null);
       else if (before.length === 0) renamed.set(number, id);
     const [numbers, ids] = [[...renamed.keys()], [...renamed.values()]];
-    return { ipv4: this.#ipv4.compile(), ipv6: this.#ipv6.compile(), numbers, ids };
+    const hosts = new Map(
+      steps.map(({ id, group, number }) => [
+        number,
+        namesHost(this.#rules.get(keyOf(id, group)) ?? NO_RULES),
+      ]),
+    );
+    return { ipv4: this.#ipv4.compile(), ipv6: this.#ipv6.compile(), numbers, ids, hosts };
   }
 
   /** Compiles all rules, for a worker that has none of them. */
@@ -79,7 +85,10 @@ export class ScopeRules {
     const all = [...this.rules()];
     const numbers = all.map(({ number }) => number);
     const ids = all.map(({ rule }) => rule.id);
-    return { ipv4: this.#ipv4.compileAll(), ipv6: this.#ipv6.compileAll(), numbers, ids };
+    const hosts = new Map(
+      [...this.#rules.values()].map((rules) => [rules[0]!.number, namesHost(rules)]),
+    );
+    return { ipv4: this.#ipv4.compileAll(), ipv6: this.#ipv6.compileAll(), numbers, ids, hosts };
   }
 
   /** Notes that what was compiled is handed over: the next change starts from there. */
@@ -113,6 +122,12 @@ export class ScopeRules {
   #familyOf({ rule }: NumberedRule): Pieces {
     return rule.address.length === 4 ? this.#ipv4 : this.#ipv6;
   }
+}
+
+/** Whether the rules of an id have one address as their destination. */
+function namesHost([first, ...others]: readonly NumberedRule[]): boolean {
+  if (first === undefined || others.length > 0) return false;
+  return first.rule.prefixBits === 8 * first.rule.address.length;
 }
 
 /** One rule can leave a group and come to another in one change. */

@@ -170,8 +170,8 @@ class WorkerGateway implements Gateway, LinkOwner {
       addon !== null && this.#hasTun
         ? new HostRoutes({ ...options, addon, egress: this.#egress })
         : null;
-    const { hostProcess = null } = options;
-    this.#host = new HostWatch({ addon, routes: this.#hostRoutes, hostProcess });
+    const { hostProcess = null, guarded } = options;
+    this.#host = new HostWatch({ addon, routes: this.#hostRoutes, hostProcess, guarded });
     this.#kernelCounts = new KernelCounts({
       listenPort: () => this.#listenPort,
       losses: () => (this.#isClosing ? 0 : socketLosses(this.#system)),

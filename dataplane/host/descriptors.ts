@@ -36,6 +36,11 @@ export interface GatewayOptions extends WorkersWanted {
   readonly tun: 'auto' | 'required' | 'off' | 'sockets';
   /** Why `auto` takes no sockets where the host gives no TUN; null or left out: it takes them. */
   readonly socketsBarred?: string | null;
+  /**
+   * Private addresses of servers that the gateway itself needs (`HostAddresses.guarded`); asked each
+   * second, and the same list until it changes.
+   */
+  readonly guarded?: () => readonly Uint8Array[];
   /** Null switches a family off. */
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;

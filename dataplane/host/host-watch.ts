@@ -23,7 +23,11 @@ export interface HostWatchOptions {
   /** Number of a process in another network, that of the host: of it there is no news. Or null. */
   readonly hostProcess: number | null;
   readonly read?: typeof readHostAddresses;
+  /** Private addresses of servers that the gateway itself needs; the same list until it changes. */
+  readonly guarded?: (() => readonly Uint8Array[]) | undefined;
 }
+
+const NO_ADDRESSES: readonly Uint8Array[] = [];
 
 /** The watch over one host. */
 export class HostWatch {
@@ -48,7 +52,16 @@ export class HostWatch {
     const before = this.#addresses;
     const { hostProcess, read = readHostAddresses } = this.#options;
     this.#addresses = read(hostProcess, before);
-    return this.#addresses !== before;
+    return this.#guard() || this.#addresses !== before;
+  }
+
+  /** Takes the servers that the gateway needs; returns whether they have changed. */
+  #guard(): boolean {
+    const guarded = this.#options.guarded?.() ?? NO_ADDRESSES;
+    const { guarded: before = NO_ADDRESSES, here, outside } = this.#addresses;
+    if (guarded === before || (guarded.length === 0 && before.length === 0)) return false;
+    this.#addresses = { here, outside, guarded };
+    return true;
   }
 
   /**
@@ -58,7 +71,8 @@ export class HostWatch {
   look(): boolean {
     const { hostProcess, routes } = this.#options;
     const hasMoved = this.#network.take();
-    const hasChanged = (hasMoved || hostProcess !== null) && this.readAddresses();
+    const reads = hasMoved || hostProcess !== null;
+    const hasChanged = reads ? this.readAddresses() : this.#guard();
     if (routes === null) return hasChanged;
     // Both are asked: what one of them has heard is heard once.
     const hasNews = [hasMoved, this.#tables.take()].includes(true);

@@ -31,7 +31,7 @@ const NO_DATAGRAM = -1;
 export interface InwardTables {
   readonly sanity: Pick<
     Sanity,
-    'inward' | 'placeOf' | 'destinationOwner' | 'isForHost' | 'isFromHost'
+    'inward' | 'placeOf' | 'destinationOwner' | 'isForHost' | 'isForGuarded' | 'isFromHost'
   >;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isTooBig' | 'isLarger'>;
@@ -200,7 +200,7 @@ export class InwardJudge {
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
     if (!this.#hasTun) {
-      const unfit = this.#bySocket(view, offset, verdict.packet);
+      const unfit = this.#bySocket(view, offset, verdict);
       if (unfit !== reasons.none) return unfit;
     }
     if (!isToGateway && this.#overQuota.has(from.slot)) return reasons.quota_exceeded;
@@ -211,11 +211,14 @@ export class InwardJudge {
 
   /**
    * Why no socket carries a packet. The host is never reached: a socket of this process passes by
-   * what the host's packet filter says about devices.
+   * what the host's packet filter says about devices. Servers that the gateway itself needs take the
+   * packet for one of the gateway, so a rule must name them.
    */
-  #bySocket(view: DataView, offset: number, packet: InnerPacket): number {
+  #bySocket(view: DataView, offset: number, { packet, flow }: Verdict): number {
     if (!this.#hasSockets) return reasons.no_tun;
     if (this.#sanity.isForHost(packet)) return reasons.inner_destination_host;
+    if (this.#sanity.isForGuarded(packet) && !this.#filter.isByHostRule(flow))
+      return reasons.inner_destination_host;
     const { protocol } = packet;
     if (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP) return reasons.none;
     return isEchoRequest(view, offset, packet) ? reasons.none : reasons.no_socket_for_protocol;

@@ -393,8 +393,7 @@ export class Pipeline {
 
   /**
    * Applies a change between two batches. It is the one long step that is not sliced, because no
-   * packet may see half of a change; 10,000 peers cost 0.1 s. A start adds devices in pages, and a
-   * new worker has no traffic yet.
+   * packet may see half of a change; 10,000 peers cost 0.1 s. A start adds devices in pages.
    */
   apply(change: Change, now: number, wallMs: number): void {
     this.#begin(now, wallMs);
@@ -465,9 +464,10 @@ export class Pipeline {
     if (isHere) this.#limits.set(slot, config.limitDown, config.limitUp);
   }
 
-  /** Sets the addresses of this host, beside those of the tunnel. */
+  /** Sets the addresses of this host, beside those of the tunnel; what they forbid ends. */
   setHostAddresses(addresses: HostAddresses): void {
     this.#sanity.setHostAddresses(addresses);
+    this.#egress?.rulesChanged();
   }
 
   /** Takes a part of what changed since the last sample: packets need not wait for all of it. */

@@ -18,6 +18,7 @@ import { followersOf } from './followers.ts';
 import { fixedSettingsOf } from '../domain/configuration/fixed-settings.ts';
 import { egressOf, whyNoSockets } from '../installation/setup/egress.ts';
 import { gatewayIdentity, serverPrivateKey } from '../installation/setup/first-start.ts';
+import { GuardedServers, hostsToGuard } from './guarded-servers.ts';
 import { startHistory } from '../observe/history/keeping.ts';
 import { eachBeat } from '../kit/process/beat.ts';
 import type { Log } from '../kit/process/log.ts';
@@ -116,10 +117,14 @@ async function startSteps(
   const enter = (): Promise<number> => enterGateway(database, { ...start, egress }, config);
   const clockFloorMs = await enter();
 
+  const guarded = new GuardedServers({ hosts: () => hostsToGuard(config, database), log });
+  undo.push(async () => guarded.stop());
+  void guarded.follow();
   // The data plane starts in its own thread, while the rows are read here.
   const opening = (instead.createGateway ?? createGateway)({
     ...gatewayOptions(config, networks, log),
     socketsBarred: whyNoSockets(config, !stored.auto_sockets),
+    guarded: () => guarded.addresses,
     privateKey,
     timestampFloorMs: clockFloorMs,
   });

@@ -155,6 +155,7 @@ test('an amendment takes the steps that it names, and no others', (t) => {
     },
     numbers: [1],
     ids: ['2'],
+    hosts: new Map([[1, false]]),
   });
   t.deepEqual([...standing.peers.keys()], ['B', 'C']);
 });

@@ -52,7 +52,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   inner_destination_metadata:
     'A device asked for the cloud’s data about the gateway’s host, which may hold credentials.',
   inner_destination_host:
-    'A device sent to another address of the gateway’s host, which a gateway without root or without a TUN refuses.',
+    'A device sent to another address of the gateway’s host, or to a server that a gateway without a TUN itself needs.',
   inner_own_endpoint: 'A device sent the tunnel’s own packets into the tunnel.',
   inner_source_not_allowed: 'A device sent from an address that is not its own.',
   inner_headers_unparsable: 'The headers of a device’s packet could not be read.',

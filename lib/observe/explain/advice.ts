@@ -18,7 +18,7 @@ const advice: Readonly<Partial<Record<ExplainedReason, string>>> = {
   inner_destination_metadata:
     'Set ALLOW_CLOUD_METADATA=true if the device really needs it: it opens credentials of the host.',
   inner_destination_host:
-    'Let the service run on another host, or run the gateway as root with a TUN: else services of its host cannot tell devices from programs of the host.',
+    'Let the service run on another host, or run the gateway as root with a TUN: else services cannot tell devices from the gateway. If it is the database or an identity provider, add a rule that accepts exactly its address.',
   inner_own_endpoint: 'Take the address of the gateway out of the allowed IPs of the device.',
   rule_drop: 'Change the rule, or add one that is asked before it and accepts.',
   default_drop: 'Add a rule that accepts it, or change the default action.',

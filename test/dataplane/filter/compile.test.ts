@@ -20,7 +20,7 @@ function ipv4(...rules: RuleConfig[]): CompiledTable {
 }
 
 test('a scope without rules has no table', (t) => {
-  t.deepEqual(compileScope([]), { ipv4: null, ipv6: null, numbers: [], ids: [] });
+  t.deepEqual(compileScope([]), { ipv4: null, ipv6: null, numbers: [], ids: [], hosts: new Map() });
 });
 
 test('each family has its own table, or none', (t) => {

@@ -45,7 +45,7 @@ class Scope {
   }
 }
 
-const NOTHING: CompiledScope = { ipv4: null, ipv6: null, numbers: [], ids: [] };
+const NOTHING: CompiledScope = { ipv4: null, ipv6: null, numbers: [], ids: [], hosts: new Map() };
 const drop = rule('1', 'drop', '10.0.0.0/8');
 const six = rule('1', 'accept', 'fd00::/8');
 

@@ -32,8 +32,9 @@ export class Tables {
   readonly inward: InwardJudge;
   readonly outward: OutwardJudge;
   readonly limits = new Limits();
+  readonly sanity: Sanity;
 
-  constructor(hasTun = true) {
+  constructor(hasTun = true, hasSockets = false) {
     const random = seededRandom(1);
     const allowedIps = new AllowedIps<Peer>();
     this.peers = [0, 1].map((slot) => {
@@ -46,7 +47,7 @@ export class Tables {
     });
     const [ipv4, ipv6] = [network('10.0.0.0', 24, '10.0.0.1'), network('fd00::', 64, 'fd00::1')];
     const options = { ipv4, ipv6, mtu: MTU, listenPort: 51_820, allowsMetadata: false };
-    const sanity = new Sanity(options, allowedIps);
+    const sanity = (this.sanity = new Sanity(options, allowedIps));
     const mtus = new Mtus(options);
     const sizes = { capacity: 64, peers: 16 };
     const flows = new FlowTable({ random, ...sizes });
@@ -57,7 +58,7 @@ export class Tables {
     mtus.set(1, 1_280);
     const filter = this.tracker.judge;
     const asked = { sanity, filter, mtus, limits: this.limits, overQuota: new OverQuota() };
-    this.inward = new InwardJudge({ ...asked, hasTun, hasSockets: false });
+    this.inward = new InwardJudge({ ...asked, hasTun, hasSockets });
     this.outward = new OutwardJudge({ ...asked, allowedIps });
   }
 

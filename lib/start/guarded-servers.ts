@@ -1,0 +1,93 @@
+// The servers that this gateway itself needs, at private addresses: its database and its identity
+// providers. Where packets of devices leave by sockets, such a server takes them for packets of the
+// gateway, so the data plane lets a device reach it only by a rule that names exactly its address.
+// Names are looked up again and again, as the program does that connects.
+
+import { lookup } from 'node:dns/promises';
+import ipaddr from 'ipaddr.js';
+import { type Config, databaseHost, hostOf } from '../../config/index.ts';
+import { type Database, readConfiguration } from '../../models/index.ts';
+import type { Log } from '../kit/process/log.ts';
+import { messageOf } from '../kit/process/message.ts';
+
+/** Names and providers are looked at again after so long. */
+const LOOK_MS = 10_000;
+
+/** What is looked at; tests give other answers. */
+export interface GuardedOptions {
+  /** The names or addresses of the servers. */
+  readonly hosts: () => Promise<readonly string[]>;
+  readonly lookUp?: (host: string) => Promise<readonly string[]>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+const lookUpHere = async (host: string): Promise<string[]> =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
+
+/** The private addresses of these servers. */
+export class GuardedServers {
+  readonly #options: GuardedOptions;
+  /** By host: the addresses that were found last. */
+  #found = new Map<string, readonly string[]>();
+  #addresses: readonly Uint8Array[] = [];
+  #text = '';
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(options: GuardedOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes of the addresses; the same list until they change. */
+  get addresses(): readonly Uint8Array[] {
+    return this.#addresses;
+  }
+
+  /** Looks now, and again and again until `stop`. */
+  async follow(): Promise<void> {
+    await this.look();
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => void this.follow(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Looks once. What cannot be found stays as it was. */
+  async look(): Promise<void> {
+    const { hosts, lookUp = lookUpHere, log } = this.#options;
+    try {
+      const found = new Map<string, readonly string[]>();
+      for (const host of await hosts()) {
+        const before = this.#found.get(host) ?? [];
+        found.set(host, await lookUp(host).catch(() => before));
+      }
+      this.#found = found;
+    } catch (error) {
+      log.warn({ fault: messageOf(error) }, 'the servers to be guarded could not be read');
+    }
+    const all = [...new Set([...this.#found.values()].flat().filter(isPrivate))].toSorted();
+    if (all.join(' ') === this.#text) return;
+    this.#text = all.join(' ');
+    this.#addresses = all.map((address) => Uint8Array.from(ipaddr.process(address).toByteArray()));
+  }
+}
+
+/** The hosts of the database and of the identity providers. */
+export async function hostsToGuard(config: Config, database: Database): Promise<string[]> {
+  const row = await readConfiguration(database);
+  const { openid_connect_providers: oidc = [], saml_identity_providers: saml = [] } = row ?? {};
+  const urls = [
+    ...oidc.map(({ discovery_document_uri }) => discovery_document_uri),
+    ...saml.flatMap((one) => ('metadata_url' in one ? [String(one.metadata_url)] : [])),
+  ];
+  const hosts = [databaseHost(config), ...urls.filter((url) => URL.canParse(url)).map(hostOf)];
+  return [...new Set(hosts.filter((host) => host !== null))];
+}
+
+function isPrivate(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() !== 'unicast';
+}
