@@ -6,19 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasons } from '../reasons.ts';
 import { formatAddress, parseAddress } from '../wire/address.ts';
 import { ECHO_ANSWER, ECHO_QUESTION, echoPart, turnIntoEchoReply } from '../wire/icmp.ts';
-import {
-  InnerPacket,
-  isIcmp,
-  parseInner,
-  PROTOCOL_TCP,
-  PROTOCOL_UDP,
-  TCP_RST,
-  TCP_SYN,
-} from '../wire/ip.ts';
+import { InnerPacket, isIcmp, parseInner, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
 import type { MemoryNetwork } from './network.ts';
 import { growth, NoAnswerError, type Refusals } from './no-answer.ts';
-import { echoRequest, sourceOf, tcp, udp, viewOf } from '../wire/packets.ts';
-import { Connection, readSegment, resetOf, type Segment } from './tcp.ts';
+import { echoRequest, sourceOf, udp, viewOf } from '../wire/packets.ts';
+import { type AnswerTo, type Connection, HostTcp, type OtherEnd } from './host-tcp.ts';
 
 /** The first of the ports that a system chooses itself (RFC 6335). */
 const FIRST_OWN_PORT = 49_152;
@@ -59,7 +51,7 @@ export class MemoryHost {
   readonly #network: MemoryNetwork;
   readonly #answers: Answers;
   readonly #packet = new InnerPacket();
-  readonly #connections = new Map<string, Connection>();
+  #tcp: HostTcp | null = null;
   /** By port: what is called with a datagram. */
   readonly #listening = new Map<number, (data: Buffer) => void>();
   /** By number of the ping: what is called at its reply. */
@@ -132,16 +124,8 @@ export class MemoryHost {
   /** Opens a TCP connection; the caller closes it. */
   async connect(to: string, port: number): Promise<Connection> {
     refuseNoPort(port);
-    const { destination } = this.#waysTo(to);
-    const ends = { address: destination, port, at: this.#takePort() };
-    const connection = this.#newConnection(ends, null);
-    try {
-      await connection.open();
-      return connection;
-    } catch (error) {
-      this.#connections.delete(nameOf(ends));
-      throw error;
-    }
+    const { source, destination } = this.#waysTo(to);
+    return this.#ownTcp.connect(source, { address: destination, port, at: this.#takePort() });
   }
 
   /** Sends a packet to the network; devices send it through their tunnel. */
@@ -216,7 +200,7 @@ export class MemoryHost {
     if (parseInner(view, 0, packet.length, inner) !== reasons.none) return;
     if (isIcmp(inner)) this.#receiveIcmp(packet, view);
     else if (inner.protocol === PROTOCOL_UDP) this.#receiveUdp(packet);
-    else if (inner.protocol === PROTOCOL_TCP) this.#receiveTcp(packet);
+    else if (inner.protocol === PROTOCOL_TCP) this.#ownTcp.receive(packet, inner);
   }
 
   #receiveIcmp(packet: Uint8Array, view: DataView): void {
@@ -241,46 +225,29 @@ export class MemoryHost {
     this.send(udp({ source, destination, ...ports, data: answer }));
   }
 
-  #receiveTcp(packet: Uint8Array): void {
-    const { sourcePort, destinationPort, upperOffset, flags } = this.#packet;
-    const address = formatAddress(sourceOf(packet));
-    const ends = { address, port: sourcePort, at: destinationPort };
-    const segment = readSegment(packet, upperOffset);
-    const known = this.#connections.get(nameOf(ends));
-    if (known !== undefined) return known.receive(segment);
-    const { ports, tcp: answer = echo } = this.#answers;
-    if (flags === TCP_SYN && (ports === undefined || ports.includes(destinationPort)))
-      this.#newConnection(ends, (data) => answer(data, ends)).receive(segment);
-    else if ((flags & TCP_RST) === 0) this.#emit(ends, resetOf(segment));
-  }
-
-  #newConnection(ends: Asker, answer: ((data: Buffer) => Answer) | null): Connection {
-    const connection = new Connection({
-      peer: `${ends.address} port ${ends.port}`,
-      emit: (segment) => this.#emit(ends, segment),
-      ask: async (what, send, isDone) => {
-        await this.#ask(what, ends.address, send, () => (isDone() ? true : null));
+  get #ownTcp(): HostTcp {
+    const network = this.#network;
+    this.#tcp ??= new HostTcp({
+      now: () => network.now,
+      random: network.random,
+      send: (packet) => this.send(packet),
+      answerer: (end) => this.#answererTo(end),
+      ask: async (what, to, send, isDone) => {
+        await this.#ask(what, to, send, () => (isDone() ? true : null));
       },
-      answer,
-      forget: () => this.#connections.delete(nameOf(ends)),
     });
-    this.#connections.set(nameOf(ends), connection);
-    return connection;
+    return this.#tcp;
   }
 
-  #emit(ends: Asker, segment: Segment): void {
-    const { source, destination } = this.#waysTo(ends.address);
-    const ports = { sourcePort: ends.at, destinationPort: ends.port };
-    this.send(tcp({ source, destination, ...ports, ...segment }));
+  #answererTo(end: OtherEnd): AnswerTo | null {
+    const { ports, tcp: answer = echo } = this.#answers;
+    const takes = ports === undefined || ports.includes(end.at);
+    return takes ? (data) => answer(data, end) : null;
   }
 }
 
 function echo(data: Buffer): Answer {
   return data;
-}
-
-function nameOf({ address, port, at }: Asker): string {
-  return `${address} ${port} ${at}`;
 }
 
 /** A number that is too great would be cut to its last 16 bits, which are another port. */

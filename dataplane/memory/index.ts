@@ -6,4 +6,4 @@ export { GATEWAY_ADDRESS, MemoryGateway } from './gateway.ts';
 export { type Addresses, type Answer, type Answers, type Asker, MemoryHost } from './host.ts';
 export { MemoryNetwork } from './network.ts';
 export { NoAnswerError, type Refusals } from './no-answer.ts';
-export type { Connection } from './tcp.ts';
+export type { Connection } from './host-tcp.ts';

@@ -79,6 +79,8 @@ export interface MachineOptions {
   readonly ranges?: number;
   /** Connections of a device that are not open yet, at most. */
   readonly connecting?: number;
+  /** So long an acknowledgement may wait for text; 0: not at all. */
+  readonly ackDelayMs?: number;
   /** After so much silence an open connection is probed; 0: never. */
   readonly keepaliveMs?: number;
 }
@@ -89,6 +91,8 @@ const POOL_BYTES = 64 * MIB;
 const RECORDS = 131_072;
 const RANGES = 65_536;
 const CONNECTING_PER_DEVICE = 128;
+/** An acknowledgement waits at most so long (RFC 9293, 3.8.6.3: less than 500 ms). */
+const ACK_DELAY_MS = 40;
 /** At least two hours, unless somebody chooses a shorter time (RFC 9293, 3.8.4: MUST-28). */
 const KEEPALIVE_MS = 7_200_000;
 
@@ -113,6 +117,7 @@ export class Core {
   readonly wheel: Wheel;
   readonly congestion: CongestionControl;
   readonly connectingMax: number;
+  readonly ackDelayMs: number;
   readonly keepaliveMs: number;
   /**
    * Now, and the round trip that was measured last. In an array, because V8 may allocate a number
@@ -147,6 +152,7 @@ export class Core {
     this.wheel = new Wheel(connections);
     this.congestion = new Cubic(this.words, this.times, this.clock);
     this.connectingMax = options.connecting ?? CONNECTING_PER_DEVICE;
+    this.ackDelayMs = options.ackDelayMs ?? ACK_DELAY_MS;
     this.keepaliveMs = options.keepaliveMs ?? KEEPALIVE_MS;
     this.#nextDevice = new Int32Array(devices);
     this.#first = new Int32Array(devices);

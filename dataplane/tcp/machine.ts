@@ -409,6 +409,14 @@ export class TcpMachine {
     return slot === NONE ? 0 : this.#core.words[slot * WORDS + STATE]!;
   }
 
+  /** STATUS: bytes that the owner has sent, and the other side has not acknowledged. */
+  unacknowledged(connection: number): number {
+    const { words, table } = this.#core;
+    const slot = table.slotOf(connection);
+    if (slot === NONE) return 0;
+    return (words[slot * WORDS + SND_END]! - words[slot * WORDS + SND_UNA]!) | 0;
+  }
+
   /**
    * Writes between which ends a connection is; returns its device, -1 where there is no such one.
    */

@@ -72,8 +72,6 @@ import type { Ends } from './table.ts';
 
 /** Segments that ask for nothing but an ACK get one so often (RFC 5961, 7). */
 const CHALLENGE_PAUSE_MS = 500;
-/** An acknowledgement waits at most so long (RFC 9293, 3.8.6.3: less than 500 ms). */
-const DELAYED_ACK_MS = 40;
 /** A timestamp this old says nothing (RFC 7323, 5.5): 24 days. */
 const STAMP_LIFE_MS = 24 * 86_400_000;
 /** Acknowledgements that are owed to a side that counts duplicates. */
@@ -465,14 +463,15 @@ export class Receiver {
     if (words[w + QUICK]! > 0) {
       words[w + QUICK]!--;
       words[w + FLAGS]! |= ACK_NOW;
-    } else if (unacknowledged >= 2 * Math.min(words[w + MSS]!, Math.max(segment.length, 1)))
+    } else if (this.#core.ackDelayMs === 0) words[w + FLAGS]! |= ACK_NOW;
+    else if (unacknowledged >= 2 * Math.min(words[w + MSS]!, Math.max(segment.length, 1)))
       words[w + FLAGS]! |= ACK_NOW;
     if ((words[w + FLAGS]! & ACK_NOW) !== 0) {
       this.#core.makeReady(slot);
       return;
     }
     if (times[t + ACK_AT] !== NEVER) return;
-    times[t + ACK_AT] = clock[0]! + DELAYED_ACK_MS;
+    times[t + ACK_AT] = clock[0]! + this.#core.ackDelayMs;
     this.#core.schedule(slot);
   }
 
