@@ -68,6 +68,7 @@ export const withOneWorker: Readonly<Record<string, string>> = {
   'test/e2e/rest.test.ts': 'each worker waits as one alone does',
   'test/e2e/simplesamlphp.test.ts': 'carries no packets',
   'test/e2e/slept.test.ts': 'each worker reads the same clock; dataplane/restarts.test.ts',
+  'test/e2e/sockets-clients.test.ts': 'is about the clients; sockets.test.ts runs with several',
   'test/e2e/sockets-memory.test.ts': 'each worker has memory of its own',
   'test/e2e/switches.test.ts': 'revocation.test.ts and dataplane/revocation.test.ts have two',
   'test/e2e/tcp-relay.test.ts': 'starts no gateway',
