@@ -178,7 +178,7 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.getByRole('button', { name: 'Add the device' }).click();
   await page.getByText('lent laptop is added').waitFor();
   await page.getByRole('link', { name: '← lent laptop' }).click();
-  await page.getByLabel('End (in UTC)').fill('2020-01-01T00:00');
+  await page.getByLabel('End (UTC)').fill('2020-01-01T00:00');
   await page.getByRole('button', { name: 'Set', exact: true }).click();
   await page.getByText('It ended at').waitFor();
   await page.getByRole('button', { name: 'Switch off' }).click();

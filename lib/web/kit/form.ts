@@ -6,6 +6,7 @@ import type { Request } from '@hapi/hapi';
 import type { FieldFaults } from '../../kit/validation/judge.ts';
 import { measureText, readMeasure } from '../../kit/validation/units.ts';
 import { textOf } from './form-token.ts';
+import { timeIn, typedTime } from './typed-time.ts';
 import { type FormError, type FormFaults, isFormError, plainWords } from './plain-words.ts';
 
 /** One question. */
@@ -14,9 +15,9 @@ export interface Asked {
   readonly name: string;
   readonly label: string;
   /**
-   * `list`: members with commas or line ends between. `secret`: never shown again. `time`: in UTC,
-   * because the gateway does not know where its people are. `speed` (bits per second) and `amount`
-   * (bytes): a number with a unit.
+   * `list`: members with commas or line ends between. `secret`: never shown again. `time`: in UTC for
+   * the gateway, and in the zone of the reader where scripts run. `speed` (bits per second) and
+   * `amount` (bytes): a number with a unit.
    */
   readonly kind?:
     | 'text'
@@ -77,7 +78,11 @@ export interface FormOptions {
 /** What a request typed. */
 export function typedIn(request: Pick<Request, 'payload'>, sections: readonly Section[]): Typed {
   return eachField(sections, ({ name, kind }) =>
-    kind === 'box' ? String(textOf(request, name) === 'true') : textOf(request, name),
+    kind === 'box'
+      ? String(textOf(request, name) === 'true')
+      : kind === 'time'
+        ? timeIn(request, name)
+        : textOf(request, name),
   );
 }
 
@@ -161,11 +166,6 @@ export function textOfValue(value: unknown, kind?: Asked['kind']): string {
   if ((kind === 'speed' || kind === 'amount') && typeof value === 'number')
     return measureText(value, kind);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
-/** A time of the API as browsers type it: without the zone, and without parts that are zero. */
-function typedTime(time: string): string {
-  return time.replace(/(\.\d{3})\d*Z$|Z$/, '$1').replace(/(:00)?(\.000)$/, '');
 }
 
 /** The members of a text with commas, semicolons, spaces or line ends between. */

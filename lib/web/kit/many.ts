@@ -40,6 +40,8 @@ export interface Change {
   readonly isHarmless?: boolean;
   /** The only field that it sets. */
   readonly about?: string;
+  /** Further fields of the form that it is read from. */
+  readonly fields?: readonly string[];
   /** The write that does it to one record. */
   readonly write: (caller: Caller, id: string) => RoomWrite;
 }
@@ -104,7 +106,11 @@ async function runMany(
       names: [...names.values()],
       more: 0,
       effect,
-      hidden: [['do', name], ...[...names.keys()].map((id) => ['id', id])],
+      hidden: [
+        ['do', name],
+        ...(change.fields ?? []).map((field) => [field, textOf(request, field)]),
+        ...[...names.keys()].map((id) => ['id', id]),
+      ],
       action: actionOf(plan),
       back,
     });

@@ -129,8 +129,8 @@ async function filterNames(
 export type MenuItem = {
   readonly label: string;
   readonly tone?: 'danger';
-  /** Rows of this kind alone have it. */
-  readonly only?: string;
+  /** Rows that are switched off have it alone, or all others. */
+  readonly only?: 'off' | 'on';
 } & ({ readonly path: string } | { readonly change: string; readonly action?: string });
 
 /**

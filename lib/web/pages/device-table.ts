@@ -3,7 +3,8 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
-import { readTime } from '../../kit/validation/texts.ts';
+import { readTime, shortened } from '../../kit/validation/texts.ts';
+import { readMeasure } from '../../kit/validation/units.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { Switches } from '../../domain/devices/switches.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../parts/device-status.ts';
 import type { SessionRules } from '../../domain/devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
+import { offsetOf, timeIn } from '../kit/typed-time.ts';
 import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
 import { effectView, type RoomWrite } from '../parts/effect.ts';
 import { sessionRules, withFiles } from '../parts/own-devices.ts';
@@ -52,6 +54,9 @@ const plan: TablePlan = {
     quiet: 'No handshake for 90 days',
   },
 };
+
+const LIMITS = ['limit_down', 'limit_up'] as const;
+const LIMIT_LABELS = { limit_down: 'Limit to the device', limit_up: 'Limit from the device' };
 
 const FILE_HEAD = [
   'id',
@@ -122,7 +127,7 @@ export function switchesIn(request: Request): Switches | null {
     case 'off':
       return { isOn: false };
     default: {
-      const text = textOf(request, 'expires_at').trim();
+      const text = timeIn(request, 'expires_at');
       if (text === '') return { expiresAt: null };
       const expiresAt = readTime(`${text}Z`);
       return expiresAt === null ? null : { expiresAt };
@@ -153,11 +158,36 @@ function changeOf(name: string, request: Request): Change | string {
       },
       write: (caller, id) => performs(caller, 'deleteDevice', { params: { id } }),
     };
+  if (name === 'limit') return limitChange(request);
   if (!['on', 'off', 'expire'].includes(name)) return 'Nothing was chosen.';
   const switches = switchesIn(request);
   if (switches === null) return `The end ${NO_TIME}.`;
   const write: Change['write'] = (caller, id) => switchesDevice(caller, id, switches);
-  return { ...switchWords(switches), isHarmless: true, write };
+  const fields = name === 'expire' ? ['expires_at', offsetOf('expires_at')] : [];
+  return { ...switchWords(switches), isHarmless: true, fields, write };
+}
+
+/** Sets the limits of devices; an empty field takes theirs away, so that others hold again. */
+function limitChange(request: Request): Change | string {
+  const record: Record<string, number | null> = {};
+  for (const name of LIMITS) {
+    const text = textOf(request, name).trim();
+    const read = readMeasure(text, 'speed');
+    if (text === '') record[name] = null;
+    else if ('fault' in read) return `The limit “${shortened(text)}” is ${read.fault}.`;
+    else record[name] = read.value;
+  }
+  return {
+    done: 'given these limits',
+    question: {
+      title: 'Set the limits of these devices?',
+      text: 'Where a limit is empty, that of the owner or the default holds.',
+      label: 'Set the limits',
+    },
+    isHarmless: true,
+    fields: LIMITS,
+    write: (caller, id) => performs(caller, 'updateDevice', { params: { id }, record }),
+  };
 }
 
 function switchWords({ isOn, expiresAt }: Switches): Pick<Change, 'done' | 'question'> {
@@ -235,6 +265,7 @@ async function showDevices(
       back: found.view.here,
       every: everyOf(found, 'devices'),
       asksEnd: true,
+      limits: LIMITS.map((name) => ({ name, label: LIMIT_LABELS[name] })),
       changes: [
         { name: 'on', label: 'Switch on' },
         { name: 'off', label: 'Switch off' },
@@ -243,7 +274,7 @@ async function showDevices(
     },
     ids: shown.map(({ device }) => device.id),
     menu: menuOf(request, plan, found.view, menuItems),
-    kinds: shown.map(({ device }) => (switchView(device, nowMs).state === 'off' ? 'off' : 'on')),
+    kinds: shown.map(({ device }) => (switchView(device, nowMs).state === 'off' ? 'off' : null)),
   });
 }
 

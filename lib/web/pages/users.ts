@@ -132,7 +132,7 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
     rows: users.map((user) => userCells(user, counts.get(user.id) ?? 0, waits.get(user.id))),
     ids: users.map(({ id }) => id),
     menu: menuOf(request, plan, found.view, menuItems),
-    kinds: users.map(({ disabled_at: disabledAt }) => (disabledAt === null ? 'on' : 'off')),
+    kinds: users.map(({ disabled_at: disabledAt }) => (disabledAt === null ? null : 'off')),
     many: {
       action: `${USERS}/many`,
       back: found.view.here,

@@ -85,13 +85,13 @@ export const ruleForm: readonly Section[] = [
       },
       {
         name: 'starts_at',
-        label: 'Starts at (in UTC)',
+        label: 'Starts at',
         kind: 'time',
         help: 'Before that it decides nothing. Empty: at once.',
       },
       {
         name: 'ends_at',
-        label: 'Ends at (in UTC)',
+        label: 'Ends at',
         kind: 'time',
         help: 'From then on it decides nothing. Empty: never.',
       },

@@ -1,6 +1,8 @@
 // What every page does in the browser if scripts run: questions become dialogs, times are shown in
 // the reader's own time zone, texts are copied at a click. Pages work without it.
 
+import { askInOwnZone } from './typed-times.js';
+
 /** Up to when a time is shown as seconds, minutes, hours or days ago; later the date is enough. */
 const AWAY = [
   [60, 1, 'second'],
@@ -24,6 +26,7 @@ export function enliven(part) {
   for (const time of part.querySelectorAll('time[datetime]')) showInOwnZone(time);
   for (const button of part.querySelectorAll('button[data-copy]')) copyAtClick(button);
   for (const box of part.querySelectorAll('[data-select-all]')) selectAll(box);
+  for (const note of part.querySelectorAll('[data-zone]')) askInOwnZone(note);
   const menu = part.querySelector('#menu');
   if (menu !== null) openBesideRows(menu);
 }
@@ -44,7 +47,8 @@ function openBesideRows(menu) {
       chosen.value = button.value;
       for (const [i, item] of items.entries()) {
         if (paths[i] !== null) item.href = paths[i].replace('*', button.value);
-        item.hidden = (item.dataset.only ?? button.dataset.kind) !== button.dataset.kind;
+        const kind = button.dataset.kind ?? 'on';
+        item.hidden = (item.dataset.only ?? kind) !== kind;
       }
     });
   }

@@ -217,6 +217,14 @@ for (const kind of firstKind()) {
     t.is(await isOff(), 0);
     t.is((await admin.postPairs('/devices/many', [...off, ['sure', 'true']])).status, 303);
     t.is(await isOff(), 2);
+    const end = [
+      ['do', 'expire'],
+      ['expires_at', '2031-07-01T12:00'],
+      ['expires_at_offset', '-120'],
+    ];
+    const asked = await admin.postPairs('/devices/many', [...(end as [string, string][]), ...sent]);
+    for (const [name, value] of end.slice(1))
+      t.true(asked.text.includes(`name="${name}" value="${value}"`), 'the question keeps it');
     scene.gateway.effect = async () => NOTHING;
     const on = [['do', 'on'], ...sent] as const;
     t.is((await admin.postPairs('/devices/many', on)).status, 303, 'it ends nothing');
