@@ -32,6 +32,7 @@ import { type LiveContext, liveOperations } from './observe/live/operations.ts';
 import { type CountersContext, RuleCounters } from './domain/rules/counters.ts';
 import { ruleCountersOperation, ruleOperations } from './domain/rules/operations.ts';
 import { Rules } from './domain/rules/rules.ts';
+import { Undos } from './domain/undo/undo.ts';
 import { userOperations } from './domain/users/operations.ts';
 import { type UserContext, Users } from './domain/users/users.ts';
 
@@ -53,6 +54,7 @@ export interface Rooms {
   readonly apiTokens: ApiTokens;
   readonly ownAccounts: OwnAccounts;
   readonly accounts: Accounts;
+  readonly undos: Undos;
   /** What is read of all rows alike. */
   readonly records: RecordContext['services'] & ServesHere;
 }
@@ -105,6 +107,7 @@ export function makeRooms(context: RoomContext): Rooms {
     apiTokens: new ApiTokens(context),
     ownAccounts: new OwnAccounts(context),
     accounts: new Accounts(context),
+    undos: new Undos(context),
     records: context.services,
     ruleCounters: new RuleCounters(context),
     live: context.services,

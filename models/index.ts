@@ -214,6 +214,14 @@ export {
 } from './queries/search.ts';
 export { SamlTest, type SignedParts } from './tables/saml-test.ts';
 export { findSamlTest, keepSamlTest } from './queries/saml-tests.ts';
+export type { AuditEntry } from './tables/audit-entry.ts';
+export {
+  dropUndo,
+  findUndo,
+  forgetUndos,
+  keepUndo,
+  readEntriesOfRequest,
+} from './queries/undos.ts';
 export { readOrCreateSecret, readSecret, refuseOtherKey } from './queries/secrets.ts';
 export { Session, type SessionAtProvider, type SessionState } from './tables/session.ts';
 export { notOver, pruneSignIns, touchSession } from './queries/sessions.ts';

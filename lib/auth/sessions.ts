@@ -7,6 +7,7 @@ import {
   countsFrom,
   type Database,
   forgetAssertions,
+  forgetUndos,
   JUMP_MAX_MS,
   Op,
   pruneSignIns,
@@ -264,6 +265,7 @@ export function forgetSessions(database: Database, time: ForgettingTime): Chore 
       const now = new Date((await time()).getTime() - JUMP_MAX_MS);
       await pruneSignIns(database, { seenBefore: new Date(now.getTime() - IDLE_MS), now });
       await forgetAssertions(database, now);
+      await forgetUndos(database, new Date(now.getTime() - IDLE_MS));
     },
   };
 }

@@ -4,4 +4,4 @@
 /** The last migration. */
 export const SCHEMA = '0028-last-backup';
 /** A hash of the schema and of the operations of the API. */
-export const BUILD = '803a5a9c2edc';
+export const BUILD = '330b8e983604';

@@ -40,6 +40,7 @@ import { secondFactorsPages } from './pages/second-factors.ts';
 import { settingPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
 import { trafficFilePages } from './pages/traffic-files.ts';
+import { undoPages } from './pages/undo.ts';
 import { userDevicePages } from './pages/user-devices.ts';
 import { userRefusalPages } from './pages/user-refusals.ts';
 import { userPages } from './pages/user.ts';
@@ -78,6 +79,7 @@ const pageRoutes: readonly PageRoutes[] = [
   logoSettingPages,
   apiTokenPages,
   auditPages,
+  undoPages,
   gatewayPages,
   trafficFilePages,
   userDevicePages,

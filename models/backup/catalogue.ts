@@ -42,6 +42,7 @@ const TABLES = [
   'identities',
   'identity_tokens',
   'sessions',
+  'undos',
   'second_factors',
   'recovery_codes',
   'one_time_links',

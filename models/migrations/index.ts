@@ -11,6 +11,7 @@ import { up as schemaOf100 } from './0001-schema-of-1.0.0.ts';
 import { up as schemaOf110 } from './0020-schema-of-1.1.0.ts';
 import { up as firstSteps } from './0021-first-steps.ts';
 import { up as egressBySockets } from './0022-egress-by-sockets.ts';
+import { up as undo } from './0023-undo.ts';
 import { up as auditNames } from './0025-audit-names.ts';
 import { up as lastBackup } from './0028-last-backup.ts';
 import { FIRST, FOLDED, SECOND, withoutUnreleased } from './before-release.ts';
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   { name: SECOND, up: schemaOf110 },
   { name: '0021-first-steps', up: firstSteps },
   { name: '0022-egress-by-sockets', up: egressBySockets },
+  { name: '0023-undo', up: undo },
   { name: '0025-audit-names', up: auditNames },
   { name: '0028-last-backup', up: lastBackup },
 ];

@@ -72,11 +72,14 @@ CREATE INDEX audit_entries_email_lower_kind_id ON audit_entries (LOWER(email), k
 CREATE INDEX `audit_entries_actor_kind_id` ON `audit_entries` (`actor`, `kind`, `id`);
 CREATE INDEX audit_entries_email_lower_action_id ON audit_entries (LOWER(email), action, id);
 CREATE INDEX `audit_entries_actor_action_id` ON `audit_entries` (`actor`, `action`, `id`);
+CREATE TABLE `undos` (`id` CHAR(36) NOT NULL PRIMARY KEY, `session_id` CHAR(36) NOT NULL, `entries` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL);
+CREATE INDEX `undos_inserted_at` ON `undos` (`inserted_at`);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0020-schema-of-1.1.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0021-first-steps', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0022-egress-by-sockets', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0023-undo', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0025-audit-names', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0028-last-backup', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);

@@ -35,6 +35,7 @@ import { type AuditedTable, auditTable } from '../storage/auditing.ts';
 import { keepOutOfJson } from '../storage/secrecy.ts';
 import { trackTable } from '../storage/tracking.ts';
 import { initTrustedProvider, type TrustedProvider } from './trusted-provider.ts';
+import { initUndo, type Undo } from './undo.ts';
 import { initUsedAssertion, type UsedAssertion } from './used-assertion.ts';
 import { initUser, type User } from './user.ts';
 
@@ -64,6 +65,7 @@ export interface Models {
   readonly UsedAssertion: typeof UsedAssertion;
   readonly SamlTest: typeof SamlTest;
   readonly FetchedMetadata: typeof FetchedMetadata;
+  readonly Undo: typeof Undo;
 }
 
 /** Tables that are not tracked: what is seen or was done, and what only signing in needs. */
@@ -80,7 +82,8 @@ type Untracked =
   | 'SignInRequest'
   | 'UsedAssertion'
   | 'SamlTest'
-  | 'FetchedMetadata';
+  | 'FetchedMetadata'
+  | 'Undo';
 
 /** Every tracked table is audited: one that is missing there does not compile. */
 const audited: Readonly<Record<Exclude<keyof Models, Untracked>, AuditedTable>> = auditedTables;
@@ -112,6 +115,7 @@ export function bindTables(context: TableContext): Models {
     UsedAssertion: initUsedAssertion(context),
     SamlTest: initSamlTest(context),
     FetchedMetadata: initFetchedMetadata(context),
+    Undo: initUndo(context),
   };
   associate(models);
   hideSecrets(models);

@@ -65,6 +65,9 @@ test('a window has many devices, each with a menu; what is selected has a bar', 
   await inspect(t, page, 'devices-selected');
   await page.getByRole('button', { name: 'Switch off' }).click();
   await page.getByText('2 devices are switched off').waitFor();
+  await inspect(t, page, 'devices-undo');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Undone: 2 records are as before.').waitFor();
 });
 
 test('without scripts the page shows the menu of a row, which switches a device off and on', async (t) => {

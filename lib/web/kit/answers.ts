@@ -19,6 +19,8 @@ export type FlashKind = 'done' | 'failed';
 export interface Flash {
   readonly kind: FlashKind;
   readonly text: string;
+  /** The path that undoes what is done; left out where nothing can be undone. */
+  readonly undo?: string;
 }
 
 /** Values of a page; `title` names it in the browser and above it. */
@@ -89,9 +91,10 @@ export class Pages {
   }
 
   /** Tells something on the next page that the browser shows. */
-  flash(h: ResponseToolkit, kind: FlashKind, text: string): void {
+  flash(h: ResponseToolkit, kind: FlashKind, text: string, undo?: string): void {
     const { database, sessions } = this.#options;
-    const message: Flash = { kind, text: text.slice(0, FLASH_CHARACTERS_MAX) };
+    const said = { kind, text: text.slice(0, FLASH_CHARACTERS_MAX) };
+    const message: Flash = undo === undefined ? said : { ...said, undo };
     const sealed = database.keyring.seal(JSON.stringify(message), FLASH_PLACE);
     sessions.cookies.set(h, 'flash', Buffer.from(sealed).toString('base64url'));
   }
@@ -143,6 +146,7 @@ export class Pages {
       requestId: request.app.id,
       plain: plainWords,
       path: (local: string): string => outside + local,
+      here: request.path + request.url.search,
       asset: (name: string): string => this.#asset(name),
       // Beside a text that says the same.
       icon: (name: string): string =>

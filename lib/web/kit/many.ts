@@ -24,6 +24,7 @@ import { type Job, JOB_RECORDS_MAX, type Left } from './jobs.ts';
 import { adminPage } from './route.ts';
 import { PAGE_RECORDS } from './searched.ts';
 import { askedIn } from './table-page.ts';
+import { undoPath } from './undo.ts';
 import type { Web } from './web.ts';
 
 /** How many names a question shows, and how many a refusal. */
@@ -117,9 +118,10 @@ async function runMany(
   }
   const { done, left } = await runEach(web, plan, change, ids, caller);
   const said = doneInWords(plan, change, done);
+  const undo = await undoPath(web, request);
   const refused = `${countInWords(plan, left.length)} could not be: ${named(left)}.`;
-  if (left.length === 0) web.pages.flash(h, 'done', said);
-  else web.pages.flash(h, 'failed', done === 0 ? refused : `${said} ${refused}`);
+  if (left.length === 0) web.pages.flash(h, 'done', said, undo);
+  else web.pages.flash(h, 'failed', done === 0 ? refused : `${said} ${refused}`, undo);
   return web.pages.redirect(h, back);
 }
 

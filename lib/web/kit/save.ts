@@ -13,6 +13,7 @@ import { type Asked, askFirst, isBack, type RoomWrite } from '../parts/effect.ts
 import type { FlashKind } from './answers.ts';
 import { attempt, faultLine } from './attempt.ts';
 import type { FormFaults } from './plain-words.ts';
+import { undoPath } from './undo.ts';
 import type { Web } from './web.ts';
 
 /** The input that a page gives to an operation. */
@@ -74,7 +75,7 @@ export async function saveForm<Result>(
   const written = await attempt(() => write(web.rooms));
   if (written.faults !== null) return (await again(written.faults)).code(422);
   const next = await done(written.result);
-  return 'said' in next ? tell(web, h, next) : next;
+  return 'said' in next ? tell(web, h, next, await undoPath(web, request)) : next;
 }
 
 /** A button that was pressed. */
@@ -103,11 +104,16 @@ export async function act<Result>(
   const written = await attempt(() => write(web.rooms));
   if (written.faults !== null)
     return tell(web, h, { said: failed(written.faults), to: back, kind: 'failed' });
-  return tell(web, h, { said: done(written.result), to });
+  return tell(web, h, { said: done(written.result), to }, await undoPath(web, request));
 }
 
-function tell(web: Web, h: ResponseToolkit, { said, to, kind = 'done' }: Done): ResponseObject {
-  web.pages.flash(h, kind, said);
+function tell(
+  web: Web,
+  h: ResponseToolkit,
+  { said, to, kind = 'done' }: Done,
+  undo?: string,
+): ResponseObject {
+  web.pages.flash(h, kind, said, undo);
   return web.pages.redirect(h, to);
 }
 

@@ -20,6 +20,7 @@ const OBSERVED = new Set([
   'used_assertions',
   'saml_tests',
   'fetched_metadata',
+  'undos',
 ]);
 
 for (const kind of databaseKinds()) {

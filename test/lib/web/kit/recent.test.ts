@@ -28,6 +28,7 @@ const ASKING: readonly (readonly [method: 'GET' | 'POST', path: string, back?: s
   ['POST', `/users/${ID}`],
   ['POST', `/users/${ID}/enable`, `/users/${ID}`],
   ['POST', '/users/many_enabled', '/users'],
+  ['POST', `/undo_disabled/${ID}`, '/users'],
   ['POST', `/users/${ID}/reset_second_factors`, `/users/${ID}`],
 ];
 
@@ -49,6 +50,7 @@ const FREE: Readonly<Record<string, string>> = {
   '/users/{id}/revoke_link': 'it takes a way in away',
   '/users/{id}/disable': 'it takes rights away',
   '/users/{id}/delete': 'it takes rights away',
+  '/undo/{id}': 'it gives back what this session changed, and lets nobody in',
   '/users/many': 'it disables and deletes, which takes rights away',
 };
 /** Nobody signs in by what these hold. */

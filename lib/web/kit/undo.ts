@@ -1,0 +1,18 @@
+// The path that undoes what was done last, for the page that says that it is done.
+// docs/state.md#undo.
+
+import type { Request } from '@hapi/hapi';
+import { callerOf } from '../../kit/http/request-caller.ts';
+import type { Web } from './web.ts';
+
+/** Undoes a change. */
+export const UNDO = '/undo';
+/** Undoes what took the access of users away. */
+export const UNDO_DISABLED = '/undo_disabled';
+
+/** The path that undoes what a request has written; undefined where nothing can be undone. */
+export async function undoPath(web: Web, request: Request): Promise<string | undefined> {
+  const offer = await web.rooms.undos.offer(callerOf(request), new Date(request.info.received));
+  if (offer === null) return undefined;
+  return `${offer.letsIn ? UNDO_DISABLED : UNDO}/${offer.id}`;
+}
