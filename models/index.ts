@@ -194,7 +194,15 @@ export {
   type Selection,
   type UserEnd,
 } from './queries/rows.ts';
-export { extentOf, isShadowedBy, overlaps, Rule, type RuleExtent } from './tables/rule.ts';
+export {
+  extentOf,
+  isShadowedBy,
+  overlaps,
+  Rule,
+  type RuleExtent,
+  shareAPacket,
+} from './tables/rule.ts';
+export { findUsersAndGroups } from './queries/whose.ts';
 export { SecondFactor } from './tables/second-factor.ts';
 export {
   countAllDevices,

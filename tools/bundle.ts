@@ -65,6 +65,7 @@ const addonsFor = (architecture: string): Readonly<Record<string, readonly strin
 });
 /** Packages whose files a browser gets as they are. */
 const SERVED: Readonly<Record<string, readonly string[]>> = {
+  '@github/combobox-nav': ['dist'],
   tweetnacl: ['nacl-fast.js', 'nacl-fast.min.js'],
   uplot: ['dist'],
   uqr: ['dist'],

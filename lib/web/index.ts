@@ -31,6 +31,7 @@ import { providerTestPages } from './pages/provider-tests.ts';
 import { providerPages } from './pages/providers.ts';
 import { relinkPages } from './pages/relink.ts';
 import { renewalPages } from './pages/renewal.ts';
+import { ruleTypingPages } from './pages/rule-typing.ts';
 import { rulePages } from './pages/rules.ts';
 import { samlMetadataPages } from './pages/saml-metadata.ts';
 import { samlPages } from './pages/saml-sign-in.ts';
@@ -67,6 +68,7 @@ const pageRoutes: readonly PageRoutes[] = [
   groupPages,
   devicePages,
   rulePages,
+  ruleTypingPages,
   explainPages,
   policyTestPages,
   livePages,

@@ -76,11 +76,20 @@ export function timesFrom(
  */
 export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
   if (!haveOneScope(a, b) || a.action !== b.action) return false;
+  return haveOneProtocol(a, b) && shareAPacket(a, b);
+}
+
+/** True when some packet is matched by two rules at some time, whosever they are. */
+export function shareAPacket(a: RuleExtent, b: RuleExtent): boolean {
   if (a.family !== b.family || a.start > b.end || a.end < b.start) return false;
-  if (!haveOneProtocol(a, b)) return false;
   if (Math.max(a.from, b.from) >= Math.min(a.until, b.until)) return false;
-  // Without a protocol there are no ports.
-  return (a.port_start ?? 0) <= (b.port_end ?? 0) && (a.port_end ?? 0) >= (b.port_start ?? 0);
+  if (isForAll(a) || isForAll(b)) return true;
+  // Without a protocol of ports there are no ports.
+  return (
+    haveOneProtocol(a, b) &&
+    (a.port_start ?? 0) <= (b.port_end ?? 0) &&
+    (a.port_end ?? 0) >= (b.port_start ?? 0)
+  );
 }
 
 /**
@@ -98,6 +107,11 @@ export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
     (other.port_start ?? 0) <= (rule.port_start ?? 0) &&
     (other.port_end ?? 0) >= (rule.port_end ?? 0)
   );
+}
+
+/** Whether a rule means all traffic. */
+function isForAll({ port_type, protocol }: RuleExtent): boolean {
+  return port_type === null && protocol === null;
 }
 
 /** Whether two rules are asked together: they are of one user, of one group, or everyone's. */

@@ -128,6 +128,7 @@ test('a staged rule is watched, enforced after the question, and staged again', 
   await page.goto('/rules/new');
   await page.getByLabel('Destination').fill(phone.ipv4);
   await page.getByLabel('Action').selectOption('drop');
+  await page.getByText('Schedule, staged, description').click();
   await page.getByLabel('Staged').check();
   await page.getByRole('button', { name: 'Add the rule' }).click();
   await page.getByText('It is staged: it decides nothing, and counts').waitFor();
@@ -160,6 +161,7 @@ test('a staged rule is watched, enforced after the question, and staged again', 
   t.is(await flowCount(), 0);
   await page.getByRole('row', { name: phone.ipv4 }).getByRole('link').first().click();
   t.false(await page.getByLabel('Staged').isChecked());
+  await page.getByText('Schedule, staged, description').click();
   await page.getByLabel('Staged').check();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('It is staged: it decides nothing, and counts').waitFor();

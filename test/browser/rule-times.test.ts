@@ -10,6 +10,7 @@ test('a rule gets a start and an end, and is switched off and on', async (t) => 
   await signIn(page);
   await page.goto('/rules/new');
   await page.getByLabel('Destination').fill('10.0.0.0/8');
+  await page.getByText('Schedule, staged, description').click();
   await page.getByLabel('Starts at (UTC)').fill('2999-01-01T17:00');
   await page.getByLabel('Ends at (UTC)').fill('2999-01-01T08:00');
   await page.getByRole('button', { name: 'Add the rule' }).click();

@@ -176,6 +176,7 @@ test('what somebody else changed while the person was signed out is not overwrit
   await page.waitForURL('/dashboard');
   const id = await make(stage, 'rule', { destination: '10.9.0.0/16', action: 'accept' });
   await page.goto(`/rules/${id}`);
+  await page.getByText('Schedule, staged, description').click();
   await page.getByLabel('Description').fill('of the office');
   const change = { action: 'drop', destination: '10.8.0.0/16' };
   t.is((await stage.gateway.call('PATCH', `/v0/rules/${id}`, { rule: change })).status, 200);
@@ -187,6 +188,7 @@ test('what somebody else changed while the person was signed out is not overwrit
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('What you typed is here again').waitFor();
   t.is(await page.getByLabel('Description').inputValue(), 'of the office');
+  t.true(await page.getByLabel('Description').isVisible());
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Somebody changed this after you had opened it.').waitFor();
   await page.getByText('is “10.8.0.0/16” now').waitFor();

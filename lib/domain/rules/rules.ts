@@ -50,6 +50,7 @@ import {
   sentColumns,
 } from '../../kit/validation/resource.ts';
 import { validatePorts, validateTimes } from './field-pairs.ts';
+import type { RuleMemory } from './rule-memory.ts';
 import { ruleTimes } from '../../reconcile/translate.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../../kit/records/writes.ts';
@@ -207,11 +208,16 @@ export class Rules implements Collection<RuleValues> {
   /**
    * The rules that match some of the packets of a rule that is typed: those that prevent it, and
    * others. Empty if the input is not complete or the rule is off. `id` is the id of the rule
-   * itself, if it exists.
+   * itself, if it exists. With `memory` the database is not asked.
    */
-  async touching({ values, faults }: Validated<RuleValues>, id: string | null): Promise<Touching> {
-    const present =
-      id === null ? null : await this.#database.models.Rule.findByPk(id.toLowerCase());
+  async touching(
+    { values, faults }: Validated<RuleValues>,
+    id: string | null,
+    memory?: RuleMemory,
+  ): Promise<Touching> {
+    const find = (one: string): Promise<RuleRow | null> =>
+      memory?.find(one) ?? this.#database.models.Rule.findByPk(one);
+    const present = id === null ? null : await find(id.toLowerCase());
     const row = merge(values, present);
     const isReadable = [
       'destination',
@@ -228,8 +234,9 @@ export class Rules implements Collection<RuleValues> {
       return { rivals: [], others: [], shadow: null, shadowed: [] };
     const now = Date.now();
     const extent = extentOf(row, now);
-    const ids = await readTouchingRules(this.#database, extent, TOUCHING_MAX + 1);
-    const rules = await readRules(this.#database, { ids: ids.filter((one) => one !== id) });
+    const found =
+      (await memory?.touching(extent, now, TOUCHING_MAX + 1)) ?? (await this.#touching(extent));
+    const rules = found.filter((rule) => rule.id !== id);
     const isRival = (rule: RuleRow): boolean => overlaps(extentOf(rule, now), extent);
     return {
       rivals: rules.filter(isRival),
@@ -237,6 +244,11 @@ export class Rules implements Collection<RuleValues> {
       shadow: rules.find((rule) => isShadowedBy(extent, extentOf(rule, now))) ?? null,
       shadowed: rules.filter((rule) => isShadowedBy(extentOf(rule, now), extent)),
     };
+  }
+
+  async #touching(extent: RuleExtent): Promise<RuleRow[]> {
+    const ids = await readTouchingRules(this.#database, extent, TOUCHING_MAX + 1);
+    return readRules(this.#database, { ids });
   }
 
   get #database(): Database {
@@ -429,7 +441,7 @@ export interface NewRule {
 }
 
 /** The row that a rule would become: what was sent, else the present values, else the defaults. */
-function merge(values: RuleValues, present: Rule | null): RuleContent {
+function merge(values: RuleValues, present: RuleRow | null): RuleContent {
   const { port_range: ports } = values;
   return {
     ...(present === null ? UNSAID : contentOf(present)),
@@ -438,7 +450,7 @@ function merge(values: RuleValues, present: Rule | null): RuleContent {
   };
 }
 
-function contentOf(rule: Rule): RuleContent {
+function contentOf(rule: RuleRow): RuleContent {
   const names: (keyof RuleContent)[] = [...sentColumns(ruleFields), 'port_start', 'port_end'];
   return Object.fromEntries(names.map((name) => [name, rule[name]])) as RuleContent;
 }

@@ -13,6 +13,7 @@ const STATIC = join(import.meta.dirname, '../static');
 
 /** Files of packages, by the path under which pages load them. */
 const libraries: Readonly<Record<string, string>> = {
+  'lib/combobox-nav.js': '@github/combobox-nav/dist/index.js',
   'lib/tweetnacl.js': 'tweetnacl/nacl-fast.min.js',
   'lib/uplot.js': 'uplot/dist/uPlot.esm.js',
   'lib/uplot.css': 'uplot/dist/uPlot.min.css',
@@ -98,7 +99,7 @@ function typeOf({ server }: Request, name: string): string {
 
 /** Also files that a package does not name among its exports. */
 function packageFile(path: string): string {
-  const [name = ''] = path.split('/');
+  const [name = ''] = /^(@[^/]+\/)?[^/]+/.exec(path) ?? [];
   const entry = fileURLToPath(import.meta.resolve(name));
   const root = entry.slice(0, entry.lastIndexOf(join('node_modules', name)));
   return join(root, 'node_modules', name, path.slice(name.length + 1));

@@ -6,7 +6,7 @@ import type { Request } from '@hapi/hapi';
 import type { FieldFaults } from '../../kit/validation/judge.ts';
 import { measureText, readMeasure } from '../../kit/validation/units.ts';
 import { textOf } from './form-token.ts';
-import { timeIn, typedTime } from './typed-time.ts';
+import { timeBy, typedTime } from './typed-time.ts';
 import { type FormError, type FormFaults, isFormError, plainWords } from './plain-words.ts';
 
 /** One question. */
@@ -39,11 +39,20 @@ export interface Asked {
   readonly rows?: number;
   readonly autocomplete?: string;
   readonly placeholder?: string;
+  /** Where scripts ask what may stand in the field, by what was typed. */
+  readonly combobox?: string;
 }
 
 /** Questions that belong together. */
 export interface Section {
   readonly legend?: string;
+  /** The fields are side by side. */
+  readonly isLine?: boolean;
+  /**
+   * The label behind which the section is folded away, while each of its fields has its usual text
+   * (empty, where none is named) and no error.
+   */
+  readonly folds?: { readonly label: string; readonly usual: Typed };
   readonly help?: string;
   readonly fields: readonly Asked[];
 }
@@ -77,12 +86,17 @@ export interface FormOptions {
 
 /** What a request typed. */
 export function typedIn(request: Pick<Request, 'payload'>, sections: readonly Section[]): Typed {
+  return typedBy((name) => textOf(request, name), sections);
+}
+
+/** What was typed, as a function reads it by the name of a field. */
+export function typedBy(read: (name: string) => string, sections: readonly Section[]): Typed {
   return eachField(sections, ({ name, kind }) =>
     kind === 'box'
-      ? String(textOf(request, name) === 'true')
+      ? String(read(name) === 'true')
       : kind === 'time'
-        ? timeIn(request, name)
-        : textOf(request, name),
+        ? timeBy(read, name)
+        : read(name),
   );
 }
 
@@ -141,10 +155,16 @@ export function formView(sections: readonly Section[], typed: Typed, options: Fo
     base: elsewhere.flatMap((name) =>
       textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
     ),
-    sections: sections.map(({ legend = null, help: sectionHelp = null, fields }) => ({
+    sections: sections.map(({ legend = null, help: sectionHelp = null, folds, ...section }) => ({
       legend,
       help: sectionHelp,
-      fields: fields.map((asked) => ({
+      isLine: section.isLine === true,
+      folds: folds?.label ?? null,
+      isOpen: section.fields.some(
+        ({ name }) =>
+          faults[name] !== undefined || (typed[name] ?? '') !== (folds?.usual[name] ?? ''),
+      ),
+      fields: section.fields.map((asked) => ({
         ...fieldView(
           asked,
           typed[asked.name] ?? '',
@@ -152,6 +172,7 @@ export function formView(sections: readonly Section[], typed: Typed, options: Fo
           locked(asked.name),
         ),
         suggestions: suggestions[asked.name] ?? [],
+        combobox: asked.combobox ?? null,
         links: links[asked.name] ?? [],
       })),
     })),

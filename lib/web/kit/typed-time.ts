@@ -18,8 +18,13 @@ export function offsetOf(name: string): string {
  * such as a time that the zone does not have.
  */
 export function timeIn(request: Pick<Request, 'payload'>, name: string): string {
-  const text = textOf(request, name).trim();
-  const offset = textOf(request, offsetOf(name)).trim();
+  return timeBy((field) => textOf(request, field), name);
+}
+
+/** The same, as a function reads what was typed by the name of a field. */
+export function timeBy(read: (name: string) => string, name: string): string {
+  const text = read(name).trim();
+  const offset = read(offsetOf(name)).trim();
   if (text === '' || offset === '') return text;
   const minutes = /^-?\d{1,3}$/.test(offset) ? Number(offset) : Number.NaN;
   const time = readTime(`${text}Z`);

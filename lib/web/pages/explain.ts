@@ -17,7 +17,7 @@ import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ownersOfRules } from '../parts/owners.ts';
-import { protocolInWords, serviceInWords } from '../parts/packet-words.ts';
+import { acceptHref, protocolInWords, serviceInWords } from '../parts/packet-words.ts';
 import { serviceFaults, serviceFields } from '../parts/service-fields.ts';
 import { ruleLink } from '../parts/rule-words.ts';
 
@@ -30,21 +30,19 @@ const questionForm: readonly Section[] = [
       {
         name: 'from',
         label: 'From',
-        help: 'A device: its name, its address in the tunnel or its id. Or the address of a host behind the gateway; then “To” is a device.',
         isRequired: true,
       },
+      { name: 'destination', label: 'To', isRequired: true },
+      ...serviceFields.map(({ help: _help, ...field }) => field),
+    ],
+  },
+  {
+    fields: [
       {
         name: 'source',
         label: 'Host behind the device',
         help: 'Its address, where a host in a network behind the device sends the packet. Leave it empty for the device itself.',
       },
-      {
-        name: 'destination',
-        label: 'To',
-        help: 'An address, such as 10.0.0.5, or a device.',
-        isRequired: true,
-      },
-      ...serviceFields,
       {
         name: 'size',
         label: 'Size',
@@ -74,8 +72,9 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
       submit: 'Ask',
       faults: serviceFaults(faults),
     }),
+    isMoreOpen: ['source', 'size'].some((name) => typed[name] !== '' || faults[name] !== undefined),
     asked: asked === null ? null : askedView(asked),
-    answer: answer === null ? null : await answerView(web.services.database, answer),
+    answer: asked && answer && (await answerView(web.services.database, answer, asked)),
   });
   return Object.keys(faults).length > 0 ? page.code(422) : page;
 }
@@ -151,7 +150,7 @@ function askedView({ device, isSent, source, destination, protocol, port }: Aske
   return { device: { id: device.id, name: device.name }, isSent, source, destination, service };
 }
 
-async function answerView(database: Database, answer: Answer): Promise<object> {
+async function answerView(database: Database, answer: Answer, asked: AskedPacket): Promise<object> {
   const { verdict, text, advice, reason, rule_id: ruleId, shadowed, gates } = answer;
   const ids = [ruleId, answer.staged_rule_id, ...shadowed].filter((id) => id !== null);
   const rules = ids.length === 0 ? [] : await readRules(database, { ids });
@@ -159,9 +158,14 @@ async function answerView(database: Database, answer: Answer): Promise<object> {
   const linked = (rule: RuleRow) => ruleLink(rule, owners);
   const decider = rules.find(({ id }) => id === ruleId);
   const staged = rules.find(({ id }) => id === answer.staged_rule_id);
+  const isByRule =
+    reason === 'rule_drop' || (verdict === 'accept' && answer.waits_for.length === 0);
+  const { device, ...packet } = asked;
   return {
     passes: verdict === 'accept',
     title: titleOf(answer),
+    isByRule: isByRule && decider !== undefined,
+    accept: acceptHref({ ...packet, deviceId: device.id, reason }),
     badge: badgeOf(answer),
     text,
     advice,
@@ -171,10 +175,8 @@ async function answerView(database: Database, answer: Answer): Promise<object> {
     staged: staged === undefined ? null : linked(staged),
     others: rules.filter(({ id }) => shadowed.includes(id)).map(linked),
     host: answer.host,
-    gates: gates
-      .filter(({ outcome }) => outcome !== 'not_reached')
-      .map((gate) => ({ text: gate.text, ...GATE_BADGES[gate.outcome] })),
-    notReached: gates.filter(({ outcome }) => outcome === 'not_reached').length,
+    gates: gates.map((gate) => ({ text: gate.text, ...GATE_BADGES[gate.outcome] })),
+    ...countedGates(gates),
   };
 }
 
@@ -184,6 +186,19 @@ const GATE_BADGES = {
   refused: { badge: 'bad', word: 'Refused' },
   not_reached: { badge: '', word: '' },
 } as const;
+
+/** How many gates there are behind which outcome, in one sentence. */
+function countedGates(gates: Answer['gates']): { counted: string; notReached: number } {
+  const count = (outcome: keyof typeof GATE_BADGES): number =>
+    gates.filter((gate) => gate.outcome === outcome).length;
+  const [waits, refused, notReached] = [count('waits'), count('refused'), count('not_reached')];
+  const others = [
+    ...(waits > 0 ? [`${waits} where it waits`] : []),
+    ...(refused > 0 ? [`${refused} refused`] : []),
+    ...(notReached > 0 ? [`${notReached} not reached`] : []),
+  ];
+  return { counted: [`${count('passed')} passed`, ...others].join(', '), notReached };
+}
 
 function titleOf({ verdict, waits_for: waitsFor }: Answer): string {
   if (verdict === 'drop') return 'It does not pass';

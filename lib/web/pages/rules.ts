@@ -3,13 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { RuleSample } from '../../../dataplane/index.ts';
-import {
-  type Database,
-  readRules,
-  readShadows,
-  readUsers,
-  type RuleRow,
-} from '../../../models/index.ts';
+import { type Database, readRules, readShadows, type RuleRow } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { hasCode, type Validated } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
@@ -24,26 +18,20 @@ import {
 import type { Shown } from '../../kit/records/shown.ts';
 import { meaningOf, meantNetwork } from '../../domain/rules/meaning.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
-import { formView, textOfValue, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { formView, textOfValue, type Typed, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
-import { effectView } from '../parts/effect.ts';
+import { type EffectView, effectView, mayTry } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
-import {
-  groupFaults,
-  groupIdOf,
-  groupName,
-  ownerFaults,
-  ownerIdOf,
-  ownersOfRules,
-  suggestedGroups,
-  suggestedOwners,
-} from '../parts/owners.ts';
-import { ruleForm, ruleInput, typedRule } from '../parts/rule-form.ts';
-import { portsOf, ruleInWords, ruleLink, whoseRule } from '../parts/rule-words.ts';
+import { ownersOfRules } from '../parts/owners.ts';
+import { type Draft, draftIn } from '../parts/rule-drafts.ts';
+import { ruleForm, ruleRecord, typedRule } from '../parts/rule-form.ts';
+import { meetingsOf } from '../parts/rule-meets.ts';
+import { whoseFaults, whoseText } from '../parts/rule-whose.ts';
+import { portsOf, ruleInWords, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
-import { inOrder, queryText } from '../kit/searched.ts';
+import { inOrder } from '../kit/searched.ts';
 import {
   askedIn,
   everyOf,
@@ -75,8 +63,6 @@ const plan: TablePlan = {
   },
 };
 
-const NEW_RULE = { action: 'accept', enabled: true };
-
 const NO_PROTOCOL = 'Please choose TCP or UDP to use ports, or leave “Ports” empty';
 const NO_PORTS = 'ICMP has no ports: please leave “Ports” empty';
 
@@ -98,15 +84,6 @@ const FILE_HEAD = [
 /** The routes of the rules. */
 export function rulePages(web: Web): ServerRoute[] {
   const { rules } = web.rooms;
-  const fresh = (request: Request): Typed =>
-    typedFrom(
-      {
-        ...NEW_RULE,
-        user_id: queryText(request, 'user'),
-        group_id: queryText(request, 'group'),
-      },
-      ruleForm,
-    );
   return [
     adminPage('GET', RULES, (request, h) => showRules(web, request, h)),
     adminPage('GET', `${RULES}.csv`, (request, h) =>
@@ -126,9 +103,10 @@ export function rulePages(web: Web): ServerRoute[] {
       change: (name) => (name === 'remove' ? removal : 'Nothing was chosen.'),
       effect: effectView,
     }),
-    adminPage('GET', `${RULES}/new`, (request, h) =>
-      showForm(web, request, h, { rules, id: null, present: null, typed: fresh(request) }),
-    ),
+    adminPage('GET', `${RULES}/new`, async (request, h) => {
+      const draft = await draftIn(web, request);
+      return showForm(web, request, h, { rules, id: null, present: null, ...draft });
+    }),
     adminPage('POST', `${RULES}/new`, (request, h) => save(web, rules, null, request, h)),
     adminPage('GET', `${RULES}/{id}`, async (request, h) => {
       const id = idOf(request);
@@ -256,10 +234,9 @@ async function fileLines(web: Web, ids: readonly string[]): Promise<(string | nu
 
 /** A rule as it is now, in the fields of the form. */
 async function presentRule(web: Web, rules: Rules, id: string): Promise<Typed> {
-  const rule = await rules.show(id);
-  const user_id = await emailOf(web, rule['user_id']);
-  const group_id = await groupName(web.services.database, rule['group_id']);
-  return typedRule({ ...rule, user_id, group_id });
+  const { user_id, group_id, ...rule } = await rules.show(id);
+  const whose = await whoseText(web.services.database, { user_id, group_id });
+  return typedRule({ ...rule, whose });
 }
 
 interface Form {
@@ -273,33 +250,38 @@ interface Form {
   /** What was typed, for the rules that it meets. */
   readonly input?: Validated<RuleValues>;
   readonly isChecked?: boolean;
+  /** Whom a rule could be for that accepts a refused packet. */
+  readonly offer?: Draft['offer'];
+  /** What the write would end; null: nothing. Left out: it was not asked. */
+  readonly effect?: EffectView | null;
 }
 
 async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { rules, id, present, typed, faults = {}, input, isChecked = false }: Form,
+  { rules, id, present, typed, faults = {}, input, isChecked = false, ...more }: Form,
 ): Promise<ResponseObject> {
+  const { database } = web.services;
   const asked =
-    input ?? validateRule(await recordOf(web, typed), id === null ? 'create' : 'update');
-  const { rivals, others, shadow, shadowed } = await rules.touching(asked, id);
-  const owners = await ownersOfRules(web.services.database, [...rivals, ...others]);
-  const linked = (rule: RuleRow) => ruleLink(rule, owners);
+    input ?? validateRule(await ruleRecord(database, typed), id === null ? 'create' : 'update');
+  const touching = await rules.touching(asked, id);
+  const meetings = await meetingsOf(database, touching);
+  const rivals = meetings.find((meeting) => meeting.id === 'rivals')?.rules ?? [];
   const hit = id === null ? undefined : web.services.observed?.rules().get(id);
   return web.pages.show(request, h, 'rule', {
     title: id === null ? 'Add a rule' : 'Change a rule',
     styles: ['lib/uplot.css'],
-    scripts: ['history.js'],
+    scripts: ['history.js', 'combobox.js', 'rule.js'],
+    offer: more.offer ?? null,
+    effect: more.effect ?? null,
+    isEffectAsked: more.effect !== undefined,
     history:
       id === null ? null : await historyView(web, request, `${RULES}/${id}`, { kind: 'rule', id }),
     ruleId: id,
     isStaged: present?.['staged'] === 'true',
     explain: id === null ? null : explainPath(typed),
-    rivals: rivals.map(linked),
-    neighbours: others.map(linked),
-    shadow: shadow === null ? null : linked(shadow),
-    shadowed: shadowed.map(linked),
+    meetings,
     otherwise: await otherwise(web),
     isChecked,
     meaning: faults['destination'] === undefined ? meaningOf(asked.values.destination ?? '') : null,
@@ -317,14 +299,10 @@ async function showForm(
       cancel: RULES,
       ...(present === null ? {} : { seen: seenOf(present) }),
       faults: ruleFaults(faults, typed),
-      links: hasCode(faults['destination'], 'overlap') ? { destination: rivals.map(linked) } : {},
-      suggestions: {
-        user_id: await suggestedOwners(web.services.database),
-        group_id: await suggestedGroups(web.services.database),
-      },
+      links: hasCode(faults['destination'], 'overlap') ? { destination: rivals } : {},
     }),
     others: [
-      { name: 'do', value: 'check', label: 'Compare with the other rules' },
+      { name: 'do', value: 'check', label: 'Check' },
       // Among the errors of no field, a person can only insist against failing policy tests.
       ...((faults['base'] ?? [CHANGED_MEANWHILE]).some((one) => one === CHANGED_MEANWHILE)
         ? []
@@ -357,16 +335,21 @@ async function save(
   const form = { rules, id, present, typed };
   const meanwhile =
     present === null ? null : changedMeanwhile(request, { typed, present }, ruleForm);
-  const record = await recordOf(web, typed);
+  const record = await ruleRecord(web.services.database, typed);
   const input = validateRule(record, id === null ? 'create' : 'update');
-  if (meanwhile === null && textOf(request, 'do') === 'check') {
-    const { faults } = input;
-    return showForm(web, request, h, { ...form, faults, input, isChecked: true });
-  }
   const sending = {
     record,
     ...(textOf(request, 'do') === 'force' && { query: { force: 'true' } }),
   };
+  const write =
+    id === null
+      ? performs(callerOf(request), 'createRule', sending)
+      : performs(callerOf(request), 'updateRule', { ...sending, params: { id } });
+  if (meanwhile === null && textOf(request, 'do') === 'check') {
+    const { faults } = input;
+    const effect = mayTry(request) ? { effect: await effectView(web, [write]) } : {};
+    return showForm(web, request, h, { ...form, faults, input, isChecked: true, ...effect });
+  }
   return saveForm(web, request, h, {
     refused: meanwhile,
     asked: {
@@ -374,10 +357,7 @@ async function save(
       back: id === null ? RULES : `${RULES}/${id}`,
       isForm: true,
     },
-    write:
-      id === null
-        ? performs(callerOf(request), 'createRule', sending)
-        : performs(callerOf(request), 'updateRule', { ...sending, params: { id } }),
+    write,
     again: (faults) => showForm(web, request, h, { ...form, faults, input }),
     done: async (saved) => {
       const savedId = String(saved['id']);
@@ -423,8 +403,7 @@ function timeIn(shown: unknown): Date | null {
 
 /** The errors in the words of the form, where users are e-mails and ports need a protocol. */
 function ruleFaults(faults: FormFaults, typed: Typed): FormFaults {
-  const named = groupFaults(faults, (typed['group_id'] ?? '').trim());
-  const said = quotedFaults(ownerFaults(named, (typed['user_id'] ?? '').trim()), typed);
+  const said = quotedFaults(whoseFaults(faults, (typed['whose'] ?? '').trim()), typed);
   const hasPorts = (typed['port_range'] ?? '').trim() !== '';
   if (typed['port_type'] === 'icmp' && hasPorts) {
     // The API reports up to three errors where people made one.
@@ -478,20 +457,6 @@ async function otherwise({ recall }: Web): Promise<string> {
   return (await recall.configuration()).default_action === 'accept'
     ? 'A packet that no rule matches is accepted.'
     : 'A packet that no rule matches is dropped.';
-}
-
-/** People name a user by e-mail, the API by id. */
-async function recordOf(web: Web, typed: Typed): Promise<object> {
-  const { database } = web.services;
-  const user_id = await ownerIdOf(database, (typed['user_id'] ?? '').trim());
-  const group_id = await groupIdOf(database, (typed['group_id'] ?? '').trim());
-  return { ...ruleInput(typed), user_id, group_id };
-}
-
-async function emailOf(web: Web, id: unknown): Promise<string> {
-  const [user] =
-    typeof id === 'string' ? await readUsers(web.services.database, { ids: [id] }) : [];
-  return user?.email ?? '';
 }
 
 function idOf(request: Request): string {

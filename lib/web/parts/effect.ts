@@ -15,6 +15,8 @@ import { type Cell, flowRow, namesOf } from './live-rows.ts';
 const ANSWER = 'effect';
 /** How long the gateway may need to say it; a write that may be urgent does not wait longer. */
 const PATIENCE_MS = 2_000;
+/** How long a session waits until it asks again. */
+const TRY_MS = 1_000;
 
 /** A write in rooms: in the rooms of the server, or in rooms whose writes are undone. */
 export type RoomWrite<Result = unknown> = (rooms: Rooms) => Promise<Result>;
@@ -55,6 +57,21 @@ export async function askFirst(
     hidden: hiddenOf(request),
     ...asked,
   });
+}
+
+/** When each session may let a write be tried again, by its id. */
+const nextTries = new Map<string, number>();
+
+/**
+ * Whether a session may ask again what a write would end: at most once a second, because each
+ * question is a write that is undone.
+ */
+export function mayTry(request: Request, nowMs = performance.now()): boolean {
+  for (const [id, atMs] of nextTries) if (atMs <= nowMs) nextTries.delete(id);
+  const id = request.app.session?.id ?? '';
+  if (nextTries.has(id)) return false;
+  nextTries.set(id, nowMs + TRY_MS);
+  return true;
 }
 
 /** What writes would end, as the partial `effect` shows it. */

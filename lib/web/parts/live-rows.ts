@@ -4,6 +4,7 @@ import { type Database, readRules } from '../../../models/index.ts';
 import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../../observe/live/fields.ts';
 import { bytesInWords } from '../kit/words.ts';
 import {
+  acceptHref,
   addressCell,
   explainHref,
   placeInWords,
@@ -101,6 +102,7 @@ export function refusalRow(one: ShownRefusal, names: Names): Cell[] {
     one.rule_id === null ? one.text : { ...ruleCell(names, one.rule_id), help: one.text },
     String(one.count),
     explainCell(one),
+    acceptCell(one),
   ];
 }
 
@@ -126,4 +128,10 @@ function amountCell(bytes: number, packets: number): Cell {
 function explainCell(one: ShownRefusal): Cell {
   const href = explainHref(one);
   return href === null ? '' : { text: 'Explain', href, isWhole: true };
+}
+
+function acceptCell(one: ShownRefusal): Cell {
+  const { device_id: deviceId, direction } = one;
+  const href = acceptHref({ ...one, deviceId, isSent: direction === 'from_device' });
+  return href === null ? '' : { text: 'Accept this', href, isWhole: true };
 }

@@ -47,6 +47,36 @@ export function explainHref(refusal: ShownRefusal): string | null {
   return `/explain?${query.toString()}`;
 }
 
+/** Reasons for which a rule that accepts lets a packet pass. */
+const BY_RULES: ReadonlySet<string> = new Set(['rule_drop', 'default_drop']);
+
+/** A packet of a device, and why it was refused. */
+export interface Refused {
+  readonly deviceId: string | null;
+  /** Whether the device sent it: no rule judges what comes to it from elsewhere. */
+  readonly isSent: boolean;
+  readonly destination: string | null;
+  readonly protocol: string | null;
+  readonly port: number | null;
+  readonly reason: string | null;
+}
+
+/** The form of a rule that accepts such packets, filled; null where no rule would help. */
+export function acceptHref(refused: Refused): string | null {
+  const { deviceId, isSent, destination, protocol, port, reason } = refused;
+  if (deviceId === null || !isSent || destination === null || protocol === null) return null;
+  if (!BY_RULES.has(reason ?? '')) return null;
+  const hasPorts = protocol === 'tcp' || protocol === 'udp';
+  if (hasPorts && port === null) return null;
+  const query = new URLSearchParams({
+    device_id: deviceId,
+    destination,
+    ...(hasPorts ? { protocol, port: String(port) } : {}),
+    ...(protocol === 'icmp' ? { protocol } : {}),
+  });
+  return `/rules/new?${query.toString()}`;
+}
+
 /** Multicast, link-local and broadcast: devices send there by themselves, to find neighbours. */
 const NEIGHBOURS = new BlockList();
 for (const [network, bits] of [

@@ -1,7 +1,9 @@
 // The form of a rule.
 
+import type { Database } from '../../../models/index.ts';
 import type { Shown } from '../../kit/records/shown.ts';
 import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
+import { readWhose } from './rule-whose.ts';
 
 /**
  * What was typed, as fields of the API. The form asks for a protocol once, and the API has a field
@@ -9,13 +11,18 @@ import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
  * no form without the box stages a rule.
  */
 export function ruleInput(typed: Typed): Record<string, unknown> {
-  const { staged, ...input } = inputOf(typed, ruleForm);
+  const { staged, whose: _whose, ...input } = inputOf(typed, ruleForm);
   const isIcmp = typed['port_type'] === 'icmp';
   return {
     ...input,
     enforced: staged !== true,
     ...(isIcmp ? { port_type: '', protocol: 'icmp' } : { protocol: '' }),
   };
+}
+
+/** The record of a request: the form names a user by e-mail and a group by name, the API by ids. */
+export async function ruleRecord(database: Database, typed: Typed): Promise<object> {
+  return { ...ruleInput(typed), ...(await readWhose(database, typed['whose'] ?? '')) };
 }
 
 /** A rule as it is shown, in the fields of the form. */
@@ -27,6 +34,7 @@ export function typedRule(rule: Shown): Typed {
 /** The fields of the form of a rule. */
 export const ruleForm: readonly Section[] = [
   {
+    isLine: true,
     fields: [
       {
         name: 'action',
@@ -36,12 +44,6 @@ export const ruleForm: readonly Section[] = [
           ['accept', 'Accept'],
           ['drop', 'Drop'],
         ],
-      },
-      {
-        name: 'destination',
-        label: 'Destination',
-        help: 'An address or a network: 10.0.0.5, 10.0.0.0/8, fd00::/8.',
-        isRequired: true,
       },
       {
         name: 'port_type',
@@ -57,19 +59,28 @@ export const ruleForm: readonly Section[] = [
       {
         name: 'port_range',
         label: 'Ports',
-        help: 'With TCP or UDP: 443, or 8000 - 8100.',
+        help: '443, or 8000 - 8100.',
       },
       {
-        name: 'user_id',
-        label: 'User',
-        kind: 'email',
-        help: 'The e-mail of the user whose devices it is for; empty: everyone.',
+        name: 'destination',
+        label: 'Destination',
+        help: '10.0.0.5, 10.0.0.0/8, fd00::/8.',
+        isRequired: true,
       },
       {
-        name: 'group_id',
-        label: 'Group',
-        help: 'In place of a user: the name of the group whose members it is for.',
+        name: 'whose',
+        label: 'For',
+        help: 'everyone, an e-mail, or a group.',
+        combobox: '/rules/whose',
       },
+    ],
+  },
+  {
+    folds: {
+      label: 'Schedule, staged, description',
+      usual: { enabled: 'true', staged: 'false' },
+    },
+    fields: [
       { name: 'description', label: 'Description', help: 'What it is for.' },
       {
         name: 'enabled',

@@ -70,6 +70,8 @@ function fill(form, left) {
     const [[, value, checked]] = left.splice(place, 1);
     if (isBox(field.type)) field.checked = checked;
     else field.value = value;
+    // It may be folded away.
+    field.closest?.('details')?.setAttribute('open', '');
     field.dispatchEvent(new Event('change', { bubbles: true }));
   }
 }

@@ -107,7 +107,14 @@ for (const kind of firstKind()) {
     const query = { from: 'laptop', destination: '10.0.0.1', protocol: 'icmp' };
     const { text } = await admin.get(ask(query));
     t.true(text.includes('It does not pass'));
-    t.regex(text, new RegExp(`Decided by[^]*/rules/${decider.id}">Drop 10.0.0.1`));
+    t.regex(
+      text,
+      new RegExp(`It does not pass: <a href="/rules/${decider.id}">Drop 10.0.0.1/32</a>`),
+    );
+    t.regex(text, new RegExp(`href="/rules/${decider.id}">Change the rule<`));
+    t.true(
+      text.includes(`/rules/new?device_id=${device.id}&amp;destination=10.0.0.1&amp;protocol=icmp`),
+    );
     t.regex(text, new RegExp(`Other rules that match[^]*/rules/${other.id}">Accept 10.0.0.0/8`));
     t.true(text.includes(`href="/devices/${device.id}"`));
     t.regex(text, /Refused/);
@@ -120,7 +127,8 @@ for (const kind of firstKind()) {
     await addDevice(database, plainUser.id, { name: 'laptop' });
     const query = { from: 'laptop', destination: '10.0.0.1', protocol: 'icmp' };
     const { text } = await admin.get(ask(query));
-    t.regex(text, /<h2 id="answer">It has to wait<[^]*badge warning">accept</);
+    t.regex(text, /verdict warning[^]*<h2 id="answer">It has to wait\. /);
+    t.false(text.includes('Accept this'));
     t.regex(text, /badge warning">Waits<\/span> <span>The device that it is for has no session/);
   });
 

@@ -131,14 +131,14 @@ for (const kind of firstKind()) {
     t.is((await group.reload()).name, 'Platform');
 
     await admin.get('/rules/new');
-    const rule = { action: 'drop', destination: '10.9.0.0/16', group_id: 'Platform' };
+    const rule = { action: 'drop', destination: '10.9.0.0/16', whose: 'Platform' };
     t.is((await admin.post('/rules/new', { ...rule, enabled: 'true' })).status, 303);
     const full = (await admin.get(here)).text;
     t.true(full.includes(`href="/rules?group=${group.id}">Rules for this group`));
     t.true((await admin.get(`/rules?group=${group.id}`)).text.includes('10.9.0.0/16'));
     t.true((await admin.get('/rules')).text.includes(`href="${here}">group Platform<`));
     const [, adding = ''] = /href="(\/rules\/new\?group=[^"]*)"/.exec(full) ?? [];
-    t.regex((await admin.get(adding)).text, /value="Platform" id="field-group_id"/);
+    t.regex((await admin.get(adding)).text, /value="group Platform" id="field-whose"/);
     t.is((await admin.post(`${here}/delete`)).location, GROUPS);
     t.is(await database.models.Rule.count(), 0);
     t.is(await database.models.User.count({ where: { email: 'bob@example.com' } }), 1);

@@ -75,7 +75,7 @@ const newRule = {
   destination: '10.0.0.5',
   port_type: '',
   port_range: '',
-  user_id: '',
+  whose: '',
 };
 
 /** Each form that can end flows: its path, what is sent, and whether it can be changed again. */

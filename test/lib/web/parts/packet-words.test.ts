@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import {
+  acceptHref,
   addressCell,
   explainHref,
   isUnasked,
@@ -73,4 +74,31 @@ test('what devices send by themselves is known by its destination', (t) => {
     t.false(isOne(address), String(address));
   t.true(isOne('239.255.255.250', 'default_drop'), 'whatever refused it');
   t.false(isOne('169.254.169.254', 'inner_destination_metadata'), 'some program asked for it');
+});
+
+test('a packet of a device that rules refused leads to a rule that accepts it', (t) => {
+  const one = {
+    deviceId: 'd',
+    isSent: true,
+    destination: 'fd00::5',
+    protocol: 'tcp',
+    port: 22,
+    reason: 'default_drop',
+  };
+  const href = (fields: Partial<typeof one> | object): string | null =>
+    acceptHref({ ...one, ...fields });
+  const to = '/rules/new?device_id=d&destination=fd00%3A%3A5';
+  t.is(href({}), `${to}&protocol=tcp&port=22`);
+  t.is(href({ protocol: 'icmp', port: null, reason: 'rule_drop' }), `${to}&protocol=icmp`);
+  t.is(href({ protocol: '47', port: null }), to, 'no rule names such a protocol');
+  for (const fields of [
+    { deviceId: null },
+    { isSent: false },
+    { destination: null },
+    { protocol: null },
+    { port: null },
+    { reason: 'quota_exceeded' },
+    { reason: null },
+  ])
+    t.is(href(fields), null, JSON.stringify(fields));
 });

@@ -1,0 +1,74 @@
+// Whose a rule is, as people type it in one field: `everyone`, the e-mail of a user, or the name of
+// a group, with the word `group` before it where a user could be meant.
+
+import { findUsersAndGroups, readUsers, type Database } from '../../../models/index.ts';
+import { hasCode } from '../../kit/validation/judge.ts';
+import type { FormFaults } from '../kit/plain-words.ts';
+import { groupIdOf, groupName, ownerIdOf } from './owners.ts';
+
+/** The word for all users. */
+export const EVERYONE = 'everyone';
+const GROUP = 'group ';
+/** So many are offered at once. */
+const OFFERED = 10;
+
+/** The columns of a rule that say whose it is, as a request sends them. */
+export interface Whose {
+  readonly user_id: string;
+  readonly group_id: string;
+}
+
+/** Reads what was typed. A name that nobody has is an id that the rules of the API refuse. */
+export async function readWhose(database: Database, typed: string): Promise<Whose> {
+  const text = typed.trim();
+  if (text === '' || text.toLowerCase() === EVERYONE) return { user_id: '', group_id: '' };
+  if (text.toLowerCase().startsWith(GROUP)) {
+    const group_id = await groupIdOf(database, text.slice(GROUP.length).trim());
+    if (isId(group_id)) return { user_id: '', group_id };
+  }
+  const user_id = await ownerIdOf(database, text);
+  if (isId(user_id)) return { user_id, group_id: '' };
+  const group_id = await groupIdOf(database, text);
+  return isId(group_id) ? { user_id: '', group_id } : { user_id, group_id: '' };
+}
+
+/** The text of the field for a rule. */
+export async function whoseText(
+  database: Database,
+  { user_id, group_id }: { readonly user_id: unknown; readonly group_id: unknown },
+): Promise<string> {
+  if (typeof group_id === 'string') return groupText(await groupName(database, group_id));
+  const [user] = typeof user_id === 'string' ? await readUsers(database, { ids: [user_id] }) : [];
+  return user?.email ?? EVERYONE;
+}
+
+/** A group in the field. */
+export function groupText(name: string): string {
+  return `${GROUP}${name}`;
+}
+
+/** What a field offers for what was typed so far. */
+export async function offeredWhose(database: Database, typed: string): Promise<string[]> {
+  const text = typed.trim();
+  const name = text.toLowerCase().startsWith(GROUP) ? text.slice(GROUP.length).trim() : text;
+  const found = await findUsersAndGroups(database, name, OFFERED);
+  const words = found.map((one) => (one.kind === 'group' ? groupText(one.name) : one.name));
+  const all = EVERYONE.startsWith(text.toLowerCase()) ? [EVERYONE, ...words] : words;
+  return all.slice(0, OFFERED);
+}
+
+/** The errors of the form, where two fields of the API are one: an unknown name is said. */
+export function whoseFaults(faults: FormFaults, typed: string): FormFaults {
+  const { user_id, group_id, ...others } = faults;
+  const found = user_id ?? group_id;
+  if (found === undefined) return faults;
+  const isUnknown = hasCode(user_id, 'absent') || hasCode(group_id, 'absent');
+  const whose = isUnknown
+    ? [`No user has the e-mail “${typed}”, and no group has this name`]
+    : found;
+  return { ...others, whose };
+}
+
+function isId(id: string): boolean {
+  return /^[0-9a-f-]{36}$/.test(id);
+}

@@ -1,0 +1,97 @@
+// Fields with `data-combobox` offer what may stand in them: ten words at most, from the server, by
+// what was typed so far. Without it people type the whole word.
+
+import Combobox from './lib/combobox-nav.js';
+
+const PAUSE_MS = 150;
+
+for (const field of document.querySelectorAll('input[data-combobox]')) offerIn(field);
+
+function offerIn(field) {
+  const list = document.createElement('ul');
+  list.id = `${field.id}-offers`;
+  list.className = 'offers';
+  list.setAttribute('role', 'listbox');
+  list.setAttribute('aria-label', 'Suggestions');
+  list.hidden = true;
+  const place = document.createElement('div');
+  place.className = 'offering';
+  field.before(place);
+  place.append(field, list);
+  field.autocomplete = 'off';
+  const combobox = new Combobox(field, list, { tabInsertsSuggestions: false });
+  const close = () => {
+    if (list.hidden) return;
+    combobox.stop();
+    list.hidden = true;
+  };
+  const open = (words) => {
+    close();
+    list.replaceChildren(...words.map((word, place) => optionOf(`${list.id}-${place}`, word)));
+    list.hidden = words.length === 0;
+    if (words.length > 0) combobox.start();
+  };
+  const ask = paced(PAUSE_MS, async () => {
+    const text = field.value;
+    const answer = await fetch(`${field.dataset.combobox}?${new URLSearchParams({ q: text })}`);
+    if (!answer.ok) return;
+    const { offers } = await answer.json();
+    if (document.activeElement === field && field.value === text) open(offers);
+  });
+  field.addEventListener('input', ask);
+  field.addEventListener('focus', () => {
+    field.select();
+    ask();
+  });
+  field.addEventListener('blur', close);
+  field.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') close();
+    if (event.key === 'ArrowDown' && list.hidden) ask();
+  });
+  // The field keeps the focus while somebody presses a word.
+  list.addEventListener('mousedown', (event) => event.preventDefault());
+  list.addEventListener('combobox-commit', (event) => {
+    field.value = event.target.textContent;
+    close();
+    field.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+}
+
+function optionOf(id, word) {
+  const option = document.createElement('li');
+  option.id = id;
+  option.setAttribute('role', 'option');
+  option.textContent = word;
+  return option;
+}
+
+/**
+ * Does something once nothing called for it for a while, and never twice at once: whoever calls
+ * meanwhile is served afterwards.
+ */
+export function paced(pauseMs, work) {
+  let timer;
+  let isAtWork = false;
+  let isWanted = false;
+  const run = async () => {
+    if (isAtWork) {
+      isWanted = true;
+      return;
+    }
+    isAtWork = true;
+    try {
+      await work();
+    } catch {
+      // The server is away for a moment; the next key asks again.
+    }
+    isAtWork = false;
+    if (isWanted) {
+      isWanted = false;
+      await run();
+    }
+  };
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(run, pauseMs);
+  };
+}
