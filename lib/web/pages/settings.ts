@@ -134,14 +134,14 @@ const limitsForm: readonly Section[] = [
     fields: [
       {
         name: 'default_limit_down',
-        label: 'To each device',
+        label: 'Download of each device',
         kind: 'speed',
         placeholder: 'no limit',
         help: 'For example 10 Mbit/s. A number without a unit is in bits per second. Empty: no limit.',
       },
       {
         name: 'default_limit_up',
-        label: 'From each device',
+        label: 'Upload of each device',
         kind: 'speed',
         placeholder: 'no limit',
         help: 'Empty: no limit.',

@@ -48,8 +48,8 @@ const userForm: readonly Section[] = [
     fields: [
       { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
-      { name: 'limit_down', label: 'Limit to each device', ...LIMIT },
-      { name: 'limit_up', label: 'Limit from each device', ...LIMIT },
+      { name: 'limit_down', label: 'Download limit of each device', ...LIMIT },
+      { name: 'limit_up', label: 'Upload limit of each device', ...LIMIT },
       {
         name: 'quota',
         label: 'Quota of a calendar month',

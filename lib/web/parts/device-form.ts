@@ -71,8 +71,8 @@ const texts = {
     help: 'Of a branch office or a LAN to which this device leads, with commas between: 10.1.0.0/16. Most devices have none.',
     isList: true,
   },
-  limit_down: { label: 'Limit to the device', ...LIMIT },
-  limit_up: { label: 'Limit from the device', ...LIMIT },
+  limit_down: { label: 'Download limit', ...LIMIT },
+  limit_up: { label: 'Upload limit', ...LIMIT },
 } satisfies Partial<Record<SentName<typeof deviceFields>, TextQuestion>>;
 
 type TextName = keyof typeof texts;

@@ -25,8 +25,8 @@ export function limitLines(
   all: Pick<EffectiveConfiguration, 'default_limit_down' | 'default_limit_up'>,
 ): LimitLine[] {
   return [
-    line('Limit down', device.limit_down, owner?.limit_down ?? null, all.default_limit_down),
-    line('Limit up', device.limit_up, owner?.limit_up ?? null, all.default_limit_up),
+    line('Download limit', device.limit_down, owner?.limit_down ?? null, all.default_limit_down),
+    line('Upload limit', device.limit_up, owner?.limit_up ?? null, all.default_limit_up),
   ];
 }
 

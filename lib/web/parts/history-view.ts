@@ -31,24 +31,24 @@ const FIRST = RANGES[1];
 /** What is shown of each kind, and how it is called; bytes are drawn, for a chart has one scale. */
 const COLUMNS: Readonly<Record<TrafficOf, readonly (readonly [name: string, words: string])[]>> = {
   device: [
-    ['tx_bytes', 'Downloaded'],
-    ['rx_bytes', 'Uploaded'],
+    ['tx_bytes', 'Download'],
+    ['rx_bytes', 'Upload'],
   ],
   user: [
-    ['tx_bytes', 'Downloaded'],
-    ['rx_bytes', 'Uploaded'],
+    ['tx_bytes', 'Download'],
+    ['rx_bytes', 'Upload'],
   ],
   group: [
-    ['tx_bytes', 'Downloaded'],
-    ['rx_bytes', 'Uploaded'],
+    ['tx_bytes', 'Download'],
+    ['rx_bytes', 'Upload'],
   ],
   rule: [
     ['bytes', 'Bytes'],
     ['packets', 'Packets'],
   ],
   all: [
-    ['tx_bytes', 'To devices'],
-    ['rx_bytes', 'From devices'],
+    ['tx_bytes', 'Download'],
+    ['rx_bytes', 'Upload'],
     ['refused_packets', 'Packets refused'],
   ],
 };

@@ -130,8 +130,8 @@ function optionsOf(box) {
     ],
     series: [
       { label: 'Time', value: (plot, value) => timeOf(value ?? plot.data[0].at(-1)) },
-      series('Down', 'accent'),
-      series('Up', 'warn'),
+      series('Download', 'accent'),
+      series('Upload', 'warn'),
     ],
   };
 }

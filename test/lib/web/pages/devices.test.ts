@@ -79,8 +79,8 @@ for (const kind of firstKind()) {
       limit_up: null,
     });
     for (const page of [await admin.get(`/devices/${id}`), await user.get(`/user_devices/${id}`)]) {
-      t.regex(page.text, /<dt>Limit down<\/dt><dd>1\.5 Mbit\/s<\/dd>/);
-      t.regex(page.text, /<dt>Limit up<\/dt><dd>none<\/dd>/);
+      t.regex(page.text, /<dt>Download limit<\/dt><dd>1\.5 Mbit\/s<\/dd>/);
+      t.regex(page.text, /<dt>Upload limit<\/dt><dd>none<\/dd>/);
     }
   });
 

@@ -36,11 +36,11 @@ for (const kind of firstKind()) {
     for (const [path, cells] of [
       [
         `/devices/${device.id}`,
-        cell('Downloaded', 2_000_000, '2.0\u00a0MB') + cell('Uploaded', 1_500, '1.5\u00a0kB'),
+        cell('Download', 2_000_000, '2.0\u00a0MB') + cell('Upload', 1_500, '1.5\u00a0kB'),
       ],
       [
         `/users/${plainUser.id}`,
-        cell('Downloaded', 2_000_000, '2.0\u00a0MB') + cell('Uploaded', 1_500, '1.5\u00a0kB'),
+        cell('Download', 2_000_000, '2.0\u00a0MB') + cell('Upload', 1_500, '1.5\u00a0kB'),
       ],
       [
         `/rules/${rule.id}`,
@@ -48,8 +48,8 @@ for (const kind of firstKind()) {
       ],
       [
         '/dashboard',
-        cell('To devices', 2_000_000, '2.0\u00a0MB') +
-          cell('From devices', 1_500, '1.5\u00a0kB') +
+        cell('Download', 2_000_000, '2.0\u00a0MB') +
+          cell('Upload', 1_500, '1.5\u00a0kB') +
           cell('Packets refused', 77, '77'),
       ],
     ] as const) {
