@@ -54,6 +54,7 @@ test('a device gets networks and limits, and its page shows them', async (t) => 
   await inspect(t, page, 'console-device-networks');
 
   await page.getByRole('link', { name: 'Would it pass?' }).click();
+  await page.getByText('More', { exact: true }).click();
   await page.getByLabel('Host behind the device').fill('10.77.0.4');
   await page.getByLabel('To', { exact: true }).fill('10.0.0.6');
   await page.getByLabel('Port').fill('22');
