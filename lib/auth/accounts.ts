@@ -6,6 +6,8 @@ import {
   type Database,
   ENABLED,
   lockScopes,
+  noteAction,
+  Op,
   type Transaction,
   type User,
   writeTransaction,
@@ -168,9 +170,38 @@ export class Accounts {
     });
   }
 
+  /** Ends one session of a user, or all of them; returns how many ended. */
+  endSessions(caller: Caller, userId: string, ending: EndingSessions): Promise<number> {
+    return this.#context.writes.run(caller, {
+      check: (transaction) => lockRecord(this.#database.models.User, userId, transaction),
+      write: (transaction, user) => endSessions(this.#database, user.id, ending, transaction),
+    });
+  }
+
   get #database(): Database {
     return this.#context.services.database;
   }
+}
+
+/** Which sessions of a user end: one, all but one, or all. */
+export interface EndingSessions {
+  readonly id?: string;
+  readonly except?: string;
+}
+
+/** Ends sessions of a user, and notes in the audit trail how many; returns how many ended. */
+export async function endSessions(
+  database: Database,
+  userId: string,
+  { id, except }: EndingSessions,
+  transaction: Transaction,
+): Promise<number> {
+  const which = id ?? (except === undefined ? undefined : { [Op.ne]: except });
+  const where = { user_id: userId, ...(which === undefined ? {} : { id: which }) };
+  const ended = await database.models.Session.destroy({ where, transaction });
+  const entry = { action: 'sign out', kind: 'user', recordId: userId } as const;
+  if (ended > 0) noteAction(transaction, { ...entry, changes: { sessions: { to: ended } } });
+  return ended;
 }
 
 /** Lets a user sign in at once, although many wrong passwords or codes were typed. */

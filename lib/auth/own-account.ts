@@ -2,11 +2,12 @@
 // Another password and other second factors sign the user out everywhere; the browser that asked
 // for them goes on with a new session. docs/api.md#sign-in.
 
-import { noteAction, Op, type Transaction, type User } from '../../models/index.ts';
+import type { Transaction, User } from '../../models/index.ts';
 import { ApiError } from '../kit/http/errors.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import type { Shared } from '../kit/process/shared.ts';
 import { type RunsWrites, saveChanges } from '../kit/records/writes.ts';
+import { endSessions } from './accounts.ts';
 import { type Counted, forgiveAttempt } from './attempts.ts';
 import {
   addSecondFactor,
@@ -86,16 +87,10 @@ export class OwnAccounts {
   /** Ends one session, or all but the one that asks; returns how many ended. */
   endSessions(caller: Caller, id: string | null): Promise<number> {
     const userId = caller.userId ?? '';
-    const which = id ?? { [Op.ne]: caller.letIn?.sessionId ?? '' };
-    const where = { user_id: userId, id: which };
+    const ending = id === null ? { except: caller.letIn?.sessionId ?? '' } : { id };
     return this.#context.writes.run(caller, {
       check: async () => null,
-      write: async (transaction) => {
-        const ended = await this.#database.models.Session.destroy({ where, transaction });
-        const entry = { action: 'sign out', kind: 'user', recordId: userId } as const;
-        if (ended > 0) noteAction(transaction, { ...entry, changes: { sessions: { to: ended } } });
-        return ended;
-      },
+      write: (transaction) => endSessions(this.#database, userId, ending, transaction),
     });
   }
 

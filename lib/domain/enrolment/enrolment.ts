@@ -31,6 +31,7 @@ import { type Shown, showTime, showTimeOrNull } from '../../kit/records/shown.ts
 import { refuseFaults } from '../../kit/records/writes.ts';
 import { findUser } from '../users/users.ts';
 import { type JoinWish, planJoining } from './joining.ts';
+import { type Ended, leave } from './leaving.ts';
 import { mailLink } from './mails.ts';
 import { type Enrolment, enrolMany, type LinkChoices } from './many.ts';
 
@@ -169,6 +170,11 @@ export class Enrolments {
         noteAction(transaction, { action: 'revoke link', kind: 'user', recordId, changes });
       },
     });
+  }
+
+  /** Ends everything that lets a person in who has left. */
+  leave(caller: Caller, userId: string): Promise<Ended> {
+    return leave(this.#context, caller, userId);
   }
 
   get #database(): Database {

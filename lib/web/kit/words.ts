@@ -50,3 +50,8 @@ export function agoInWords(time: Date, nowMs: number = Date.now()): string {
   // A clock beside this one may be ahead by some seconds.
   return RELATIVE.format(Math.min(-0, Math.trunc(seconds / size)), unit);
 }
+
+/** `1 device`, `1,200 devices`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}

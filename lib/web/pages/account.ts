@@ -2,23 +2,21 @@
 // browsers in which they are signed in. Their second factors are in second-factors.ts.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { type Session, type User, within } from '../../../models/index.ts';
+import type { User } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isFaultless } from '../../kit/validation/judge.ts';
 import type { FormFaults } from '../kit/plain-words.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { validatePasswordFields } from '../../domain/users/users.ts';
 import { accountOf, fromAddress, noteLocks, takeAttempt } from '../../auth/attempts.ts';
-import { shownMethod } from '../../auth/identity/method.ts';
 import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
-import { IDLE_MS } from '../../kit/records/session-life.ts';
-import { browserName } from '../parts/browser-name.ts';
 import { textOf } from '../kit/form-token.ts';
 import { page } from '../kit/route.ts';
 import { act } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
+import { methodName, sessionsOf } from '../parts/session-rows.ts';
 
 const WRONG =
   'This is not your present password. After 5 wrong passwords you must wait 15 minutes.';
@@ -46,11 +44,10 @@ async function showAccount(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const { SecondFactor, RecoveryCode, Session: sessions } = web.services.database.models;
+  const { SecondFactor, RecoveryCode } = web.services.database.models;
   const userId = actorId(request);
   const where = { user_id: userId };
   const user = await ownUser(web, request);
-  const recent = { ...where, state: 'open' as const, seen_at: within(IDLE_MS, Date.now()) };
   return web.pages.show(request, h, 'account', {
     title: 'Account',
     hasPassword: user.password_hash !== null,
@@ -58,9 +55,7 @@ async function showAccount(
     method: methodName(user.last_signed_in_method),
     factors: await SecondFactor.findAll({ where, order: [['inserted_at', 'ASC']] }),
     recoveryCodes: await RecoveryCode.count({ where }),
-    sessions: (await sessions.findAll({ where: recent, order: [['seen_at', 'DESC']] })).map(
-      (session) => shownSession(session, ownSession(request)),
-    ),
+    sessions: await sessionsOf(web, userId, ownSession(request)),
   });
 }
 
@@ -141,22 +136,6 @@ async function endSessions(
     back: '/user_account',
     done: (count) => (count === 1 ? 'One session is ended.' : `${count} sessions are ended.`),
   });
-}
-
-function shownSession(session: Session, own: string) {
-  return {
-    id: session.id,
-    isOwn: session.id === own,
-    browser: browserName(session.user_agent),
-    address: session.address ?? 'unknown',
-    method: methodName(session.method),
-    seenAt: session.seen_at.toISOString(),
-    beganAt: session.inserted_at.toISOString(),
-  };
-}
-
-function methodName(method: string | null): string {
-  return method === LOCAL_METHOD || method === null ? 'password' : shownMethod(method);
 }
 
 function ownSession({ auth }: Request): string {

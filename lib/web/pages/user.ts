@@ -15,6 +15,7 @@ import type { FormFaults } from '../kit/plain-words.ts';
 import { sentences } from '../../kit/validation/messages.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { readWaits } from '../../auth/attempts.ts';
+import { textOf } from '../kit/form-token.ts';
 import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { faultLine } from '../kit/attempt.ts';
 import { quotedFaults } from '../kit/entry-words.ts';
@@ -31,7 +32,8 @@ import { quotaFacts, quotaView } from '../parts/quota.ts';
 import { addressesOf } from './device-table.ts';
 import { linkView } from './enrolment.ts';
 import { linksOf } from './relink.ts';
-import { minutesUntil } from '../kit/words.ts';
+import { counted, minutesUntil } from '../kit/words.ts';
+import { sessionsOf } from '../parts/session-rows.ts';
 import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
 
 const USER = '/users/{id}';
@@ -82,8 +84,10 @@ export function userPages(web: Web): ServerRoute[] {
       adminPage('POST', `${USER}/unlock`, (request, h) => unlockUser(web, request, h)),
       USER,
     ),
-    // These two only take rights away, which may be urgent.
+    // These only take rights away, which may be urgent.
     adminPage('POST', `${USER}/disable`, (request, h) => switchUser(web, request, h, false)),
+    adminPage('POST', `${USER}/left`, (request, h) => endAll(web, request, h)),
+    adminPage('POST', `${USER}/sessions/end`, (request, h) => endSessions(web, request, h)),
     adminPage('POST', `${USER}/delete`, (request, h) => removeUser(web, request, h)),
     jobRoute(web, '/users'),
     manyRoute(
@@ -136,11 +140,13 @@ async function showUser(
       insertedAt: user.inserted_at.toISOString(),
       factors: await database.models.SecondFactor.count({ where }),
       tokens: await database.models.ApiToken.count({ where }),
+      devicesOn: await database.models.Device.count({ where: { ...where, disabled_at: null } }),
       rules: await database.models.Rule.count({ where }),
     },
     quota: await quotaView(web, user),
     links: await linksOf(web, user),
     link: await linkView(web, user),
+    sessions: isSelf ? [] : await sessionsOf(web, user.id, ''),
     groups: await readGroups(database, { memberId: user.id }),
     devices: devices.slice(0, DEVICES_SHOWN).map(deviceCells),
     hasMoreDevices: devices.length > DEVICES_SHOWN,
@@ -259,6 +265,34 @@ async function switchUser(
 /** An administrator's switch; the own one stays on, or nobody could switch it back. */
 function switchedTo(enabled: boolean, caller: Caller, id: string): RoomWrite {
   return performs(caller, 'updateUser', { params: { id }, record: { enabled } });
+}
+
+/** What is to be done for a person who has left; its question names what there is to end. */
+async function endAll(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { id, email } = await findUser(web, request);
+  return act(web, request, h, {
+    asked: 'This person has left',
+    write: ({ enrolments }) => enrolments.leave(callerOf(request), id),
+    back: `/users/${id}`,
+    done: ({ devices, tokens, sessions }) =>
+      `${email} is disabled. Switched off: ${counted(devices, 'device')}. Ended: ${counted(sessions, 'session')}, ${counted(tokens, 'API token')}.`,
+    failed: (faults) => `${faultLine(faults, 'enabled')}.`,
+  });
+}
+
+async function endSessions(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const { id } = await findUser(web, request);
+  const session = textOf(request, 'session');
+  return act(web, request, h, {
+    write: ({ accounts }) =>
+      accounts.endSessions(callerOf(request), id, session === '' ? {} : { id: session }),
+    back: `/users/${id}`,
+    done: (count) => `Signed out: ${counted(count, 'session')}.`,
+  });
 }
 
 async function resetFactors(

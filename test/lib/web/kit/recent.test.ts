@@ -49,6 +49,8 @@ const FREE: Readonly<Record<string, string>> = {
   '/user_account/sessions/{id}/end': 'it takes a session away',
   '/users/{id}/revoke_link': 'it takes a way in away',
   '/users/{id}/disable': 'it takes rights away',
+  '/users/{id}/left': 'it takes rights away',
+  '/users/{id}/sessions/end': 'it takes sessions away',
   '/users/{id}/delete': 'it takes rights away',
   '/undo/{id}': 'it gives back what this session changed, and lets nobody in',
   '/users/many': 'it disables and deletes, which takes rights away',

@@ -4,7 +4,7 @@ import test from 'ava';
 import { ATTEMPTS_MAX, countedOf, readWaits, takeAttempt } from '../../../../lib/auth/attempts.ts';
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { readAuditEntries, writeTransaction } from '../../../../models/index.ts';
-import { addDevice } from '../../../models/fixtures.ts';
+import { addDevice, addToken } from '../../../models/fixtures.ts';
 import { judgeGuard, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
@@ -14,6 +14,7 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind);
     const here = `/users/${console.plainUser.id}`;
     const forms = ['', '/enable', '/unlock', '/disable', '/reset_second_factors', '/delete'];
+    forms.push('/left', '/sessions/end');
     await judgeGuard(t, console, { pages: [here], forms: forms.map((form) => here + form) });
     const { disabled_at, email } = await personOf(console.database, 'user@example.com');
     t.deepEqual([disabled_at, email], [null, 'user@example.com']);
@@ -119,6 +120,67 @@ for (const kind of firstKind()) {
     ]);
     const where = { role: 'admin', disabled_at: null } as const;
     t.is(await database.models.User.count({ where }), 1);
+  });
+
+  test(`${kind}: a person who left: everything that lets them in ends with one write`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { admin, user, database, plainUser, adminUser } = console;
+    const here = `/users/${plainUser.id}`;
+    const device = await addDevice(database, plainUser, { name: 'laptop' });
+    const early = new Date('2026-01-01T00:00:00Z');
+    const off = await addDevice(database, plainUser, { name: 'old' });
+    await writeTransaction(database, (transaction) =>
+      off.update({ disabled_at: early }, { transaction }),
+    );
+    const before = await database.models.ApiToken.count();
+    const gone = await addToken(database, plainUser);
+    const page = (await admin.get(here)).text;
+    t.true(page.includes('1 device, 1 session, 1 API token'), 'the effect is said first');
+    t.is((await admin.post(`${here}/left`)).location, here);
+    t.regex(
+      (await admin.get(here)).text,
+      /is disabled\. Switched off: 1 device\. Ended: 1 session/,
+    );
+    t.is((await user.get('/user_devices')).status, 302, 'signed out');
+    t.true((await personOf(database, plainUser.email)).disabled_at !== null);
+    t.true((await device.reload()).disabled_at !== null);
+    t.is((await off.reload()).disabled_at?.getTime(), early.getTime(), 'the first time stays');
+    t.is(await database.models.ApiToken.findByPk(gone.id), null);
+    t.is(await database.models.ApiToken.count(), before, 'those of others stay');
+    const entries = await readAuditEntries(database, { limit: 50 });
+    for (const action of ['sign out', 'update', 'delete'])
+      t.true(
+        entries.some((entry) => entry.action === action && entry.user_id === adminUser.id),
+        action,
+      );
+    // Again it changes nothing, and nobody does it to themselves.
+    t.is((await admin.post(`${here}/left`)).location, here);
+    await admin.post(`/users/${adminUser.id}/left`);
+    t.is((await personOf(database, adminUser.email)).disabled_at, null);
+    t.is(await database.models.ApiToken.count(), before);
+    t.false((await admin.get(`/users/${adminUser.id}`)).text.includes('has left'));
+  });
+
+  test(`${kind}: an administrator sees where a user is signed in, and ends one or all`, async (t) => {
+    const { server, admin, user, database, plainUser, adminUser } = await openConsole(t, kind);
+    const here = `/users/${plainUser.id}`;
+    const other = new Visitor({ server });
+    await other.signIn(plainUser.email);
+    const sessions = () =>
+      database.models.Session.findAll({ where: { user_id: plainUser.id }, order: [['id', 'ASC']] });
+    const [first] = await sessions();
+    const text = (await admin.get(here)).text;
+    t.is(text.match(/name="session" value="/g)?.length, 2);
+    await admin.post(`${here}/sessions/end`, { session: String(first?.id) });
+    t.deepEqual((await sessions()).length, 1);
+    t.is((await user.get('/user_account')).status, 302);
+    // A session of somebody else is not that user's.
+    const [own] = await database.models.Session.findAll({ where: { user_id: adminUser.id } });
+    await admin.post(`${here}/sessions/end`, { session: String(own?.id) });
+    t.is((await admin.get(here)).status, 200);
+    await admin.post(`${here}/sessions/end`);
+    t.is((await sessions()).length, 0);
+    t.is((await other.get('/user_account')).status, 302);
   });
 
   test(`${kind}: a user is deleted with all that belongs to it; the last administrator is not`, async (t) => {

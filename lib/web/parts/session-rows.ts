@@ -1,0 +1,51 @@
+// The browsers in which a person is signed in, for their own account and for administrators.
+
+import { type Session, within } from '../../../models/index.ts';
+import { shownMethod } from '../../auth/identity/method.ts';
+import { LOCAL_METHOD } from '../../auth/local.ts';
+import { IDLE_MS } from '../../kit/records/session-life.ts';
+import type { Web } from '../kit/web.ts';
+import { browserName } from './browser-name.ts';
+
+/** A session as pages show it. */
+export interface ShownSession {
+  readonly id: string;
+  readonly isOwn: boolean;
+  readonly browser: string;
+  readonly address: string;
+  readonly method: string;
+  /** ISO 8601, as the next. */
+  readonly seenAt: string;
+  readonly beganAt: string;
+}
+
+/** The sessions of a user that have not ended, the latest first; `own` is that of the request. */
+export async function sessionsOf(
+  { services: { database } }: Web,
+  userId: string,
+  own: string,
+): Promise<ShownSession[]> {
+  const seen_at = within(IDLE_MS, Date.now());
+  const found = await database.models.Session.findAll({
+    where: { user_id: userId, state: 'open', seen_at },
+    order: [['seen_at', 'DESC']],
+  });
+  return found.map((session) => shown(session, own));
+}
+
+/** How somebody signed in, in words. */
+export function methodName(method: string | null): string {
+  return method === LOCAL_METHOD || method === null ? 'password' : shownMethod(method);
+}
+
+function shown(session: Session, own: string): ShownSession {
+  return {
+    id: session.id,
+    isOwn: session.id === own,
+    browser: browserName(session.user_agent),
+    address: session.address ?? 'unknown',
+    method: methodName(session.method),
+    seenAt: session.seen_at.toISOString(),
+    beganAt: session.inserted_at.toISOString(),
+  };
+}
