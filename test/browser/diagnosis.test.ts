@@ -46,3 +46,25 @@ test('a device that does not confirm its handshakes, and unknown senders', async
   await inspect(t, page, 'portal-device-diagnosis');
   t.pass();
 });
+
+test('the page of a file turns green with the first handshake', async (t) => {
+  const stage = await openBrowser(t);
+  const { data: users } = (await stage.gateway.call('GET', '/v0/users')).body;
+  const public_key = Buffer.from(derivePublicKey(randomBytes(32))).toString('base64');
+  const id = await make(stage, 'device', { user_id: users[0].id, name: 'laptop', public_key });
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  await page.goto(`/devices/${id}/file`);
+  await page.getByText('Waiting for the first handshake.').waitFor();
+  await inspect(t, page, 'console-device-file-waiting');
+  await stage.gateway.database.sequelize.query(
+    `INSERT INTO device_statuses (device_id, gateway_id, latest_handshake, rx_bytes, tx_bytes, updated)
+     VALUES (?, 'another', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'), 0, 0,
+       strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'))`,
+    { replacements: [id] },
+  );
+  await page.getByText('Connected: the device has made a handshake.').waitFor();
+  await page.locator('.handshake.done').waitFor();
+  await inspect(t, page, 'console-device-file-connected');
+});

@@ -15,6 +15,7 @@ import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { textOf } from '../kit/form-token.ts';
 import type { RoomWrite } from '../parts/effect.ts';
+import { firstHandshake } from '../parts/first-handshake.ts';
 import { fileProblems } from '../parts/gateway-problems.ts';
 import {
   anyDevice,
@@ -63,6 +64,10 @@ export function deviceFilePages(web: Web): ServerRoute[] {
         const name = clientFileName(row.name);
         return response.header('content-disposition', `attachment; filename="${name}"`);
       }),
+      route('GET', `${path}/{id}/handshake`, async (request, h) => {
+        const { row } = await place.find(web, request);
+        return h.response(await firstHandshake(web, row, path === OWN_DEVICES));
+      }),
       route('POST', `${path}/{id}/file`, (request, h) => noteUse(web, place, request, h)),
       route('POST', `${path}/{id}/key`, (request, h) => changeKey(web, place, request, h)),
     ];
@@ -88,6 +93,7 @@ async function showFile(
     owner: owner?.email ?? null,
     device: row,
     isFileOld,
+    handshake: row.latest_handshake === null ? await firstHandshake(web, row, isOwn) : null,
     file: clientFile(client),
     hash: clientFileHash(client),
     problems: fileProblems(web.services, client.endpoint),

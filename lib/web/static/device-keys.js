@@ -5,6 +5,7 @@
 
 import './lib/tweetnacl.js';
 import { encode } from './lib/uqr.js';
+import { awaitHandshake } from './first-handshake.js';
 import { enliven } from './postern.js';
 
 const KEY_BYTES = 32;
@@ -32,6 +33,7 @@ addEventListener('popstate', () => location.reload());
 
 /** Prepares a page's forms and its file; `pair` is the key pair of the device that it shows. */
 function prepare(main, pair) {
+  awaitHandshake(main);
   for (const form of main.querySelectorAll('form[data-makes-key]'))
     prepareForm(form, pair !== null);
   const file = main.querySelector('[data-client-file]');

@@ -13,6 +13,8 @@ const AWAY = [
 const MINUTE_MS = 60_000;
 
 enliven(document);
+// What is wrong is in view at once; fields with an error are marked where they are.
+document.querySelector('main [aria-invalid=true]')?.focus();
 setInterval(() => {
   for (const away of document.querySelectorAll('time[datetime] > .away'))
     showAway(away, new Date(away.parentElement.dateTime));

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { PRIVATE_KEY_BLANK } from '../../../../lib/domain/devices/client-config.ts';
-import { newId } from '../../../../models/index.ts';
+import { newId, recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
@@ -30,6 +30,28 @@ for (const kind of firstKind()) {
     t.true(text.includes(`PublicKey = ${server.services.serverPublicKey}\n`));
     t.true(text.includes(`Address = ${device.ipv4}/32, ${device.ipv6}/128\n`));
     t.regex(text, /^Endpoint = 127\.0\.0\.1:51820$/m);
+  });
+
+  test(`${kind}: the page of a file waits for the first handshake, and says when it is there`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const eve = await visit(server, 'eve@example.com');
+    const boss = await visit(server, 'boss@example.com', 'admin');
+    const { id } = await addOwn(server, ann, { name: 'laptop' });
+    const [own, all] = [`/user_devices/${id}`, `/devices/${id}`];
+    const ask = async (visitor: typeof ann, path: string) => {
+      const { status, text } = await visitor.get(`${path}/handshake`);
+      return status === 200 ? (JSON.parse(text) as { isConnected: boolean }).isConnected : status;
+    };
+    const isShown = async (visitor: typeof ann, path: string) =>
+      (await visitor.get(`${path}/file`)).text.includes(`data-first-handshake="${path}/handshake"`);
+    t.deepEqual([await ask(ann, own), await ask(boss, all)], [false, false]);
+    t.deepEqual([await ask(eve, own), await ask(ann, all)], [404, 403]);
+    t.deepEqual([await isShown(ann, own), await isShown(boss, all)], [true, true]);
+    const report = { deviceId: id, latestHandshake: new Date(), remoteIp: null, remotePort: null };
+    await recordStatus(server.database, 'g', [{ ...report, rxBytes: 0, txBytes: 0 }]);
+    t.deepEqual([await ask(ann, own), await ask(boss, all)], [true, true]);
+    t.deepEqual([await isShown(ann, own), await isShown(boss, all)], [false, false]);
   });
 
   test(`${kind}: administrators see in the list and on the page whose file is out of date`, async (t) => {
