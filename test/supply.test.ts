@@ -12,7 +12,7 @@ import {
   licensesPage,
   productionDependencies,
 } from '../tools/licenses.ts';
-import { iconPackage, ICONS, sprite, writtenSprite } from '../tools/icons.ts';
+import { iconPackage, ICONS, iconSheet, writtenSheet } from '../tools/icons.ts';
 import { PINS } from '../tools/release/node.ts';
 import { billOfMaterials } from '../tools/sbom.ts';
 import { sums, writtenSums } from '../tools/swagger-ui.ts';
@@ -71,16 +71,20 @@ test('the copies of Swagger UI are as they were copied, of the version that is n
 });
 
 test('the icons are those of the version that is named, each shown by the console', (t) => {
-  t.deepEqual(writtenSprite(), sprite(), 'run: npm run icons');
-  const { svg } = sprite();
-  t.true(svg.includes(iconPackage().version));
-  t.is(svg.match(/<symbol id="[\w-]+" viewBox="0 0 24 24"><\w/g)?.length, ICONS.length);
+  t.deepEqual(writtenSheet(), iconSheet(), 'run: npm run icons');
+  const { css } = iconSheet();
+  t.true(css.includes(iconPackage().version));
+  t.is(
+    css.match(/^\.i-[\w-]+ \{\n  --icon: url\("data:image[^"]*<\/svg>"\);$/gm)?.length,
+    ICONS.length,
+  );
   const web = join(ROOT, 'lib/web');
   const shown = readdirSync(web, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(ts|eta)$/.test(name))
     .map((name) => readFileSync(join(web, name), 'utf8'))
     .join('\n');
-  for (const name of ICONS) t.true(shown.includes(`'${name}'`), name);
+  for (const name of ICONS)
+    t.true(shown.includes(`'${name}'`) || shown.includes(`i-${name}`), name);
 });
 
 /** The files of a list as `sha256sum` writes it. */

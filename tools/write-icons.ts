@@ -1,5 +1,5 @@
-// Writes the sprite of icons anew: npm run icons.
+// Writes the icons anew: npm run icons.
 
-import { writeSprite } from './icons.ts';
+import { writeSheet } from './icons.ts';
 
-writeSprite();
+writeSheet();

@@ -58,7 +58,6 @@ async function partsPage(): Promise<string> {
     plain: plainWords,
     path: (local: string) => local,
     asset: (name: string) => `/assets/x/${name}`,
-    icon: (name: string) => `<svg class="icon"><use href="/assets/x/icons.svg#${name}"/></svg>`,
   };
   const whole = await render('partials/table', { ...frame, ...table });
   const [start, end] = [whole.indexOf('<table'), whole.indexOf('</main>')];

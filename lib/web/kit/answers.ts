@@ -147,15 +147,8 @@ export class Pages {
       plain: plainWords,
       path: (local: string): string => outside + local,
       here: request.path + request.url.search,
-      asset: (name: string): string => this.#asset(name),
-      // Beside a text that says the same.
-      icon: (name: string): string =>
-        `<svg class="icon" aria-hidden="true"><use href="${this.#asset('icons.svg')}#${name}"/></svg>`,
+      asset: (name: string): string => `${outside}/assets/${this.assets.version}/${name}`,
     };
-  }
-
-  #asset(name: string): string {
-    return `${this.#options.outside}/assets/${this.assets.version}/${name}`;
   }
 
   /** The token for the forms of this page: the session's, or that of a visitor. */

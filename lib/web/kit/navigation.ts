@@ -3,7 +3,7 @@
 
 import type { Role } from '../../../models/index.ts';
 
-/** One entry; `icon` names a symbol of static/icons.svg. */
+/** One entry; `icon` names a class of static/icons.css. */
 export interface Entry {
   readonly path: string;
   readonly label: string;

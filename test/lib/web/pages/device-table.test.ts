@@ -40,7 +40,7 @@ for (const kind of firstKind()) {
     await configure(console, { vpn_session_duration: 3_600 });
     t.deepEqual(await badges(), Array(4).fill('VPN session ended'));
     const found = async (state: string) =>
-      (await admin.get(`/devices?state=${state}`)).text.includes('laptop');
+      (await admin.get(`/devices?state=${state}`)).text.includes('>laptop</a>');
     t.false(await found('online'));
     t.true(await found('session_ended'));
     await configure(console, { vpn_session_duration: 0 });
