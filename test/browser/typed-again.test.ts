@@ -3,18 +3,18 @@
 
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { RECENT_MS } from '../../lib/kit/records/session-life.ts';
+import { RECENT_ADMINISTRATION_MS } from '../../lib/kit/records/session-life.ts';
 import { inspect, make, openBrowser, type ServedStage, signIn } from '../support/web/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 /** Changes the time of every sign-in to an earlier one. */
 async function wait({ gateway }: ServedStage): Promise<void> {
-  const inserted_at = new Date(Date.now() - RECENT_MS - 1_000);
+  const inserted_at = new Date(Date.now() - RECENT_ADMINISTRATION_MS - 1_000);
   await gateway.database.models.Session.update({ inserted_at }, { where: {} });
 }
 
 async function answerQuestion(page: Page): Promise<void> {
-  await page.getByText('Nothing is changed: your sign-in is more than 5 minutes ago.').waitFor();
+  await page.getByText('Nothing is changed: your sign-in is too long ago for it.').waitFor();
   await page.getByLabel('Password').fill(FIRST_ADMIN.password);
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('What you typed is here again').waitFor();

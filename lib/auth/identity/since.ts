@@ -2,7 +2,7 @@
 // signed in at the provider can sign out and in again here. The provider then asks for nothing, so
 // that proves nothing. lib/web/kit/recent.ts says what needs a recent sign-in.
 
-import { RECENT_MS } from '../../kit/records/session-life.ts';
+import { RECENT_ADMINISTRATION_MS } from '../../kit/records/session-life.ts';
 
 /**
  * When the person proved who they are; undefined: just now. `said` is what the provider says of it,
@@ -16,5 +16,5 @@ export function provenSince(
 ): Date | undefined {
   // A clock that is ahead makes nothing more recent.
   if (said !== null) return said <= now ? said : undefined;
-  return isAsked ? undefined : new Date(now.getTime() - RECENT_MS);
+  return isAsked ? undefined : new Date(now.getTime() - RECENT_ADMINISTRATION_MS);
 }

@@ -10,6 +10,8 @@ import { showTime } from './shown.ts';
 export const IDLE_MS = 8 * 3_600_000;
 /** How long a sign-in counts as recent. */
 export const RECENT_MS = 5 * 60_000;
+/** How long it counts for what an administrator changes of others. */
+export const RECENT_ADMINISTRATION_MS = 15 * 60_000;
 /** How long a session waits for a second factor. */
 const SECOND_FACTOR_MS = 10 * 60_000;
 

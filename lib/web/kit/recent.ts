@@ -1,12 +1,14 @@
-// Changes that need a sign-in of the last five minutes. A browser that somebody left open must not
-// be enough to take the account over, nor to make another way in. So a page that changes second
-// factors, passwords, e-mails, tokens, users' rights or identity providers leads to the sign-in
-// page if the last sign-in was earlier.
+// Changes that need a recent sign-in. A browser that somebody left open must not be enough to take
+// the account over, nor to make another way in. So a page that changes second factors, passwords,
+// e-mails, tokens, users' rights or identity providers leads to the sign-in page if the last sign-in
+// was earlier: five minutes for the own account, 15 for what an administrator changes of others. The
+// time runs from the sign-in, whatever is changed meanwhile.
 
 import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
 import { isWithin } from '../../../models/index.ts';
+import { ADMINISTRATORS } from '../../auth/sessions.ts';
 import { localPath } from '../../auth/local-path.ts';
-import { RECENT_MS } from '../../kit/records/session-life.ts';
+import { RECENT_ADMINISTRATION_MS, RECENT_MS } from '../../kit/records/session-life.ts';
 import { textOf } from './form-token.ts';
 import type { Web } from './web.ts';
 
@@ -36,7 +38,19 @@ export function askForRecentSignIn(server: Server, web: Web): void {
 async function isRecent({ sessions }: Web, request: Request): Promise<boolean> {
   const session = await sessions.find(request);
   if (session?.state !== 'open') return false;
-  return isWithin(session.inserted_at, RECENT_MS, Date.now());
+  return isWithin(session.inserted_at, windowOf(request), Date.now());
+}
+
+/** How old the sign-in may be; an administrator's own user is no other. */
+function windowOf({ route, params, auth }: Request): number {
+  const access = route.settings.auth;
+  const isAdministration = access !== undefined && isForAdministrators(access);
+  const isOwn = String(params['id']).toLowerCase() === auth.credentials.user?.id;
+  return isAdministration && !isOwn ? RECENT_ADMINISTRATION_MS : RECENT_MS;
+}
+
+function isForAdministrators({ strategies }: { readonly strategies?: string[] }): boolean {
+  return strategies?.includes(ADMINISTRATORS) === true;
 }
 
 function askAgain(
@@ -47,7 +61,7 @@ function askAgain(
 ): ResponseObject {
   const isForm = request.method === 'post';
   if (isForm)
-    web.pages.flash(h, 'failed', 'Nothing is changed: your sign-in is more than 5 minutes ago.');
+    web.pages.flash(h, 'failed', 'Nothing is changed: your sign-in is too long ago for it.');
   const place = formPath(request, back);
   const query = new URLSearchParams({ why: 'recent', return_to: place }).toString();
   return web.pages.redirect(h, `/sign_in_again?${query}`);

@@ -1,5 +1,5 @@
-// Keeps what was typed while a person must sign in again. A form that asks for a sign-in of the
-// last five minutes shows afterwards what was typed into it. It is kept in this tab, for 15 minutes,
+// Keeps what was typed while a person must sign in again. A form that asks for a recent sign-in
+// shows afterwards what was typed into it. It is kept in this tab, for 15 minutes,
 // and only for the same user. Passwords, codes and other secrets are never kept.
 
 const PLACE = 'postern-typed';

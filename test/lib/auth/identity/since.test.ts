@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { provenSince } from '../../../../lib/auth/identity/since.ts';
-import { RECENT_MS } from '../../../../lib/kit/records/session-life.ts';
+import { RECENT_ADMINISTRATION_MS } from '../../../../lib/kit/records/session-life.ts';
 
 const NOW = new Date('2026-11-28T12:00:00Z');
 
@@ -17,5 +17,5 @@ test('what the provider says counts, but no time to come', (t) => {
 test('a provider that says nothing is believed only where it was asked', (t) => {
   t.is(provenSince(null, true, NOW), undefined);
   const since = provenSince(null, false, NOW) ?? NOW;
-  t.true(NOW.getTime() - since.getTime() >= RECENT_MS);
+  t.true(NOW.getTime() - since.getTime() >= RECENT_ADMINISTRATION_MS);
 });

@@ -1,11 +1,11 @@
 // What asks for a recent sign-in: every form by which somebody gets or keeps an account.
 
 import test from 'ava';
-import { RECENT_MS } from '../../../../lib/kit/records/session-life.ts';
+import { RECENT_ADMINISTRATION_MS, RECENT_MS } from '../../../../lib/kit/records/session-life.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { visit } from '../../../support/web/portal.ts';
 import { openServer, routesOf, type TestServer } from '../../../support/api/server.ts';
-import { PASSWORD } from '../../../support/web/visitor.ts';
+import { addPerson, PASSWORD, personOf } from '../../../support/web/visitor.ts';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 const PROVIDER_FORMS = ['openid', 'saml'];
@@ -60,8 +60,11 @@ const NO_ACCOUNT =
   /^\/(dashboard|user_devices|devices|rules|users\/groups|settings\/(?!providers))/;
 
 /** As if everybody had signed in longer ago. */
-async function waitFor({ database }: TestServer): Promise<void> {
-  const inserted_at = new Date(Date.now() - RECENT_MS - 1_000);
+async function waitFor(
+  { database }: TestServer,
+  ageMs = RECENT_ADMINISTRATION_MS + 1_000,
+): Promise<void> {
+  const inserted_at = new Date(Date.now() - ageMs);
   await database.models.Session.update({ inserted_at }, { where: {} });
 }
 
@@ -118,8 +121,30 @@ for (const kind of firstKind()) {
     const answer = await ann.post('/auth/identity/callback', fields);
     t.is(answer.location, '/user_account/register_mfa');
     t.is((await ann.get('/user_account/register_mfa')).status, 200);
-    await waitFor(server);
+    await waitFor(server, RECENT_MS + 1_000);
     t.is((await ann.get('/user_account/register_mfa')).status, 303);
+  });
+
+  test(`${kind}: an administrator changes others for 15 minutes, which no change prolongs`, async (t) => {
+    const server = await openServer(t, kind);
+    const admin = await visit(server, 'boss@example.com', 'admin');
+    const { database } = server;
+    const own = await personOf(database, 'boss@example.com');
+    const other = await addPerson(database, 'ann@example.com');
+    const asks = async (path: string, fields: Record<string, string>) =>
+      /^\/sign_in_again\?why=recent/.test((await admin.post(path, fields)).location ?? '');
+    const ann = { email: 'ann@example.com', role: 'unprivileged' };
+    const boss = { email: 'boss@example.com', role: 'admin' };
+    await waitFor(server, RECENT_MS + 1_000);
+    t.false(await asks(`/users/${other.id}`, ann));
+    t.is((await admin.get('/api_tokens/new')).status, 200);
+    t.true(await asks(`/users/${own.id}`, boss), 'not for the own user');
+    t.true(await asks(`/users/${own.id.toUpperCase()}`, boss));
+    t.is((await admin.get('/user_account/register_mfa')).status, 303);
+    await waitFor(server, RECENT_ADMINISTRATION_MS - 60_000);
+    t.false(await asks(`/users/${other.id}`, ann));
+    await waitFor(server);
+    t.true(await asks(`/users/${other.id}`, ann));
   });
 }
 
