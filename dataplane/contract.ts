@@ -212,6 +212,13 @@ export interface SampleSums {
    * answer: `sent`, `withheld`; left out where there was none.
    */
   readonly answers?: Readonly<Record<string, number>>;
+  /**
+   * Where packets leave by sockets, what there is now: `tcp`, `udp`, `echo`: sockets; `connecting`:
+   * connections whose host has not answered; `buffered`: bytes that wait.
+   */
+  readonly sockets?: Readonly<Record<string, number>>;
+  /** There too: `segments` of TCP that were sent to devices again. */
+  readonly retransmits?: Readonly<Record<string, number>>;
 }
 
 /** A part of a sample; its sums are the totals at the time of the part. */

@@ -12,6 +12,7 @@ import {
   MARK_TUN,
   type NetworkConfig,
   OFFSET,
+  type SampleSums,
   type TunSubstitute,
 } from '../contract.ts';
 import { reasons } from '../reasons.ts';
@@ -329,6 +330,16 @@ export class SocketEgress implements TunSubstitute {
       echo: echo.count,
       retransmitted: connections.retransmitted,
       bufferedBytes: connections.bufferedBytes,
+    };
+  }
+
+  /** The counts as a sample has them. */
+  get sums(): Pick<SampleSums, 'sockets' | 'retransmits'> {
+    const { sockets, udp, echo, connecting, bufferedBytes, retransmitted } = this.counts;
+    const tcp = sockets - udp - echo;
+    return {
+      sockets: { tcp, udp, echo, connecting, buffered: bufferedBytes },
+      retransmits: { segments: retransmitted },
     };
   }
 

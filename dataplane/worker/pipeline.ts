@@ -489,7 +489,7 @@ export class Pipeline {
     const { share, full } = this.#refusals.forgotten;
     const { share: ended_share, full: ended_full } = this.#tracker.ended.forgotten;
     const forgotten = { share, full, ended_share, ended_full };
-    return { drops: this.drops(), forgotten, ...this.#unreachable.sums };
+    return { drops: this.drops(), forgotten, ...this.#unreachable.sums, ...this.#egress?.sums };
   }
 
   /** Refusals by reason since the beginning; zero ones are left out. */

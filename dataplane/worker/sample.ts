@@ -191,28 +191,44 @@ export class SampleTotals {
   readonly #drops = new SumTotals();
   readonly #forgotten = new SumTotals();
   readonly #answers = new SumTotals();
+  readonly #retransmits = new SumTotals();
+  /** What the workers have now: it ends with them. */
+  readonly #sockets: Record<string, number>[] = [];
 
   /** Sets what a worker has counted since it began. */
-  set(worker: number, { drops, forgotten, answers = {} }: SampleSums): void {
-    this.#drops.set(worker, drops);
-    this.#forgotten.set(worker, forgotten);
-    this.#answers.set(worker, answers);
+  set(worker: number, sums: SampleSums): void {
+    this.#drops.set(worker, sums.drops);
+    this.#forgotten.set(worker, sums.forgotten);
+    this.#answers.set(worker, sums.answers ?? {});
+    this.#retransmits.set(worker, sums.retransmits ?? {});
+    this.#sockets[worker] = sums.sockets ?? {};
   }
 
   /** Notes that a worker ended; the next one begins with nothing. */
   restart(worker: number): void {
-    for (const totals of [this.#drops, this.#forgotten, this.#answers]) totals.restart(worker);
+    for (const totals of [this.#drops, this.#forgotten, this.#answers, this.#retransmits])
+      totals.restart(worker);
+    this.#sockets[worker] = {};
   }
 
   /** The sums since the gateway began. */
   get all(): SampleSums {
-    const { all: drops } = this.#drops;
-    return { drops, forgotten: this.#forgotten.all, ...withAnswers(this.#answers.all) };
+    return {
+      drops: this.#drops.all,
+      forgotten: this.#forgotten.all,
+      ...withCounts('answers', this.#answers.all),
+      ...withCounts('sockets', sumOf(this.#sockets)),
+      ...withCounts('retransmits', this.#retransmits.all),
+    };
   }
 }
 
-function withAnswers(answers: Record<string, number>): Pick<SampleSums, 'answers'> {
-  return Object.keys(answers).length === 0 ? {} : { answers };
+/** Counts that are left out while there are none. */
+function withCounts(
+  name: 'answers' | 'sockets' | 'retransmits',
+  counts: Record<string, number>,
+): Partial<SampleSums> {
+  return Object.keys(counts).length === 0 ? {} : { [name]: counts };
 }
 
 /** Adds up counts by name. */
@@ -230,6 +246,8 @@ export function joinSamples(samples: readonly Sample[]): Sample {
     rules: samples.flatMap(({ rules }) => rules),
     drops: sumOf(samples.map(({ drops }) => drops)),
     forgotten: sumOf(samples.map(({ forgotten }) => forgotten)),
-    ...withAnswers(sumOf(samples.map(({ answers = {} }) => answers))),
+    ...withCounts('answers', sumOf(samples.map(({ answers = {} }) => answers))),
+    ...withCounts('sockets', sumOf(samples.map(({ sockets = {} }) => sockets))),
+    ...withCounts('retransmits', sumOf(samples.map(({ retransmits = {} }) => retransmits))),
   };
 }

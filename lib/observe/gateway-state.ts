@@ -1,7 +1,13 @@
 // What is known of the gateway of this process, all of it in memory: whether it serves, what its
 // data plane did, what its reconciler does.
 
-import type { EgressWay, GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
+import type {
+  EgressWay,
+  GatewayFacts,
+  PeerTotals,
+  RuleSample,
+  Sample,
+} from '../../dataplane/index.ts';
 import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/work.ts';
 import type { RuleInForce } from '../reconcile/translated-rules.ts';
@@ -45,6 +51,8 @@ export interface Observed {
   readonly forgotten: () => Readonly<Record<string, number>>;
   /** Answers to the host and the LAN that nobody is where they send to, by what became of them. */
   readonly answers?: () => Readonly<Record<string, number>>;
+  /** What sockets in place of a TUN have and did; left out by tests that have none. */
+  readonly sockets?: () => Pick<Sample, 'sockets' | 'retransmits'>;
   /** Hits by rule since this process began. */
   readonly rules: () => ReadonlyMap<string, RuleSample>;
   /** Rows that cannot be obeyed as they stand. */

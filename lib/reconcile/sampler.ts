@@ -42,6 +42,7 @@ export class Sampler {
   #drops: Readonly<Record<string, number>> = {};
   #forgotten: Readonly<Record<string, number>> = {};
   #answers: Readonly<Record<string, number>> = {};
+  #sockets: Pick<Sample, 'sockets' | 'retransmits'> = {};
   readonly #rules = new Map<string, RuleSample>();
   /** Ends the samples of each beat; each is a commit to the disk, so they are no more often. */
   #stopBeat: (() => void) | null = null;
@@ -95,6 +96,11 @@ export class Sampler {
   /** Answers to the host and the LAN that nobody is where they send to, by what became of them. */
   get answers(): Readonly<Record<string, number>> {
     return this.#answers;
+  }
+
+  /** What sockets in place of a TUN have and did; nothing where there are none. */
+  get sockets(): Pick<Sample, 'sockets' | 'retransmits'> {
+    return this.#sockets;
   }
 
   /** Hits by rule since the gateway began. */
@@ -173,6 +179,8 @@ export class Sampler {
     this.#observeDrops(sample.drops);
     this.#forgotten = sample.forgotten;
     this.#answers = sample.answers ?? {};
+    const { sockets, retransmits } = sample;
+    this.#sockets = sockets === undefined ? {} : { sockets, retransmits: retransmits ?? {} };
   }
 
   /** Adds a report to what waits; of two the one with the later handshake gives the endpoint. */

@@ -327,6 +327,7 @@ function observedBy(gateway: Gateway, sampler: Sampler, reconciler: Reconciler):
     drops: () => sampler.drops,
     forgotten: () => sampler.forgotten,
     answers: () => sampler.answers,
+    sockets: () => sampler.sockets,
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
     deviceCount: () => reconciler.deviceCount,

@@ -2,7 +2,7 @@
 // reconciler, devices that come and go. Everything comes from memory; rules and drops are those of
 // this process since it, or its data plane, began.
 
-import { type GatewayFacts, reasonNames } from '../../../dataplane/index.ts';
+import { type GatewayFacts, reasonNames, type Sample } from '../../../dataplane/index.ts';
 import type {
   CaptureCounts,
   FlowLogCounts,
@@ -108,6 +108,27 @@ export function answerMetrics(answers: Readonly<Record<string, number>>): Genera
     'result',
     Object.entries({ sent: 0, withheld: 0, ...answers }),
   );
+}
+
+/** Sockets in place of a TUN; 0 where there is one. */
+export function* socketMetrics({
+  sockets = {},
+  retransmits = {},
+}: Partial<Pick<Sample, 'sockets' | 'retransmits'>>): Generator<string> {
+  const { tcp = 0, udp = 0, echo = 0, connecting = 0, buffered = 0 } = sockets;
+  const open = 'Sockets in place of a TUN that are open, by protocol.';
+  yield* byLabel(
+    ['wg_gateway_sockets', 'gauge', open],
+    'protocol',
+    Object.entries({ tcp, udp, echo }),
+  );
+  const waiting = 'TCP connections of devices whose host has not answered yet.';
+  yield single('wg_gateway_sockets_connecting', 'gauge', waiting, connecting);
+  const bytes = 'Bytes of TCP that wait for devices or for hosts.';
+  yield single('wg_gateway_sockets_buffered_bytes', 'gauge', bytes, buffered);
+  const again = 'TCP segments that were sent to devices again.';
+  const name = 'wg_gateway_sockets_retransmits_total';
+  yield single(name, 'counter', again, retransmits['segments'] ?? 0);
 }
 
 /** Hits of the rules that are in force; a rule that was never hit is 0. */

@@ -23,6 +23,7 @@ import {
   factMetrics,
   flowLogMetrics,
   answerMetrics,
+  socketMetrics,
   forgottenMetrics,
   historyMetrics,
   presenceMetrics,
@@ -170,6 +171,7 @@ export class Metrics {
     yield* dropMetrics(observed.drops());
     yield* forgottenMetrics(observed.forgotten());
     yield* answerMetrics(observed.answers?.() ?? {});
+    yield* socketMetrics(observed.sockets?.() ?? {});
     yield* reconcilerMetrics(watched, observed.problems);
     yield* presenceMetrics(watched);
     if (captures !== undefined) yield* captureMetrics(captures());

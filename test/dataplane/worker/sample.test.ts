@@ -162,6 +162,28 @@ test('what comes during a round is reported, because the round may have passed i
   t.true(arrivals.takeReport());
 });
 
+test('what sockets have ends with their worker, and what they did stays', (t) => {
+  const totals = new SampleTotals();
+  const sums = { drops: {}, forgotten: {} };
+  totals.set(0, { ...sums, sockets: { tcp: 3, udp: 1 }, retransmits: { segments: 5 } });
+  totals.set(1, { ...sums, sockets: { tcp: 2, udp: 0 }, retransmits: { segments: 1 } });
+  t.deepEqual(totals.all.sockets, { tcp: 5, udp: 1 });
+  totals.restart(0);
+  t.deepEqual(totals.all.sockets, { tcp: 2, udp: 0 });
+  t.deepEqual(totals.all.retransmits, { segments: 6 });
+  const part = { peers: [], rules: [], ...sums };
+  t.deepEqual(
+    joinSamples([
+      { ...part, sockets: { tcp: 1 } },
+      { ...part, sockets: { tcp: 2 } },
+    ]),
+    {
+      ...part,
+      sockets: { tcp: 3 },
+    },
+  );
+});
+
 test('sums of workers that ended are kept, and answers are left out while there are none', (t) => {
   const totals = new SampleTotals();
   totals.set(0, { drops: { no_peer: 1 }, forgotten: { share: 2 } });

@@ -4,6 +4,7 @@ import test from 'ava';
 import { reasonNames } from '../../../../dataplane/index.ts';
 import {
   answerMetrics,
+  socketMetrics,
   captureMetrics,
   dropMetrics,
   factMetrics,
@@ -42,6 +43,17 @@ test('answers for devices that cannot be reached are counted, from the beginning
   t.is(valueOf(families, name, { result: 'sent' }), 4);
   t.is(valueOf(families, name, { result: 'withheld' }), 2);
   t.is(valueOf(read(answerMetrics({})), name, { result: 'withheld' }), 0);
+});
+
+test('sockets in place of a TUN are counted, and are 0 where there are none', (t) => {
+  t.is(valueOf(read(socketMetrics({})), 'wg_gateway_sockets', { protocol: 'tcp' }), 0);
+  const sockets = { tcp: 5, udp: 3, echo: 1, connecting: 2, buffered: 4_096 };
+  const families = read(socketMetrics({ sockets, retransmits: { segments: 7 } }));
+  for (const [protocol, count] of Object.entries({ tcp: 5, udp: 3, echo: 1 }))
+    t.is(valueOf(families, 'wg_gateway_sockets', { protocol }), count);
+  t.is(valueOf(families, 'wg_gateway_sockets_connecting'), 2);
+  t.is(valueOf(families, 'wg_gateway_sockets_buffered_bytes'), 4_096);
+  t.is(valueOf(families, 'wg_gateway_sockets_retransmits_total'), 7);
 });
 
 test('so are records of ended flows', (t) => {
