@@ -163,10 +163,10 @@ export interface HostSockets {
   end(handle: number): number;
 
   /**
-   * Says how much memory the kernel may keep of a TCP connection in a direction (ROOM_). Returns how
-   * much it keeps at most now: less than that where the kernel makes it larger by itself, more where
-   * it has done so; the next call finds that stopped. -EBUSY: there is something, so it cannot be
-   * less than before.
+   * Says how much memory the kernel may keep of a TCP connection in a direction (ROOM_). Returns
+   * how much it keeps at most now: less than that where the kernel makes it larger by itself, more
+   * where it has done so; the next call finds that stopped. -EBUSY: there is something, so it
+   * cannot be less than before.
    */
   setRoom(handle: number, direction: number, bytes: number): number;
 

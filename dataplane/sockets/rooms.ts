@@ -124,7 +124,7 @@ export class Rooms {
     }
   }
 
-  /** Takes back what a connection does not need, if the one whose turn it is has carried nothing. */
+  /** Takes back what the connection whose turn it is does not need, if it has carried nothing. */
   #reclaim(now: number): void {
     const i = this.#grown.take();
     if (this.#handle[i >> 1] === 0 || this.#room[i] === this.#first[i]) return;
