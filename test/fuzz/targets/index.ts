@@ -10,6 +10,7 @@ import { rings } from './rings.ts';
 import { saml } from './saml.ts';
 import { sockets } from './sockets.ts';
 import { steering } from './steering.ts';
+import { tcpMachine } from './tcp.ts';
 import { tunnel } from './tunnel.ts';
 import { uapi } from './uapi.ts';
 
@@ -23,6 +24,7 @@ export const targets: Readonly<Record<string, (input: Uint8Array) => string | vo
   saml,
   sockets,
   steering,
+  tcp: tcpMachine,
   tunnel,
   uapi,
 };

@@ -25,6 +25,7 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/attacks/greedy-captures.test.ts': 'weighs the memory of a gateway in its process',
   'test/dataplane/allocation.test.ts': 'weighs the heap',
   'test/dataplane/io/host-sockets.test.ts': 'weighs the heap',
+  'test/dataplane/sockets/allocation.test.ts': 'weighs the heap',
   'test/dataplane/tcp/allocation.test.ts': 'weighs the heap',
   'test/dataplane/worker/warm-up.test.ts': 'finds code that is not compiled yet',
   'test/e2e/capture.test.ts': 'has hooks of its own',
