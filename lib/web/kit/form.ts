@@ -15,8 +15,8 @@ export interface Asked {
   readonly name: string;
   readonly label: string;
   /**
-   * `list`: members with commas or line ends between. `secret`: never shown again. `time`: in UTC for
-   * the gateway, and in the zone of the reader where scripts run. `speed` (bits per second) and
+   * `list`: members with commas or line ends between. `secret`: never shown again. `time`: in UTC
+   * for the gateway, and in the zone of the reader where scripts run. `speed` (bits per second) and
    * `amount` (bytes): a number with a unit.
    */
   readonly kind?:

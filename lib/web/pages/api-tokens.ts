@@ -1,5 +1,5 @@
-// API tokens, for administrators: a table of all, some of which can be revoked, and a form that makes
-// a token of one's own and shows it once. docs/api.md#authentication.
+// API tokens, for administrators: a table of all, some of which can be revoked, and a form that
+// makes a token of one's own and shows it once. docs/api.md#authentication.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { callerOf } from '../../kit/http/request-caller.ts';

@@ -44,10 +44,11 @@ async function undo(
 }
 
 function undoneInWords({ count, left }: Undone): string {
+  const restored = count === 1 ? '1 record is' : `${count} records are`;
   const done =
     count === 0
       ? 'Nothing is undone.'
-      : `Undone: ${count === 1 ? '1 record is' : `${count} records are`} as before. Connections that ended do not come back.`;
+      : `Undone: ${restored} as before. Connections that ended do not come back.`;
   const named = left.slice(0, NAMED_MAX).map(({ name, why }) => `${name} (${why})`);
   const more = left.length > NAMED_MAX ? ` and ${left.length - NAMED_MAX} more` : '';
   return left.length === 0 ? done : `${done} Left as it is: ${named.join(', ')}${more}.`;

@@ -14,7 +14,7 @@ import type { Web } from '../../../../lib/web/kit/web.ts';
 import { someCaller } from '../../../support/api/caller.ts';
 import { openServer } from '../../../support/api/server.ts';
 
-const ROOMS = {} as Rooms;
+const ROOMS = { undos: { offer: async () => null } } as unknown as Rooms;
 const faults = { name: [messages.blank] };
 
 /** A page, with what it said and where it led. */
@@ -27,7 +27,14 @@ function openPage() {
       redirect: (_h: unknown, path: string) => heard.push(path),
     },
   } as unknown as Web;
-  const request = (payload: object) => ({ payload, path: '/form' }) as unknown as Request;
+  const request = (payload: object) =>
+    ({
+      payload,
+      path: '/form',
+      app: { caller: someCaller() },
+      info: { received: 0 },
+      auth: {},
+    }) as unknown as Request;
   const response = (name: string) => {
     const code = (status: number) => heard.push(`${name} ${status}`);
     return { name, code } as unknown as ResponseObject;
