@@ -1,8 +1,8 @@
 // Changes that need a recent sign-in. A browser that somebody left open must not be enough to take
 // the account over, nor to make another way in. So a page that changes second factors, passwords,
-// e-mails, tokens, users' rights or identity providers leads to the sign-in page if the last sign-in
-// was earlier: five minutes for the own account, 15 for what an administrator changes of others. The
-// time runs from the sign-in, whatever is changed meanwhile.
+// e-mails, tokens, users' rights or identity providers leads to the sign-in page if the sign-in was
+// earlier: five minutes for the own account, 15 for what an administrator changes of others.
+// The time runs from the sign-in, whatever is changed meanwhile.
 
 import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
 import { isWithin } from '../../../models/index.ts';
