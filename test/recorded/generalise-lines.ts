@@ -22,7 +22,7 @@ const MADE_UP: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['secret', /(?<=\/[a-z_-]+\/)[A-Za-z0-9_-]{43}(?![A-Za-z0-9_=-])/g],
   ['ipv4', /(?<![\d.])100\.64\.0\.[3-7](?![\d.])/g],
   ['keyid', /(?<=\bkey |\.key\.|^)[0-9a-f]{8}\b(?!-)/g],
-  ['stamp', /\b\d{4}-\d{8}T\d{6}\.\d{3}Z/g],
+  ['stamp', /\b(?:\d{4}-)?\d{8}T\d{6}\.\d{3}Z/g],
   // That of the gateway of the world is always the same.
   ['step', /\b(?!0015-gateway-schema)\d{4}-[a-z]{3}[a-z\d.-]*/g],
   ['word', /(?<="name":\{"(?:to|from)":")[a-z]+-[a-z]+(?=")/g],

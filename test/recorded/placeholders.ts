@@ -20,8 +20,8 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   password: /[A-Za-z0-9_-]{20}/,
   /** The id of an encryption key. */
   keyid: /[0-9a-f]{8}/,
-  /** In the name of a backup: the step of its schema, and when it was made. */
-  stamp: /\d{4}-\d{8}T\d{6}\.\d{3}Z/,
+  /** In the name of a backup: the step of its schema, if it is there, and when it was made. */
+  stamp: /(?:\d{4}-)?\d{8}T\d{6}\.\d{3}Z/,
   /** A step of the schema. */
   step: /\d{4}-[a-z0-9.-]+/,
   version: /\S+/,
