@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -25,7 +26,11 @@ const exec = promisify(execFile);
 const PROGRAM = `
 import { createGateway, NoAnswerError, type TestGateway } from 'postern/testing';
 
-await using gateway: TestGateway = await createGateway({ database: 'memory', tun: 'memory' });
+await using gateway: TestGateway = await createGateway({
+  database: 'memory',
+  tun: 'memory',
+  settings: { DATAPLANE_ENGINE: 'native' },
+});
 const device = await gateway.addDevice({ user: 'alice@example.com', name: 'laptop' });
 gateway.host('10.0.0.5', { udp: (data) => data.toString().toUpperCase(), ports: [80] });
 const answer: Buffer = await device.udp('10.0.0.5', 53, 'hello');
@@ -82,7 +87,27 @@ test.serial('a project of its own tests against the package', async (t) => {
   // Each script of it is made by the bundle, and none holds a package.
   t.true(names.some((name) => name.startsWith('chunks/')));
   t.false(names.some((name) => name.startsWith('node_modules/')));
-  t.false(names.some((name) => /^(test|data)\b|\.(sqlite(-\w+)?|node)$/.test(name)));
+  t.false(names.some((name) => /^(test|data)\b|\.sqlite(-\w+)?$/.test(name)));
+  t.deepEqual(
+    names.filter((name) => name.endsWith('.node')),
+    [`dataplane/native/prebuilt/linux-${process.arch}/postern.node`],
+  );
+
+  // The installation takes the addon that is there, where no compiler is; and one that cannot be
+  // loaded, as on musl, is left.
+  const install = (): Promise<{ stderr: string }> =>
+    exec(process.execPath, ['dataplane/native/build.cjs'], { cwd: home, env: { PATH: '' } });
+  t.is((await install()).stderr, '');
+  const own = join(home, 'dataplane/native/build/Release/postern.node');
+  const prebuilt = join(home, `dataplane/native/prebuilt/linux-${process.arch}/postern.node`);
+  t.deepEqual(readFileSync(own), readFileSync(prebuilt));
+  rmSync(own);
+  writeFileSync(`${prebuilt}.bad`, 'no addon');
+  renameSync(prebuilt, `${prebuilt}.good`);
+  renameSync(`${prebuilt}.bad`, prebuilt);
+  t.regex((await install()).stderr, /The native engine was not built/);
+  renameSync(`${prebuilt}.good`, prebuilt);
+  t.is((await install()).stderr, '');
 
   symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'));
   // As README.md says it to new projects; npm itself may write "commonjs".

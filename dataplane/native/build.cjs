@@ -1,7 +1,8 @@
 // Builds the addon; `npm ci` runs it as the install script of the package. It takes a C++ compiler
-// and the headers of Node, and asks nobody on the network. The addon is optional: without it Postern
-// runs on the TypeScript engine without a TUN, and says so at its start. Plain JavaScript of long ago:
-// an older Node must read it, too, to say that it is too old.
+// and the headers of Node, unless an addon for this machine is there, and asks nobody on the
+// network. The addon is optional: without it Postern runs on the TypeScript engine without a TUN,
+// and says so at its start. Plain JavaScript of long ago: an older Node must read it, too, to say
+// that it is too old.
 
 'use strict';
 
@@ -13,6 +14,8 @@ const { dirname, join } = require('path');
 const ROOT = join(__dirname, '../..');
 const OBJECTS = join(__dirname, 'build/objects');
 const ADDON = join(__dirname, 'build/Release/postern.node');
+/** The package for tests has an addon for some machines; a checkout has none. */
+const PREBUILT = join(__dirname, `prebuilt/${process.platform}-${process.arch}`, 'postern.node');
 const FLAGS = ['-DNAPI_VERSION=8', '-std=c++17', '-O3', '-fPIC', '-pthread'].concat(
   ['-fvisibility=hidden', '-fno-omit-frame-pointer', '-fno-rtti', '-fno-exceptions'],
   ['-Wall', '-Wextra', '-Wno-cast-function-type'],
@@ -52,8 +55,20 @@ function say(why) {
   process.stderr.write(`The native engine was not built, and ${without}: ${why}\n`);
 }
 
+/** Whether there is an addon for this machine, which it can load; then it is put in its place. */
+function takePrebuilt() {
+  if (!fs.existsSync(PREBUILT)) return false;
+  // Another C library cannot load it.
+  const loaded = spawnSync(process.execPath, ['-e', `require(${JSON.stringify(PREBUILT)})`]);
+  if (loaded.status !== 0) return false;
+  fs.mkdirSync(dirname(ADDON), { recursive: true });
+  fs.copyFileSync(PREBUILT, ADDON);
+  return true;
+}
+
 /** Makes the addon; returns what kept it from that, else null. */
 async function build() {
+  if (takePrebuilt()) return null;
   const headers = findHeaders();
   if (headers === null)
     return (
