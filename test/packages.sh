@@ -6,13 +6,14 @@ set -euo pipefail
 
 packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump tshark nfdump python3 mariadb-server procps chromium-headless-shell prometheus
   podman runc netavark debootstrap iptables openssl systemd systemd-container caddy curl galera-4 rsync lsof libfaketime
-  debian-archive-keyring docker-compose passt exim4-daemon-light
+  debian-archive-keyring reprepro gpg gpg-agent apt docker-compose passt exim4-daemon-light
   # Identity providers, and what they leave out unless it is asked for.
   lemonldap-ng starman liblasso-perl libglib-perl libio-string-perl libstring-random-perl libxml-simple-perl
   libcrypt-openssl-bignum-perl simplesamlphp php-cli php-xml php-mbstring)
 # What checks a whole release: another machine's compiler and emulator, what judges packages, what signs.
 if [ "${1:-}" = release ]; then
-  packages+=(g++-aarch64-linux-gnu qemu-user-static lintian minisign busybox-static)
+  packages+=(g++-aarch64-linux-gnu qemu-user-static lintian minisign busybox-static mmdebstrap)
+  command -v kubectl >/dev/null || { echo 'kubectl is missing: kubernetes.io/docs/tasks/tools' >&2; exit 1; }
 fi
 
 exec 9>/run/lock/postern-test-packages

@@ -1,5 +1,6 @@
 // Makes a release: `npm run release -- VERSION` leaves dist/release/ and nothing else. It holds an
-// archive and a Debian package for each kind of machine, which bring their Node along, the release
+// archive and a Debian package for each kind of machine, which bring their Node along, the
+// container image with the files that run it, the package for tests of other projects, the release
 // notes, the bill of materials, the licences, and the hashes of all. The same sources make the same
 // bytes. `-- VERSION x64` makes it for that kind of machine alone.
 
@@ -7,9 +8,12 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
+import { packTesting } from './package.ts';
+import { buildAddon } from './release/addon.ts';
 import { pack } from './release/archive.ts';
 import { ARCHITECTURES } from './release/architectures.ts';
 import { debianVersion, makePackage } from './release/debian.ts';
+import { writeDeployment } from './release/deployment.ts';
 import {
   checkVersion,
   isTrial,
@@ -18,6 +22,7 @@ import {
   refusePlaceholders,
   sourceEpoch,
 } from './release/notes.ts';
+import { Image } from './release/image.ts';
 import { makeProgram } from './release/program.ts';
 import { sign, writeSums } from './release/sums.ts';
 import { billOfMaterials } from './sbom.ts';
@@ -38,18 +43,31 @@ const epoch = sourceEpoch();
 
 rmSync(OUTPUT, { recursive: true, force: true });
 mkdirSync(OUTPUT, { recursive: true });
-for (const architecture of wanted) {
-  const staging = mkdtempSync(join(tmpdir(), 'postern-release-'));
-  try {
-    await makeProgram(join(staging, 'postern'), version, architecture);
+const staging = mkdtempSync(join(tmpdir(), 'postern-release-'));
+try {
+  const addons: Record<string, string> = {};
+  const image = new Image(join(staging, 'image'), { version, epoch });
+  for (const architecture of wanted) {
+    const addon = buildAddon(join(staging, `addon-${architecture.name}`), architecture);
+    addons[`linux-${architecture.name}`] = addon;
+    await makeProgram(join(staging, 'postern'), version, architecture, addon);
     const archive = `postern-${version}-linux-${architecture.name}.tar.gz`;
     pack(join(OUTPUT, archive), staging, 'postern', epoch);
+    const system = join(staging, `image-${architecture.name}`);
+    mkdirSync(system);
+    await image.add(architecture, join(staging, 'postern'), system);
     const file = `postern_${debianVersion(version)}_${architecture.debian}.deb`;
     const release = { version, architecture, epoch };
-    makePackage(join(OUTPUT, file), join(staging, 'postern'), join(staging, 'debian'), release);
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
+    const debian = join(staging, `debian-${architecture.name}`);
+    makePackage(join(OUTPUT, file), join(staging, 'postern'), debian, release);
   }
+  const digest = image.pack(join(OUTPUT, `postern-${version}-image.tar`));
+  const deployment = `postern-${version}-deployment`;
+  writeDeployment(join(staging, deployment), digest);
+  pack(join(OUTPUT, `${deployment}.tar.gz`), staging, deployment, epoch);
+  await packTesting(OUTPUT, { version, addons });
+} finally {
+  rmSync(staging, { recursive: true, force: true });
 }
 writeFileSync(join(OUTPUT, 'RELEASE-NOTES.md'), notes);
 writeFileSync(join(OUTPUT, `postern-${version}.cdx.json`), billOfMaterials({ version, epoch }));

@@ -8,8 +8,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { join, resolve } from 'node:path';
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
 import {
@@ -30,7 +31,9 @@ const COMPOSE_FILES = ['yaml', 'mysql.yaml', 'caddy.yaml', 'restricted.yaml'].ma
 const ROOT = resolve(import.meta.dirname, '../..');
 const API = '10.255.78.2';
 const NAME = 'postern-test';
-const SIZE_MB_MAX = 350;
+const isReleased = process.env['IMAGE_ARCHIVE'] !== undefined;
+/** That of a release has no compiled code; that of the Dockerfile is larger. */
+const SIZE_MB_MAX = isReleased ? 250 : 350;
 const STOP_MS_MAX = 5_000;
 
 const NEEDED = '--env=WIREGUARD_TUN=required';
@@ -115,7 +118,9 @@ test.serial('a client’s packets pass a container that may do one thing alone',
       tun: 'wg-postern',
       masquerade: true,
     });
-    await podman('healthcheck', 'run', NAME);
+    // Of an OCI image, podman knows no health check.
+    if (isReleased) await podman('exec', NAME, 'node', 'lib/start/ready.js');
+    else await podman('healthcheck', 'run', NAME);
 
     // Nothing of root is left.
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -131,7 +136,7 @@ test.serial('a client’s packets pass a container that may do one thing alone',
     // The launcher, which `npm start` runs as well, has become Node.
     const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
     t.deepEqual(
-      [commandLine[0], ...commandLine.slice(-2)],
+      [basename(commandLine[0] ?? ''), ...commandLine.slice(-2)],
       ['node', '/app/lib/start/postern.js', 'serve'],
     );
 

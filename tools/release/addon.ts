@@ -2,7 +2,7 @@
 // refused where it would not start on the oldest system that a release is for.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { type Architecture, toolFor } from './architectures.ts';
@@ -16,6 +16,7 @@ export const GLIBC_MOST = '2.28';
 /** Compiles the addon in `staging`; its path. */
 export function buildAddon(staging: string, architecture: Architecture): string {
   const isBuilt = (path: string): boolean => resolve(path) === join(ROOT, NATIVE, 'build');
+  mkdirSync(staging, { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(staging, 'package.json'));
   cpSync(join(ROOT, NATIVE), join(staging, NATIVE), {
     recursive: true,

@@ -1,30 +1,22 @@
 // The folder of a release: the bundle with its addon, the Node that runs it, and the documents. The
 // archive and the Debian package are made of it.
 
-import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ADDON, DOCUMENTS, makeBundle } from '../bundle.ts';
-import { buildAddon } from './addon.ts';
 import type { Architecture } from './architectures.ts';
 import { addNode } from './node.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Makes the folder of a release, in place of an older one; without an `addon` it compiles one. */
+/** Makes the folder of a release with the addon of its machine, in place of an older folder. */
 export async function makeProgram(
   folder: string,
   version: string,
   architecture: Architecture,
-  addon?: string,
+  addon: string,
 ): Promise<void> {
-  const staging = mkdtempSync(join(tmpdir(), 'postern-addon-'));
-  try {
-    const options = { version, architecture: architecture.name };
-    await makeBundle(folder, { ...options, addon: addon ?? buildAddon(staging, architecture) });
-  } finally {
-    rmSync(staging, { recursive: true, force: true });
-  }
+  await makeBundle(folder, { version, architecture: architecture.name, addon });
   // A release starts where glibc is, and nowhere else.
   const prebuilt = join(folder, `node_modules/bcrypt/prebuilds/linux-${architecture.name}`);
   rmSync(join(prebuilt, 'bcrypt.musl.node'));

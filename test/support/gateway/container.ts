@@ -31,8 +31,18 @@ function runtime(): string[] {
   return existsSync('/sys/fs/cgroup/unified') ? ['--runtime', 'runc'] : [];
 }
 
-/** Builds the image from the current tree; parts that did not change are reused. */
+/**
+ * Builds the image from the current tree; parts that did not change are reused. With IMAGE_ARCHIVE it
+ * is the image of a release.
+ */
 export async function buildImage(): Promise<void> {
+  const archive = process.env['IMAGE_ARCHIVE'];
+  if (archive !== undefined) {
+    const loaded = await podman('load', `--input=${archive}`);
+    const name = loaded.split(/\s+/).at(-1) ?? '';
+    await podman('tag', name, IMAGE);
+    return;
+  }
   const hasBase = await podman('image', 'exists', BASE).then(
     () => true,
     () => false,
