@@ -38,7 +38,7 @@ type Names = ReadonlyMap<string, string>;
 
 const flows: Listing<ShownFlow> = {
   path: '/v0/flows',
-  labels: ['from', 'to', 'protocol', 'decided by', 'sent', 'replies', 'last seen'],
+  labels: ['from', 'to', 'protocol', 'decided by', 'sent', 'received', 'last seen'],
   rowOf: (flow, names) => [
     endOf(names, flow.source_device_id, flow.source, flow.source_port),
     endOf(names, flow.destination_device_id, flow.destination, flow.port),
@@ -57,7 +57,7 @@ const flows: Listing<ShownFlow> = {
 
 const endedFlows: Listing<ShownEndedFlow> = {
   path: '/v0/ended_flows',
-  labels: ['ended', 'from', 'to', 'protocol', 'decided by', 'sent', 'replies', 'why'],
+  labels: ['ended', 'from', 'to', 'protocol', 'decided by', 'sent', 'received', 'why'],
   rowOf: (flow, names) => [
     secondOf(flow.ended_at),
     ...flows.rowOf(flow, names).slice(0, -1),

@@ -41,7 +41,7 @@ export function limitsInWords(
   const words = (limit: unknown): string =>
     limit === null ? `what ${otherwise}` : `${Number(limit)} bits per second`;
   return {
-    text: `${who} gets ${words(limit_down)} and sends ${words(limit_up)}.`,
+    text: `${who}: download ${words(limit_down)}, upload ${words(limit_up)}.`,
     data: { id, limit_down, limit_up },
   };
 }

@@ -34,7 +34,7 @@ test('flows are a table with names, and JSON for programs', async (t) => {
   t.is(
     outcome?.text,
     [
-      'FROM                     TO            PROTOCOL  DECIDED BY                                 SENT         REPLIES       LAST SEEN',
+      'FROM                     TO            PROTOCOL  DECIDED BY                                 SENT         RECEIVED      LAST SEEN',
       `laptop 100.64.0.2:50000  10.0.0.5:443  tcp       rule ${RULE}  12 (1800 B)  20 (24000 B)  2026-11-25T12:01:00Z`,
     ].join('\n'),
   );
@@ -123,7 +123,7 @@ test('ended flows say when and why they ended; --follow shows those that end', a
   t.is(
     outcome?.text,
     [
-      'ENDED                 FROM              TO            PROTOCOL  DECIDED BY  SENT         REPLIES       WHY',
+      'ENDED                 FROM              TO            PROTOCOL  DECIDED BY  SENT         RECEIVED      WHY',
       '2026-11-25T12:01:10Z  100.64.0.2:50000  10.0.0.5:443  tcp       default     12 (1800 B)  20 (24000 B)  device removed',
     ].join('\n'),
   );

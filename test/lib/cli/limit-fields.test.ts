@@ -47,12 +47,15 @@ for (const kind of databaseKinds()) {
     const user = await addUser(database, { email: 'ann@b.example' });
     const { id } = await addDevice(database, user.id, { name: 'laptop' });
     const made = await runTyped(database, `device limit --id ${id} --down 10000000 --up 64000`);
-    t.is(made.text, 'laptop gets 10000000 bits per second and sends 64000 bits per second.');
+    t.is(made.text, 'laptop: download 10000000 bits per second, upload 64000 bits per second.');
     t.deepEqual(made.data, { id, limit_down: 10_000_000, limit_up: 64_000 });
     const less = await runTyped(database, `device limit --id ${id} --down none`);
-    t.regex(less.text, /^laptop gets what its owner or the settings say and sends 64000 bits/);
+    t.regex(less.text, /^laptop: download what its owner or the settings say, upload 64000 bits/);
     const of = await runTyped(database, 'user limit --email Ann@b.example --up 100000000000');
-    t.regex(of.text, /^Each device of ann@b.example gets what the settings say and sends 1000000/);
+    t.regex(
+      of.text,
+      /^Each device of ann@b.example: download what the settings say, upload 1000000/,
+    );
     t.like((await readDevices(database))[0], { limit_down: null, limit_up: 64_000 });
     t.like((await readUsers(database))[0], { limit_down: null, limit_up: 100_000_000_000 });
     const [latest] = await readAuditEntries(database, { limit: 1 });
