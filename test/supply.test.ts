@@ -19,7 +19,7 @@ import { sums, writtenSums } from '../tools/swagger-ui.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** Packages that `npm ci --omit=dev` installs, and their megabytes. */
-const PACKAGES_MAX = 117;
+const PACKAGES_MAX = 122;
 const MEGABYTES_MAX = 50;
 
 interface Manifest {

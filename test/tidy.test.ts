@@ -38,6 +38,10 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/auth/saml/verifications.ts': 'test/lib/auth/saml/verifier.test.ts',
   'lib/auth/saml/verifier-thread.ts': 'test/lib/auth/saml/verifier.test.ts',
   'lib/cli/grammar.ts': 'test/lib/cli/cli.test.ts',
+  'lib/cli/grammar-host.ts': 'test/lib/cli/cli.test.ts',
+  'lib/cli/grammar-network.ts': 'test/lib/cli/cli.test.ts',
+  'lib/cli/grammar-people.ts': 'test/lib/cli/cli.test.ts',
+  'lib/cli/grammar-questions.ts': 'test/lib/cli/cli.test.ts',
   'lib/cli/options.ts': 'test/lib/cli/cli.test.ts',
   'lib/cli/run.ts': 'test/lib/cli/outcome.test.ts',
   'lib/cli/row.ts': 'test/lib/cli/perform.test.ts',
@@ -188,10 +192,10 @@ test('every source file has its mirrored test', (t) => {
 
 test('only the packages of its floor are imported by a room', (t) => {
   const allowed: Record<string, RegExp> = {
-    config: /^(joi|ipaddr\.js|node:(fs|process))$/,
+    config: /^(fastest-levenshtein|joi|ipaddr\.js|node:(fs|process))$/,
     models: /^(sequelize|mysql2|ipaddr\.js|node:.*)/,
     dataplane: /^(tweetnacl|@noble\/(hashes|ciphers)\/.*|node:.*)$/,
-    lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|joi|bcrypt|eta|nodemailer|openid-client|otpauth|pino|ipaddr\.js|tweetnacl|uqr|node:.*)$/,
+    lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|joi|bcrypt|eta|fastest-levenshtein|nodemailer|openid-client|otpauth|pino|ipaddr\.js|string-width|tweetnacl|uqr|node:.*)$/,
   };
   for (const path of scripts)
     for (const name of packageImports(path))

@@ -4,7 +4,8 @@
 import { parseArgs } from 'node:util';
 import { type CommandName, commands, type Entry } from './grammar.ts';
 import { type OptionName, optionTypes } from './options.ts';
-import { helpText, nounText, usageOf } from './help.ts';
+import { didYouMean, helpText, nounText, usageOf } from './help.ts';
+import { meantCommand, meantOption } from './meant-command.ts';
 import type { Command, Options } from './run.ts';
 import { readTime } from '../kit/validation/texts.ts';
 import { commandLine } from '../kit/process/command-line.ts';
@@ -17,7 +18,9 @@ export type Parsed =
   | { readonly isVersion: true }
   | { readonly error: string };
 
-const SEE_HELP = `see: ${commandLine('help')}`;
+function seeHelp(): string {
+  return `see: ${commandLine('help')}`;
+}
 
 /** Parses the arguments behind the program's name. */
 export function parseCommandLine(argv: readonly string[]): Parsed {
@@ -30,17 +33,26 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   } catch (error) {
     // What Node adds, on arguments that begin with a hyphen, helps nobody here.
     const [message = ''] = messageOf(error).split('. ');
-    return { error: `${message.replace(/\.$/, '')}; ${SEE_HELP}` };
+    return { error: `${message.replace(/\.$/, '')}${meantFor(message)}; ${seeHelp()}` };
   }
   if (values.version === true || words.join(' ') === 'version') return { isVersion: true };
   if (values.help === true || words[0] === 'help')
     return { help: helpText(commands, words[0] === 'help' ? words.slice(1) : words) };
   const found = findCommand(words.length === 0 ? ['serve'] : words);
-  if (found === null)
-    return {
-      error: nounText(commands, words) ?? `there is no command "${words.join(' ')}"; ${SEE_HELP}`,
-    };
+  if (found === null) return { error: nounText(commands, words) ?? unknownCommand(words) };
   return validated(found.name, found.rest, values);
+}
+
+function unknownCommand(words: readonly string[]): string {
+  const meant = meantCommand(words, Object.keys(commands));
+  return `there is no command "${words.join(' ')}"${didYouMean(meant)}; ${seeHelp()}`;
+}
+
+/** The option that was meant by the unknown one of which Node complains. */
+function meantFor(message: string): string {
+  const [, typed] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
+  const meant = typed === undefined ? null : meantOption(typed, Object.keys(optionTypes));
+  return didYouMean(meant === null ? null : `--${meant}`);
 }
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];

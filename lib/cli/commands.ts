@@ -18,7 +18,7 @@ import { userMeant } from './naming.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { listed } from './screen.ts';
 
 /** What an administrator should know who gets a password where none serves. */
 const LOCAL_REOPENED =
@@ -116,7 +116,17 @@ async function listAllTokens({ database }: Given, { options }: Command): Promise
     token.last_used_at?.toISOString() ?? 'never used',
   ]);
   return {
-    text: table(['id', 'owner', 'name', 'scopes', 'expires', 'last used'], rows),
+    ...listed(
+      [
+        ['id', 'id'],
+        ['owner', 'text'],
+        ['name', 'text'],
+        ['scopes', 'fixed'],
+        ['expires', 'time'],
+        ['last used', 'time'],
+      ],
+      rows,
+    ),
     data: tokens,
   };
 }

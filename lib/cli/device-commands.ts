@@ -32,11 +32,19 @@ import { findsIn, findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { listed } from './screen.ts';
 
 /** What is said in place of a code. */
 const TOO_LONG =
   'The file is too long for a QR code. Save it, and bring it to the device in another way.';
+const DEVICE_COLUMNS = [
+  ['id', 'id'],
+  ['owner', 'text'],
+  ['name', 'text'],
+  ['addresses', 'fixed'],
+  ['state', 'state'],
+  ['latest handshake', 'time'],
+] as const;
 /** White modules around a QR code, which readers need to find it. */
 const QUIET_MODULES = 4;
 /** White on black, whatever the terminal's own colours are. */
@@ -87,8 +95,7 @@ async function listDevices({ database }: Given, { options: { email } }: Command)
     switchState(device, nowMs),
     device.latest_handshake?.toISOString() ?? 'never seen',
   ]);
-  const labels = ['id', 'owner', 'name', 'addresses', 'state', 'latest handshake'];
-  return { text: table(labels, rows), data };
+  return { ...listed(DEVICE_COLUMNS, rows), data };
 }
 
 async function printFile(

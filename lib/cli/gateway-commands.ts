@@ -5,7 +5,7 @@ import { currentRevision, listGateways } from '../../models/index.ts';
 import { showGateway, stateOf } from '../kit/records/gateways.ts';
 import type { CommandName } from './grammar.ts';
 import type { Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { listed } from './screen.ts';
 
 /** The most gateways that are listed. */
 const LISTED_MAX = 10_000;
@@ -35,8 +35,14 @@ async function list({ database }: Given): Promise<Outcome> {
     row.egress ?? '',
     stateOf(showGateway(row, seen)),
   ]);
-  return {
-    text: table(['id', 'name', 'started at', 'seen at', 'schema', 'egress', 'state'], lines),
-    data,
-  };
+  const columns = [
+    ['id', 'fixed'],
+    ['name', 'text'],
+    ['started at', 'time'],
+    ['seen at', 'time'],
+    ['schema', 'text'],
+    ['egress', 'fixed'],
+    ['state', 'state'],
+  ] as const;
+  return { ...listed(columns, lines), data };
 }

@@ -6,7 +6,7 @@ import { showMember } from '../domain/groups/members.ts';
 import { findGroup, findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { listed } from './screen.ts';
 
 /** The commands. */
 export const groupCommands: Partial<Record<CommandName, Run>> = {
@@ -18,7 +18,17 @@ async function listGroups({ database }: Given, { options: { email } }: Command):
   const member = email === undefined ? null : await findUser(database, email);
   const groups = await readGroups(database, member === null ? {} : { memberId: member.id });
   const rows = groups.map(({ id, name, description }) => [id, name, description ?? '']);
-  return { text: table(['id', 'name', 'description'], rows), data: groups.map(showGroup) };
+  return {
+    ...listed(
+      [
+        ['id', 'id'],
+        ['name', 'text'],
+        ['description', 'text'],
+      ],
+      rows,
+    ),
+    data: groups.map(showGroup),
+  };
 }
 
 async function listMembers(
@@ -28,5 +38,15 @@ async function listMembers(
   const group = await findGroup(database, named);
   const members = await readMembers(database, group.id, {});
   const rows = members.map(({ id, email, sources }) => [id, email, sources.join(', ')]);
-  return { text: table(['id', 'e-mail', 'source'], rows), data: members.map(showMember) };
+  return {
+    ...listed(
+      [
+        ['id', 'id'],
+        ['e-mail', 'text'],
+        ['source', 'text'],
+      ],
+      rows,
+    ),
+    data: members.map(showMember),
+  };
 }

@@ -1,17 +1,18 @@
 // What `postern help` says: of all commands, of those of one noun, of one command with its options;
 // and which version this is.
 
-import type { Entry } from './grammar.ts';
+import { type Entry, groups } from './grammar.ts';
 import type { OptionName } from './options.ts';
 import { commandLine } from '../kit/process/command-line.ts';
+import { meantCommand } from './meant-command.ts';
 
 type Commands = Readonly<Record<string, Entry>>;
 
 /** The value that an option takes, and what the option says. */
 const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence: string]>> = {
-  email: ['E', 'The e-mail of a user, in any case.'],
+  email: ['E', 'The e-mail of a user, in any case; of one who is there also the id.'],
   name: ['N', 'The name of what is made.'],
-  id: ['ID', 'The id, as the list of the same noun shows it.'],
+  id: ['ID', 'What the record is called: its id, the last 8 digits of it; a device also by name.'],
   qr: ['', 'Prints a QR code too.'],
   days: ['D', 'Days until the end, 1 to 365.'],
   routes: ['N', 'Networks behind a device, with commas between.'],
@@ -23,11 +24,14 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'ends-at': ['T', 'A date or a time, UTC where no zone is named; none: no end.'],
   json: ['', 'Prints JSON for programs.'],
   'password-stdin': ['', 'Reads the password from standard input.'],
-  down: ['BITS', 'Bits per second to a device, 64000 to 100000000000; none: no limit of its own.'],
-  up: ['BITS', 'Bits per second from a device, likewise.'],
+  down: [
+    'SPEED',
+    'The speed to a device, 64kbit/s to 100Gbit/s: 50Mbit/s; none: no limit of its own.',
+  ],
+  up: ['SPEED', 'The speed from a device, likewise.'],
   quota: [
-    'BYTES',
-    'Bytes in a calendar month, both ways together, 1000000 to 1000000000000000; none: no quota of its own.',
+    'AMOUNT',
+    'What is carried in a calendar month, both ways together, 1MB to 1000TB: 100GB; none: no quota of its own.',
   ],
   'no-password': ['', 'Makes a user who signs in through an identity provider alone.'],
   'reset-mfa': ['', 'Takes all second factors away.'],
@@ -37,8 +41,8 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'create-user': ['', 'Makes the user if there is none yet.'],
   yes: ['', 'Asks nothing at a terminal.'],
   everyone: ['', 'All people, instead of the one with --email.'],
-  device: ['D', 'The id of a device; where a gateway is asked, also its address or name.'],
-  user: ['E', 'The e-mail of the user who owns the devices.'],
+  device: ['D', 'A device: ann@example.com/laptop, a name, an address, or an id.'],
+  user: ['E', 'The e-mail or the id of the user who owns the devices.'],
   rule: ['ID', 'The id of the rule that decided.'],
   group: ['G', 'The id or the name of a group.'],
   reason: ['R', 'A reason of refusals: rule_drop, default_drop, ….'],
@@ -92,12 +96,19 @@ export function helpText(commands: Commands, words: readonly string[]): string {
 export function nounText(commands: Commands, [noun, verb]: readonly string[]): string | null {
   const names = Object.keys(commands).filter((name) => name.startsWith(`${noun} `));
   if (names.length === 0) return null;
+  const meant = verb === undefined ? null : meantCommand([noun ?? '', verb], names);
   const head =
-    verb === undefined ? `${noun} wants a verb:` : `there is no command "${noun} ${verb}":`;
-  const lines = names.flatMap((name) => entryLines(name, commands[name]));
-  return [head, '', ...lines, '', `One of them in full: ${commandLine(`${names[0]} --help`)}`].join(
-    '\n',
-  );
+    verb === undefined
+      ? `${noun} wants a verb:`
+      : `there is no command "${noun} ${verb}"${didYouMean(meant)}:`;
+  const lines = names.map((name) => lineOf(name, commands[name]));
+  const full = commandLine(`${meant ?? names[0]} --help`);
+  return [head, '', ...lines, '', `One of them in full: ${full}`].join('\n');
+}
+
+/** A question behind what was not understood. */
+export function didYouMean(meant: string | null): string {
+  return meant === null ? '' : `; did you mean \`${meant}\`?`;
 }
 
 /** How a command is typed, without the way to start it here. */
@@ -120,20 +131,28 @@ function oneText(name: string, entry: Entry): string {
   ].join('\n');
 }
 
-function entryLines(name: string, entry: Entry | undefined): string[] {
-  if (entry === undefined) return [];
-  return [`  ${usageOf(name, entry).replace('postern ', '')}`, `      ${entry.sentence}`];
+/** The width of the longest name of a command. */
+const NAME_WIDTH = 25;
+
+function lineOf(name: string, entry: Entry | undefined): string {
+  return `  ${name.padEnd(NAME_WIDTH)}  ${entry?.line ?? ''}`;
 }
 
 function allText(commands: Commands): string {
+  const names = Object.keys(commands);
+  const blocks = Object.entries(groups).map(([title, firsts]) => {
+    const own = firsts.flatMap((first) => names.filter((name) => name.split(' ')[0] === first));
+    return own.length === 0
+      ? []
+      : [`${title}:`, ...own.map((name) => lineOf(name, commands[name])), ''];
+  });
   return [
     'postern: a userspace VPN gateway',
     '',
     `usage: ${commandLine('<command>')}`,
     '',
-    ...Object.entries(commands).flatMap(([name, entry]) => entryLines(name, entry)),
-    '',
-    '`<command> --help` tells the options of one command, --version which version this is.',
+    ...blocks.flat(),
+    '`<command> --help` tells the options of one command, `version` which version this is.',
     'Settings are environment variables; docs/reference/settings.md lists them.',
     'Exit status: 0 done, 1 failed, 2 wrong usage.',
     '',

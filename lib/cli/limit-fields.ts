@@ -1,6 +1,7 @@
 // The fields of limits, as they are typed as options.
 
 import { UsageError } from '../kit/process/usage-error.ts';
+import { readMeasure } from '../kit/validation/units.ts';
 import type { Hints } from './fault-words.ts';
 import type { Options, Outcome } from './run.ts';
 
@@ -29,7 +30,17 @@ function typedIn({ down, up, quota }: Options, wanted: string): Record<string, u
   const typed = Object.entries({ limit_down: down, limit_up: up, quota });
   const given = typed.filter(([, text]) => text !== undefined);
   if (given.length === 0) throw new UsageError(`give ${wanted}, or ${NONE}`);
-  return Object.fromEntries(given.map(([name, text]) => [name, text === NONE ? null : text]));
+  return Object.fromEntries(given.map(([name, text = '']) => [name, valueOf(name, text)]));
+}
+
+/** A text without a unit goes to the operation as it is, which says what is wrong with it. */
+function valueOf(field: string, text: string): string | number | null {
+  if (text === NONE) return null;
+  if (!/^\s*[\d.,]+\s*[a-z]/i.test(text)) return text;
+  const reading = readMeasure(text, field === 'quota' ? 'amount' : 'speed');
+  if ('value' in reading) return reading.value;
+  const option = field.replace('limit_', '');
+  throw new UsageError(`--${option} is ${reading.fault}`);
 }
 
 /** The text for limits that were written; `otherwise`: the text where there is none. */

@@ -145,7 +145,7 @@ async function idMeant(
   search: Search,
   kind: NamedByIdEnd,
   named: string,
-  inWords: (id: string) => string | Promise<string> = (id) => id,
+  inWords: (id: string) => Promise<string> = async (id) => id,
 ): Promise<string> {
   if (!SHORT_ID.test(named)) return named;
   const found = await search.idsEnding(kind, named.toLowerCase());

@@ -72,6 +72,8 @@ export type OptionName = Exclude<keyof typeof optionTypes, 'help' | 'version'>;
 
 /** What help knows of a command. */
 export interface Entry {
+  /** What it does, in so few words that the list of all commands has one line for each. */
+  readonly line: string;
   /** Shown in help, after the words. */
   readonly usage: string;
   readonly sentence: string;

@@ -8,6 +8,7 @@ import type { Shown } from '../kit/records/shown.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
+import { listed } from './screen.ts';
 import { table } from './text-table.ts';
 
 /** The commands. */
@@ -18,8 +19,15 @@ export const policyTestCommands: Partial<Record<CommandName, Run>> = {
 
 async function listTests(given: Given, command: Command): Promise<Outcome> {
   const { tests, rows } = await readTests(await (await given.rooms()).context(), command);
-  const labels = ['id', 'name', 'whose', 'packet', 'expect', 'result'];
-  return { text: table(labels, rows), data: tests };
+  const columns = [
+    ['id', 'id'],
+    ['name', 'text'],
+    ['whose', 'text'],
+    ['packet', 'fixed'],
+    ['expect', 'fixed'],
+    ['result', 'state'],
+  ] as const;
+  return { ...listed(columns, rows), data: tests };
 }
 
 async function runTests(given: Given, command: Command): Promise<Outcome> {

@@ -10,7 +10,7 @@ import { emailAsTyped } from './naming.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { listed } from './screen.ts';
 
 /** What a command takes for the fields that are typed as options. */
 const HINTS: Hints = {
@@ -57,7 +57,16 @@ async function listUsers({ database, rooms }: Given): Promise<Outcome> {
     user.last_signed_in_at?.toISOString() ?? 'never signed in',
   ]);
   return {
-    text: table(['id', 'e-mail', 'role', 'state', 'last sign-in'], rows),
+    ...listed(
+      [
+        ['id', 'id'],
+        ['e-mail', 'text'],
+        ['role', 'text'],
+        ['state', 'state'],
+        ['last sign-in', 'time'],
+      ],
+      rows,
+    ),
     data: shown,
   };
 }

@@ -6,7 +6,7 @@ import { ruleState, showRule } from '../domain/rules/rules.ts';
 import { findGroup, findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
-import { table } from './text-table.ts';
+import { listed } from './screen.ts';
 
 /** The command, by its name. */
 export const ruleCommands: Partial<Record<CommandName, Run>> = {
@@ -41,7 +41,18 @@ async function listRules(
     return [rule.id, rule.action, destination, ports, whose, state, rule.description ?? ''];
   });
   return {
-    text: table(['id', 'action', 'destination', 'traffic', 'whose', 'state', 'description'], rows),
+    ...listed(
+      [
+        ['id', 'id'],
+        ['action', 'state'],
+        ['destination', 'fixed'],
+        ['traffic', 'fixed'],
+        ['whose', 'text'],
+        ['state', 'state'],
+        ['description', 'text'],
+      ],
+      rows,
+    ),
     data: rules.map(showRule),
   };
 }

@@ -5,6 +5,7 @@ import type { Database } from '../../models/index.ts';
 import type { PerformsOperations } from './gateway-here.ts';
 import type { CommandName } from './grammar.ts';
 import type { CommandRooms } from './rooms.ts';
+import type { Screen } from './text-table.ts';
 
 /** Options that a command may take; those that are booleans here, and `help`, take no value. */
 export interface Options {
@@ -116,6 +117,8 @@ export interface Command {
 /** What a command says: text for people, data for programs. */
 export interface Outcome {
   readonly text: string;
+  /** What a terminal gets in place of the text; control characters of users are replaced in it. */
+  readonly onScreen?: (screen: Screen) => string;
   /** What is printed below the text as it is, colours too; it holds nothing that users wrote. */
   readonly picture?: string;
   readonly data: unknown;

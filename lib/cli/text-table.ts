@@ -1,5 +1,24 @@
 // Tables for a terminal: a line of labels, then a line for each row, in columns.
 
+/**
+ * A column. At a terminal a text may be cut, a time is shown as how long ago it was, and a state in
+ * its colour; an id is shown by its end where the table is too wide.
+ */
+export interface Column {
+  readonly label: string;
+  readonly kind: 'fixed' | 'text' | 'id' | 'time' | 'state';
+}
+
+/** A terminal. */
+export interface Screen {
+  /** Columns of letters. */
+  readonly width: number;
+  readonly isColoured: boolean;
+  /** How many columns a text takes. */
+  readonly widthOf: (text: string) => number;
+  readonly nowMs: number;
+}
+
 /** Spaces between columns. */
 const GAP = 2;
 

@@ -6,6 +6,7 @@ import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '../../config/index.ts';
 import { parseCommandLine } from '../cli/cli.ts';
+import { withoutStartedAs } from '../kit/process/command-line.ts';
 import { endWellWithoutReader } from '../kit/process/lost-output.ts';
 import { EXIT_USAGE } from '../kit/process/usage-error.ts';
 
@@ -44,4 +45,4 @@ async function workersOf(config: Config): Promise<Worker[]> {
   return startWorkers({ engine, workers }, workersWarmUp(config));
 }
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main(withoutStartedAs(process.argv.slice(2)));

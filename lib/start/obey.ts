@@ -6,7 +6,7 @@ import process from 'node:process';
 import type { Worker } from 'node:worker_threads';
 import { type Config, describeConfig, type readConfig } from '../../config/index.ts';
 import type { Command, Outcome } from '../cli/run.ts';
-import { complain, complainOf, EXIT_FAILED, print } from './print.ts';
+import { complain, complainOf, EXIT_FAILED, print, show } from './print.ts';
 
 /** A command that was typed, what the settings say of it, and the workers that already start. */
 export interface Asked {
@@ -54,7 +54,7 @@ async function askRunning(command: Command, config: Config): Promise<number | nu
     const say = (outcome: Outcome): void => print(outcome, command.options);
     const outcome = await outcomeOfLive(command, config, say);
     if (outcome === null) return null;
-    if (outcome.isWritten !== true) print(outcome, command.options);
+    if (outcome.isWritten !== true) await show(outcome, command.options);
     return 0;
   } catch (error) {
     return complainOf(error);

@@ -28,7 +28,7 @@ import { finishRotation, unknownKeys } from '../installation/keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from '../installation/keys/encryption-keys.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
 import { createLog, type Log } from '../kit/process/log.ts';
-import { complain, complainOf, EXIT_FAILED, print, remark } from './print.ts';
+import { complain, complainOf, EXIT_FAILED, remark, show } from './print.ts';
 
 /** How long a command waits for an answer of the database server. */
 const COMMAND_SILENCE_MS = 300_000;
@@ -187,7 +187,7 @@ async function run(command: Command, { config, database, log, gateway }: Ready):
   const { outcome, isObeyed } = await untilObeyed(database, () =>
     outcomeOf(command, { config, database, open, log, gateway }),
   );
-  print(outcome, command.options);
+  await show(outcome, command.options);
   if (outcome.note !== undefined) remark(outcome.note);
   if (!isObeyed) remark(NOT_OBEYED_YET);
   return outcome.isBad === true ? EXIT_FAILED : 0;

@@ -14,6 +14,17 @@ export function print(outcome: Outcome, { json }: Command['options']): void {
   process.stdout.write(json ? `${JSON.stringify(outcome.data)}\n` : textForPeople(outcome));
 }
 
+/** Prints the result of a command; a list fits the terminal that it is printed to. */
+export async function show(outcome: Outcome, options: Command['options']): Promise<void> {
+  const { onScreen } = outcome;
+  const screen =
+    onScreen === undefined || options.json || process.stdout.isTTY !== true
+      ? null
+      : await (await import('../cli/screen.ts')).screenOf(process.stdout);
+  if (screen === null || onScreen === undefined) print(outcome, options);
+  else process.stdout.write(`${onScreen(screen)}\n`);
+}
+
 /** Says on standard error what people should know. */
 export function remark(message: string): void {
   process.stderr.write(`${printableText(message)}\n`);

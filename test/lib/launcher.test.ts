@@ -38,7 +38,7 @@ interface Given {
 function given(
   t: ExecutionContext,
   words: readonly string[],
-  { environment = {}, path = LAUNCHER } = {},
+  { environment = {}, path = LAUNCHER, onPath = '/nowhere' } = {},
 ): Given {
   const folder = mkdtempSync(join(tmpdir(), 'postern-launcher-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -48,7 +48,7 @@ function given(
   const shell = `echo "shell=$$"; exec "$0" "$@"`;
   const lines = linesOf(() =>
     execFileSync('sh', ['-c', shell, path, ...words], {
-      env: { PATH: `${folder}:${PATH_TO_NODE}`, ...environment },
+      env: { PATH: `${folder}:${PATH_TO_NODE}:${onPath}`, ...environment },
       cwd: '/',
       encoding: 'utf8',
     }),
@@ -88,7 +88,29 @@ test('the launcher becomes Node, which runs the program with all words', (t) => 
   const at = words.indexOf(join(LIB, 'start/postern.js'));
   t.true(at > 0, words.join(' '));
   t.true(words.slice(0, at).every((word) => word.startsWith('--')));
-  t.deepEqual(words.slice(at + 1), ['device', 'create', '--name', "Ada's phone", '']);
+  const [startedAs, ...typed] = words.slice(at + 1);
+  t.is(startedAs, `--started-as=${LAUNCHER}`);
+  t.deepEqual(typed, ['device', 'create', '--name', "Ada's phone", '']);
+});
+
+test('the program knows how it was started, but for a gateway', (t) => {
+  const startedAs = (environment: Record<string, string>, words = ['help']): string[] =>
+    given(t, words, { environment }).words.filter((word) => word.startsWith('--started-as='));
+  t.deepEqual(startedAs({}), [`--started-as=${LAUNCHER}`]);
+  t.deepEqual(startedAs({ npm_lifecycle_event: 'npx' }), ['--started-as=npx postern']);
+  t.deepEqual(startedAs({ npm_lifecycle_event: 'postern' }), [
+    '--started-as=npm run -s postern --',
+  ]);
+  t.deepEqual(startedAs({}, ['serve']), []);
+  t.deepEqual(startedAs({}, ['serve-rootless']), []);
+  t.deepEqual(startedAs({}, []), []);
+  // The command on the path, as the launcher is linked there.
+  const folder = mkdtempSync(join(tmpdir(), 'postern-on-path-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'postern');
+  symlinkSync(LAUNCHER, path);
+  const { words } = given(t, ['help'], { path, onPath: folder });
+  t.true(words.includes('--started-as=postern'));
 });
 
 test('the C library and the compile cache have their settings', (t) => {

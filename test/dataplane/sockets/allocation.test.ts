@@ -65,6 +65,9 @@ class Still implements HostSockets {
   openEcho(): number {
     return -EAGAIN;
   }
+  setRoom(_handle: number, _direction: number, bytes: number): number {
+    return bytes;
+  }
   takeEvents(): number {
     if (this.#flags === 0) return 0;
     this.events[SOCKET_EVENT_HANDLE] = this.#connection;

@@ -117,7 +117,7 @@ for (const [line, words, operand, options] of good)
 
 const bad: [line: string, error: RegExp][] = [
   ['dance', /there is no command "dance"; see: npm run -s postern -- help$/],
-  ['token', /^token wants a verb:[^]*token create[^]*token list[^]*token revoke ID/],
+  ['token', /^token wants a verb:[^]*token create[^]*token list[^]*token revoke /],
   ['token dance', /^there is no command "token dance":[^]*token create/],
   ['rule create', /--destination is missing; usage: postern rule create --destination D/],
   [
@@ -129,7 +129,7 @@ const bad: [line: string, error: RegExp][] = [
     /--destination is missing; usage: postern policy-test create --name N/,
   ],
   ['rule delete --id a --force', /^--force is not an option of rule delete/],
-  ['device enable', /--id is missing; usage: postern device enable --id ID/],
+  ['device enable', /--id is missing; usage: postern device enable --id DEVICE/],
   // A script hands on a variable that holds nothing.
   ['device limit --id 0190 --down ', /^--down is empty; give bits per second, or none; usage: /],
   ['device limit --id 0190 --down none --up ', /^--up is empty; give bits per second, or none; /],
@@ -140,7 +140,7 @@ const bad: [line: string, error: RegExp][] = [
   ],
   ['rule create --destination ::/0 --protocol ', /^--protocol is empty; give a protocol, or leave/],
   ['rule create --destination ::/0 --port-type ', /^--port-type is empty; give tcp or udp, or /],
-  ['device expire --id 0190', /--at is missing; usage: postern device expire --id ID --at T/],
+  ['device expire --id 0190', /--at is missing; usage: postern device expire --id DEVICE --at T/],
   ['device expire --id 0190 --at 9999-12-31T23:59:59-10:00', /--at takes a time such as/],
   ['device expire --id 0190 --at 2026-02-30', /--at takes a time such as/],
   ['device expire --id 0190 --at soon', /--at takes a time such as .*, not "soon"; or never/],
@@ -205,7 +205,7 @@ for (const line of ['help', '--help', '-h', 'dance --help'])
     for (const name of [
       'serve',
       'token create',
-      'token revoke ID',
+      'token revoke ',
       'admin create-or-reset',
       'check-config',
     ])

@@ -104,7 +104,7 @@ test('what would be refused is said in words, with what can be typed', async (t)
     ],
     [
       ['user', 'limit', '--email', 'bob@example.com', '--quota', '1G'],
-      /^quota: is invalid; give --quota 100000000000\|none$/,
+      /^--quota is in a unit that is not known\. Units are kB, /,
     ],
     [['user', 'limit', '--email', 'bob@example.com'], /^give --down or --up: /],
   ];

@@ -91,19 +91,38 @@ for (const kind of databaseKinds()) {
       [`device limit --id ${id}`, /^give --down, --up or both: bits per second, or none$/],
       [
         `device limit --id ${id} --down 10M`,
-        /^limit_down: is invalid; give --down 10000000\|none$/,
+        /^--down is in a unit that is not known\. Units are kbit\/s, /,
       ],
       [`device limit --id ${id} --up 1`, /^limit_up: must be greater than or equal to 64000$/],
       ['device limit --id 0190 --up none', /^there is no device 0190; see: .*device list$/],
+      [`device limit --id ${id} --down 5MB/s`, /^--down is in a unit .* It is the same as 40 Mbit/],
+      [`device limit --id ${id} --down soon`, /^limit_down: is invalid; give --down 10000000/],
+      [
+        'user limit --email ann@b.example --quota 1Mbit/s',
+        /^--quota is a speed, and not an amount/,
+      ],
       ['user limit --email nobody@b.example --up none', /nobody@b\.example/],
       ['user limit --email ann@b.example', /^give --down or --up: .*; or --quota: .*, or none$/],
       ['user limit --email ann@b.example --quota 9', /^quota: must be .* or equal to 1000000$/],
       [
         'user limit --email ann@b.example --quota 1G',
-        /^quota: is invalid; give --quota 1.*\|none$/,
+        /^--quota is in a unit that is not known\. Units are kB, /,
       ],
     ] as const)
       await t.throwsAsync(runTyped(database, line), { message }, line);
     t.like((await readDevices(database))[0], { limit_down: null, limit_up: null });
   });
 }
+
+test('units are those of the console', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const user = await addUser(database, { email: 'ann@b.example' });
+  const { id } = await addDevice(database, user.id);
+  const line = `device limit --id ${id} --down 50Mbit/s --up 1,5Gbit/s`;
+  t.like((await runTyped(database, line)).data, {
+    limit_down: 50_000_000,
+    limit_up: 1_500_000_000,
+  });
+  const quota = await runTyped(database, 'user limit --email ann@b.example --quota 100GB');
+  t.like(quota.data, { quota: 100_000_000_000 });
+});
