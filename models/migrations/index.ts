@@ -12,8 +12,8 @@ import { up as schemaOf110 } from './0020-schema-of-1.1.0.ts';
 import { up as firstSteps } from './0021-first-steps.ts';
 import { up as egressBySockets } from './0022-egress-by-sockets.ts';
 import { up as undo } from './0023-undo.ts';
-import { up as auditNames } from './0025-audit-names.ts';
-import { up as lastBackup } from './0028-last-backup.ts';
+import { up as auditNames } from './0024-audit-names.ts';
+import { up as lastBackup } from './0025-last-backup.ts';
 import { FIRST, FOLDED, SECOND, withoutUnreleased } from './before-release.ts';
 import { beginAsLatest } from './latest.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
@@ -33,8 +33,8 @@ export const migrations: readonly Migration[] = [
   { name: '0021-first-steps', up: firstSteps },
   { name: '0022-egress-by-sockets', up: egressBySockets },
   { name: '0023-undo', up: undo },
-  { name: '0025-audit-names', up: auditNames },
-  { name: '0028-last-backup', up: lastBackup },
+  { name: '0024-audit-names', up: auditNames },
+  { name: '0025-last-backup', up: lastBackup },
 ];
 
 /** The name of the last of them. */

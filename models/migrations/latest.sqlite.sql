@@ -80,8 +80,8 @@ INSERT INTO migrations (name, executed_at) VALUES ('0020-schema-of-1.1.0', strft
 INSERT INTO migrations (name, executed_at) VALUES ('0021-first-steps', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0022-egress-by-sockets', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0023-undo', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
-INSERT INTO migrations (name, executed_at) VALUES ('0025-audit-names', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
-INSERT INTO migrations (name, executed_at) VALUES ('0028-last-backup', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0024-audit-names', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0025-last-backup', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -89,7 +89,7 @@ for (const kind of databaseKinds()) {
     const { url } = await makePlace(t, kind);
     const database = await connectDatabase({ url, encryptionKey: randomBytes(32) });
     t.teardown(() => database.close());
-    await migrate(database, { migrations: migrations.slice(0, 1) });
+    await migrate(database, { migrations: migrations.slice(0, 1), checksKey: false });
     const emails = [
       'kim@example.com',
       '\uff4bim@example.com',

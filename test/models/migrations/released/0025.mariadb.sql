@@ -219,9 +219,10 @@ CREATE TABLE `gateways` (
   `schema_step` varchar(64) DEFAULT NULL,
   `egress` varchar(16) DEFAULT NULL,
   `egress_reason` text DEFAULT NULL,
+  `last_backup_at` datetime(6) DEFAULT NULL,
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
-INSERT INTO `gateways` VALUES ('0190a000-0000-7000-8000-000000000051','gate','2026-03-01 00:00:00.000000','2026-03-01 00:00:00.000000',0,NULL,'5555555555555555555555555555555555555555555555555555555555555555','{\"EXTERNAL_URL\":\"https://vpn.example.com/\",\"WIREGUARD_PORT\":51820}','CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=',NULL,NULL,NULL);
+INSERT INTO `gateways` VALUES ('0190a000-0000-7000-8000-000000000051','gate','2026-03-01 00:00:00.000000','2026-03-01 00:00:00.000000',0,NULL,'5555555555555555555555555555555555555555555555555555555555555555','{\"EXTERNAL_URL\":\"https://vpn.example.com/\",\"WIREGUARD_PORT\":51820}','CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=',NULL,NULL,NULL,NULL);
 CREATE TABLE `group_memberships` (
   `id` char(36) NOT NULL,
   `group_id` char(36) NOT NULL,
@@ -282,7 +283,9 @@ INSERT INTO `migrations` VALUES ('0001-schema-of-1.0.0','2026-11-23 23:40:00.000
 INSERT INTO `migrations` VALUES ('0020-schema-of-1.1.0','2026-11-29 15:36:07.867000');
 INSERT INTO `migrations` VALUES ('0021-first-steps','2026-11-30 02:49:47.781000');
 INSERT INTO `migrations` VALUES ('0022-egress-by-sockets','2026-11-30 02:22:15.552000');
-INSERT INTO `migrations` VALUES ('0025-audit-names','2026-11-30 05:48:10.095000');
+INSERT INTO `migrations` VALUES ('0023-undo','2026-11-30 06:28:49.255000');
+INSERT INTO `migrations` VALUES ('0024-audit-names','2026-11-30 07:29:43.071000');
+INSERT INTO `migrations` VALUES ('0025-last-backup','2026-11-30 07:29:44.509000');
 CREATE TABLE `one_time_links` (
   `id` char(36) NOT NULL,
   `user_id` char(36) NOT NULL,
@@ -476,6 +479,14 @@ CREATE TABLE `trusted_providers` (
   `updated_at` datetime(6) NOT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `trusted_providers_kind_provider_id` (`kind`,`provider_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+CREATE TABLE `undos` (
+  `id` char(36) NOT NULL,
+  `session_id` char(36) NOT NULL,
+  `entries` text NOT NULL,
+  `inserted_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `undos_inserted_at` (`inserted_at`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 CREATE TABLE `used_assertions` (
   `id` char(64) NOT NULL,

@@ -7,7 +7,9 @@ INSERT INTO migrations VALUES('0001-schema-of-1.0.0','2026-11-23 23:40:00.000 +0
 INSERT INTO migrations VALUES('0020-schema-of-1.1.0','2026-11-29 15:36:05.932 +00:00');
 INSERT INTO migrations VALUES('0021-first-steps','2026-11-30 02:49:47.381 +00:00');
 INSERT INTO migrations VALUES('0022-egress-by-sockets','2026-11-30 02:22:15.126 +00:00');
-INSERT INTO migrations VALUES('0025-audit-names','2026-11-30 05:47:39.593 +00:00');
+INSERT INTO migrations VALUES('0023-undo','2026-11-30 06:28:48.287 +00:00');
+INSERT INTO migrations VALUES('0024-audit-names','2026-11-30 07:29:42.941 +00:00');
+INSERT INTO migrations VALUES('0025-last-backup','2026-11-30 07:29:44.392 +00:00');
 CREATE TABLE `users` (`id` CHAR(36) NOT NULL PRIMARY KEY, `email` VARCHAR(255) NOT NULL, `email_key` VARCHAR(768) NOT NULL, `role` VARCHAR(16) NOT NULL, `password_hash` VARCHAR(255), `disabled_at` DATETIME, `disabled_by` VARCHAR(16), `last_signed_in_at` DATETIME, `last_signed_in_method` VARCHAR(64), `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `disabled_provider` VARCHAR(80), `limit_down` BIGINT, `limit_up` BIGINT, `quota` BIGINT, `role_provider` VARCHAR(80), `email_look` CHAR(64), `first_steps_dismissed_at` DATETIME, UNIQUE (`email_key`));
 INSERT INTO users VALUES('0190a000-0000-7000-8000-000000000001','Ann@example.com','ann@example.com','admin','$2b$04$abcdefghijklmnopqrstuuJrjFUcHlS1nMZFxIBTXcOjVEO7LQn0i',NULL,NULL,'2026-01-02 03:04:05.678 +00:00','email','2026-11-21 22:29:25.144 +00:00','2026-11-21 22:29:25.144 +00:00',NULL,NULL,NULL,NULL,NULL,'71d4f55f72fa128dfb468a1a3901507c804b74316488744d769d7f4b16696476',NULL);
 INSERT INTO users VALUES('0190a000-0000-7000-8000-000000000002','bób@example.com','bób@example.com','unprivileged',NULL,'2026-02-03 04:05:06.007 +00:00','administrator',NULL,NULL,'2026-11-21 22:29:25.145 +00:00','2026-11-21 22:29:25.145 +00:00',NULL,NULL,NULL,NULL,NULL,'b604bad4df3d5ea740e26df201d8295cc4c14c73539b9004c620b07806a98aff',NULL);
@@ -24,8 +26,8 @@ INSERT INTO api_tokens VALUES('0190a000-0000-7000-8000-000000000031','0190a000-0
 CREATE TABLE `secrets` (`name` VARCHAR(64) NOT NULL PRIMARY KEY, `value` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL);
 INSERT INTO secrets VALUES('key_check','1:5a3d9548:rw8JgddOGG2hySp3nj2JBsLt4DDVf1xKt0rvZB3n5mADlKM=','2026-11-21 22:29:25.123 +00:00','2026-11-21 22:29:25.123 +00:00');
 INSERT INTO secrets VALUES('wireguard_private_key','1:5a3d9548:/rddfHq5N72MnGWh/CR0Vha5Mmkf8H9c4SVHhVARa4F3phjDZvREbu/ytpRCTk260k+s2NRq/xSjW1gRYTnaSPqd0QJeIryR','2026-11-21 22:29:25.139 +00:00','2026-11-21 22:29:25.139 +00:00');
-CREATE TABLE `gateways` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `started_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `applied_revision` BIGINT NOT NULL, `clock_floor` DATETIME, `bootstrap_sha256` CHAR(64), `settings` TEXT, `public_key` CHAR(44), `schema_step` VARCHAR(64), `egress` VARCHAR(16), `egress_reason` TEXT);
-INSERT INTO gateways VALUES('0190a000-0000-7000-8000-000000000051','gate','2026-03-01 00:00:00.000 +00:00','2026-03-01 00:00:00.000 +00:00',0,NULL,'5555555555555555555555555555555555555555555555555555555555555555','{"EXTERNAL_URL":"https://vpn.example.com/","WIREGUARD_PORT":51820}','CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=',NULL,NULL,NULL);
+CREATE TABLE `gateways` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `started_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `applied_revision` BIGINT NOT NULL, `clock_floor` DATETIME, `bootstrap_sha256` CHAR(64), `settings` TEXT, `public_key` CHAR(44), `schema_step` VARCHAR(64), `egress` VARCHAR(16), `egress_reason` TEXT, `last_backup_at` DATETIME);
+INSERT INTO gateways VALUES('0190a000-0000-7000-8000-000000000051','gate','2026-03-01 00:00:00.000 +00:00','2026-03-01 00:00:00.000 +00:00',0,NULL,'5555555555555555555555555555555555555555555555555555555555555555','{"EXTERNAL_URL":"https://vpn.example.com/","WIREGUARD_PORT":51820}','CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=',NULL,NULL,NULL,NULL);
 CREATE TABLE `device_statuses` (`device_id` CHAR(36) NOT NULL PRIMARY KEY REFERENCES `devices` (`id`) ON DELETE RESTRICT, `gateway_id` CHAR(36) NOT NULL, `latest_handshake` DATETIME, `remote_ip` VARCHAR(45), `remote_port` INTEGER, `rx_bytes` BIGINT NOT NULL, `tx_bytes` BIGINT NOT NULL, `updated` DATETIME NOT NULL, `arrived_at` DATETIME, `own_ip` VARCHAR(45));
 INSERT INTO device_statuses VALUES('0190a000-0000-7000-8000-000000000011','0190a000-0000-7000-8000-000000000051','2026-03-02 00:00:00.000 +00:00','192.0.2.7',4500,5000000000,7,'2026-11-21 22:29:25.177 +00:00','2026-03-02 00:00:00.000 +00:00',NULL);
 CREATE TABLE `revisions` (`id` INTEGER PRIMARY KEY, `number` BIGINT NOT NULL);
@@ -86,6 +88,7 @@ CREATE TABLE `group_memberships` (`id` CHAR(36) NOT NULL PRIMARY KEY, `group_id`
 CREATE TABLE `one_time_links` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `purpose` VARCHAR(16) NOT NULL, `sha256` CHAR(64) NOT NULL, `created_by` CHAR(36), `expires_at` DATETIME NOT NULL, `used_at` DATETIME, `mailed_at` DATETIME, `mail_fault` VARCHAR(255), `inserted_at` DATETIME NOT NULL, UNIQUE (`sha256`), UNIQUE (`user_id`, `purpose`));
 CREATE TABLE `quota_usage` (`user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE CASCADE, `month` INTEGER NOT NULL, `gateway_id` CHAR(36) NOT NULL, `bytes` BIGINT NOT NULL, PRIMARY KEY (`user_id`, `month`, `gateway_id`));
 CREATE TABLE `forgetting` (`name` VARCHAR(32) NOT NULL PRIMARY KEY, `clock_ms` BIGINT NOT NULL, `ran_ms` BIGINT NOT NULL);
+CREATE TABLE `undos` (`id` CHAR(36) NOT NULL PRIMARY KEY, `session_id` CHAR(36) NOT NULL, `entries` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL);
 CREATE INDEX `users_inserted_at_id` ON `users` (`inserted_at`, `id`);
 CREATE INDEX `devices_inserted_at_id` ON `devices` (`inserted_at`, `id`);
 CREATE INDEX `rules_user_id_action_family_range_start_range_end` ON `rules` (`user_id`, `action`, `family`, `range_start`, `range_end`);
@@ -126,4 +129,5 @@ CREATE INDEX audit_entries_email_lower_kind_id ON audit_entries (LOWER(email), k
 CREATE INDEX `audit_entries_actor_kind_id` ON `audit_entries` (`actor`, `kind`, `id`);
 CREATE INDEX audit_entries_email_lower_action_id ON audit_entries (LOWER(email), action, id);
 CREATE INDEX `audit_entries_actor_action_id` ON `audit_entries` (`actor`, `action`, `id`);
+CREATE INDEX `undos_inserted_at` ON `undos` (`inserted_at`);
 COMMIT;

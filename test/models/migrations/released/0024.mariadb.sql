@@ -28,6 +28,9 @@ CREATE TABLE `audit_entries` (
   `request_id` varchar(64) DEFAULT NULL,
   `address` varchar(45) DEFAULT NULL,
   `email_lower` varchar(255) GENERATED ALWAYS AS (lcase(`email`)) VIRTUAL,
+  `record_name` varchar(255) DEFAULT NULL,
+  `owner_name` varchar(255) DEFAULT NULL,
+  `token_name` varchar(255) DEFAULT NULL,
   PRIMARY KEY (`id`),
   KEY `audit_entries_email_lower_id` (`email_lower`,`id`),
   KEY `audit_entries_record_id_id` (`record_id`,`id`),
@@ -40,18 +43,18 @@ CREATE TABLE `audit_entries` (
   KEY `audit_entries_email_lower_action_id` (`email_lower`,`action`,`id`),
   KEY `audit_entries_actor_action_id` (`actor`,`action`,`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
-INSERT INTO `audit_entries` VALUES ('01a2003a-8bd1-7470-84c8-3169d5f29cc1','2026-11-21 22:29:26.609000','gateway',NULL,NULL,NULL,'create','secret','key_check','{\"value\":{\"changed\":true}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8bdc-7117-a629-205037f99999','2026-11-21 22:29:26.620000','gateway',NULL,NULL,NULL,'create','configuration','01a2003a-8bd8-7785-bd8e-e6fca08c4d42','{\"allow_unprivileged_device_management\":{\"to\":true},\"allow_unprivileged_device_configuration\":{\"to\":true},\"default_client_allowed_ips\":{\"to\":[\"0.0.0.0/0\",\"::/0\"]},\"default_client_dns\":{\"to\":[\"1.1.1.1\",\"1.0.0.1\"]},\"default_client_persistent_keepalive\":{\"to\":25},\"disable_vpn_on_oidc_error\":{\"to\":false},\"local_auth_enabled\":{\"to\":true},\"vpn_session_duration\":{\"to\":0},\"logo\":{\"to\":{}},\"saml_identity_providers\":{\"to\":[]},\"openid_connect_providers\":{\"to\":[]}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8be5-70a2-9daa-9e782c264ed9','2026-11-21 22:29:26.629000','gateway',NULL,NULL,NULL,'create','secret','wireguard_private_key','{\"value\":{\"changed\":true}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8bf3-7449-88cc-e1acc2a6a85d','2026-11-21 22:29:26.643000','gateway',NULL,NULL,NULL,'create','user','0190a000-0000-7000-8000-000000000001','{\"email\":{\"to\":\"Ann@example.com\"},\"role\":{\"to\":\"admin\"},\"password\":{\"changed\":true}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8bf7-7667-ac39-7e2d9dab14bb','2026-11-21 22:29:26.647000','gateway',NULL,NULL,NULL,'create','user','0190a000-0000-7000-8000-000000000002','{\"email\":{\"to\":\"bób@example.com\"},\"role\":{\"to\":\"unprivileged\"},\"disabled_at\":{\"to\":\"2026-02-03T04:05:06.007Z\"},\"disabled_by\":{\"to\":\"administrator\"}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8c02-71ef-93f5-d289f32bca7d','2026-11-21 22:29:26.658000','gateway',NULL,NULL,NULL,'create','device','0190a000-0000-7000-8000-000000000011','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"name\":{\"to\":\"Ann\'s \\\"phone\\\" 😀\"},\"description\":{\"to\":\"a\\\\b\"},\"public_key\":{\"to\":\"CwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCws=\"},\"ipv4\":{\"to\":\"100.64.0.11\"},\"ipv6\":{\"to\":\"fd00::11\"},\"use_default_allowed_ips\":{\"to\":true},\"use_default_dns\":{\"to\":true},\"use_default_endpoint\":{\"to\":true},\"use_default_mtu\":{\"to\":true},\"use_default_persistent_keepalive\":{\"to\":true},\"preshared_key\":{\"changed\":true}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8c05-7009-b233-c658ac138fe0','2026-11-21 22:29:26.661000','gateway',NULL,NULL,NULL,'create','device','0190a000-0000-7000-8000-000000000012','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000002\"},\"name\":{\"to\":\"laptop\"},\"public_key\":{\"to\":\"FRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRU=\"},\"ipv4\":{\"to\":\"100.64.0.12\"},\"use_default_allowed_ips\":{\"to\":true},\"use_default_dns\":{\"to\":false},\"use_default_endpoint\":{\"to\":true},\"use_default_mtu\":{\"to\":false},\"use_default_persistent_keepalive\":{\"to\":true},\"dns\":{\"to\":[\"9.9.9.9\"]},\"mtu\":{\"to\":1300},\"preshared_key\":{\"changed\":true}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8c0a-7304-8b42-809c7d266921','2026-11-21 22:29:26.666000','gateway',NULL,NULL,NULL,'create','rule','0190a000-0000-7000-8000-000000000021','{\"action\":{\"to\":\"accept\"},\"destination\":{\"to\":\"10.0.0.0/8\"},\"port_type\":{\"to\":\"tcp\"},\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"port_range\":{\"to\":\"80 - 443\"}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8c0e-7552-86c5-5a8327508335','2026-11-21 22:29:26.670000','gateway',NULL,NULL,NULL,'create','rule','0190a000-0000-7000-8000-000000000022','{\"action\":{\"to\":\"drop\"},\"destination\":{\"to\":\"fd12::/16\"}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8c12-7262-bd69-b20cd8c34959','2026-11-21 22:29:26.674000','gateway',NULL,NULL,NULL,'create','token','0190a000-0000-7000-8000-000000000031','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"name\":{\"to\":\"ci\"},\"expires_at\":{\"to\":\"2027-01-01T00:00:00.000Z\"}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8c19-734e-a024-9694f7aca6ac','2026-11-21 22:29:26.681000','gateway',NULL,NULL,NULL,'update','configuration','01a2003a-8bd8-7785-bd8e-e6fca08c4d42','{\"default_client_dns\":{\"from\":[\"1.1.1.1\",\"1.0.0.1\"],\"to\":[\"9.9.9.9\"]},\"vpn_session_duration\":{\"from\":0,\"to\":3600},\"openid_connect_providers\":{\"from\":[],\"to\":[{\"id\":\"okta\",\"label\":\"Okta\",\"client_id\":\"client\",\"client_secret\":\"(hidden)\",\"discovery_document_uri\":\"https://id.example/\",\"scope\":\"openid email\",\"response_type\":\"code\",\"redirect_uri\":null,\"auto_create_users\":false}]},\"client_secret\":{\"changed\":true}}',NULL,NULL,NULL);
-INSERT INTO `audit_entries` VALUES ('01a2003a-8c1b-75dc-8402-231589a52964','2026-11-21 22:29:26.683000','gateway',NULL,NULL,NULL,'create','identity','0190a000-0000-7000-8000-000000000041','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"kind\":{\"to\":\"oidc\"},\"provider_id\":{\"to\":\"okta\"},\"issuer\":{\"to\":\"https://id.example\"},\"subject\":{\"to\":\"ann\"}}',NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8bd1-7470-84c8-3169d5f29cc1','2026-11-21 22:29:26.609000','gateway',NULL,NULL,NULL,'create','secret','key_check','{\"value\":{\"changed\":true}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8bdc-7117-a629-205037f99999','2026-11-21 22:29:26.620000','gateway',NULL,NULL,NULL,'create','configuration','01a2003a-8bd8-7785-bd8e-e6fca08c4d42','{\"allow_unprivileged_device_management\":{\"to\":true},\"allow_unprivileged_device_configuration\":{\"to\":true},\"default_client_allowed_ips\":{\"to\":[\"0.0.0.0/0\",\"::/0\"]},\"default_client_dns\":{\"to\":[\"1.1.1.1\",\"1.0.0.1\"]},\"default_client_persistent_keepalive\":{\"to\":25},\"disable_vpn_on_oidc_error\":{\"to\":false},\"local_auth_enabled\":{\"to\":true},\"vpn_session_duration\":{\"to\":0},\"logo\":{\"to\":{}},\"saml_identity_providers\":{\"to\":[]},\"openid_connect_providers\":{\"to\":[]}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8be5-70a2-9daa-9e782c264ed9','2026-11-21 22:29:26.629000','gateway',NULL,NULL,NULL,'create','secret','wireguard_private_key','{\"value\":{\"changed\":true}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8bf3-7449-88cc-e1acc2a6a85d','2026-11-21 22:29:26.643000','gateway',NULL,NULL,NULL,'create','user','0190a000-0000-7000-8000-000000000001','{\"email\":{\"to\":\"Ann@example.com\"},\"role\":{\"to\":\"admin\"},\"password\":{\"changed\":true}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8bf7-7667-ac39-7e2d9dab14bb','2026-11-21 22:29:26.647000','gateway',NULL,NULL,NULL,'create','user','0190a000-0000-7000-8000-000000000002','{\"email\":{\"to\":\"bób@example.com\"},\"role\":{\"to\":\"unprivileged\"},\"disabled_at\":{\"to\":\"2026-02-03T04:05:06.007Z\"},\"disabled_by\":{\"to\":\"administrator\"}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8c02-71ef-93f5-d289f32bca7d','2026-11-21 22:29:26.658000','gateway',NULL,NULL,NULL,'create','device','0190a000-0000-7000-8000-000000000011','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"name\":{\"to\":\"Ann\'s \\\"phone\\\" 😀\"},\"description\":{\"to\":\"a\\\\b\"},\"public_key\":{\"to\":\"CwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCws=\"},\"ipv4\":{\"to\":\"100.64.0.11\"},\"ipv6\":{\"to\":\"fd00::11\"},\"use_default_allowed_ips\":{\"to\":true},\"use_default_dns\":{\"to\":true},\"use_default_endpoint\":{\"to\":true},\"use_default_mtu\":{\"to\":true},\"use_default_persistent_keepalive\":{\"to\":true},\"preshared_key\":{\"changed\":true}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8c05-7009-b233-c658ac138fe0','2026-11-21 22:29:26.661000','gateway',NULL,NULL,NULL,'create','device','0190a000-0000-7000-8000-000000000012','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000002\"},\"name\":{\"to\":\"laptop\"},\"public_key\":{\"to\":\"FRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRU=\"},\"ipv4\":{\"to\":\"100.64.0.12\"},\"use_default_allowed_ips\":{\"to\":true},\"use_default_dns\":{\"to\":false},\"use_default_endpoint\":{\"to\":true},\"use_default_mtu\":{\"to\":false},\"use_default_persistent_keepalive\":{\"to\":true},\"dns\":{\"to\":[\"9.9.9.9\"]},\"mtu\":{\"to\":1300},\"preshared_key\":{\"changed\":true}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8c0a-7304-8b42-809c7d266921','2026-11-21 22:29:26.666000','gateway',NULL,NULL,NULL,'create','rule','0190a000-0000-7000-8000-000000000021','{\"action\":{\"to\":\"accept\"},\"destination\":{\"to\":\"10.0.0.0/8\"},\"port_type\":{\"to\":\"tcp\"},\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"port_range\":{\"to\":\"80 - 443\"}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8c0e-7552-86c5-5a8327508335','2026-11-21 22:29:26.670000','gateway',NULL,NULL,NULL,'create','rule','0190a000-0000-7000-8000-000000000022','{\"action\":{\"to\":\"drop\"},\"destination\":{\"to\":\"fd12::/16\"}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8c12-7262-bd69-b20cd8c34959','2026-11-21 22:29:26.674000','gateway',NULL,NULL,NULL,'create','token','0190a000-0000-7000-8000-000000000031','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"name\":{\"to\":\"ci\"},\"expires_at\":{\"to\":\"2027-01-01T00:00:00.000Z\"}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8c19-734e-a024-9694f7aca6ac','2026-11-21 22:29:26.681000','gateway',NULL,NULL,NULL,'update','configuration','01a2003a-8bd8-7785-bd8e-e6fca08c4d42','{\"default_client_dns\":{\"from\":[\"1.1.1.1\",\"1.0.0.1\"],\"to\":[\"9.9.9.9\"]},\"vpn_session_duration\":{\"from\":0,\"to\":3600},\"openid_connect_providers\":{\"from\":[],\"to\":[{\"id\":\"okta\",\"label\":\"Okta\",\"client_id\":\"client\",\"client_secret\":\"(hidden)\",\"discovery_document_uri\":\"https://id.example/\",\"scope\":\"openid email\",\"response_type\":\"code\",\"redirect_uri\":null,\"auto_create_users\":false}]},\"client_secret\":{\"changed\":true}}',NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO `audit_entries` VALUES ('01a2003a-8c1b-75dc-8402-231589a52964','2026-11-21 22:29:26.683000','gateway',NULL,NULL,NULL,'create','identity','0190a000-0000-7000-8000-000000000041','{\"user_id\":{\"to\":\"0190a000-0000-7000-8000-000000000001\"},\"kind\":{\"to\":\"oidc\"},\"provider_id\":{\"to\":\"okta\"},\"issuer\":{\"to\":\"https://id.example\"},\"subject\":{\"to\":\"ann\"}}',NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE TABLE `changes` (
   `revision` bigint(20) NOT NULL,
   `table_name` varchar(32) NOT NULL,
@@ -216,10 +219,9 @@ CREATE TABLE `gateways` (
   `schema_step` varchar(64) DEFAULT NULL,
   `egress` varchar(16) DEFAULT NULL,
   `egress_reason` text DEFAULT NULL,
-  `last_backup_at` datetime(6) DEFAULT NULL,
   PRIMARY KEY (`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
-INSERT INTO `gateways` VALUES ('0190a000-0000-7000-8000-000000000051','gate','2026-03-01 00:00:00.000000','2026-03-01 00:00:00.000000',0,NULL,'5555555555555555555555555555555555555555555555555555555555555555','{\"EXTERNAL_URL\":\"https://vpn.example.com/\",\"WIREGUARD_PORT\":51820}','CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=',NULL,NULL,NULL,NULL);
+INSERT INTO `gateways` VALUES ('0190a000-0000-7000-8000-000000000051','gate','2026-03-01 00:00:00.000000','2026-03-01 00:00:00.000000',0,NULL,'5555555555555555555555555555555555555555555555555555555555555555','{\"EXTERNAL_URL\":\"https://vpn.example.com/\",\"WIREGUARD_PORT\":51820}','CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=',NULL,NULL,NULL);
 CREATE TABLE `group_memberships` (
   `id` char(36) NOT NULL,
   `group_id` char(36) NOT NULL,
@@ -280,7 +282,8 @@ INSERT INTO `migrations` VALUES ('0001-schema-of-1.0.0','2026-11-23 23:40:00.000
 INSERT INTO `migrations` VALUES ('0020-schema-of-1.1.0','2026-11-29 15:36:07.867000');
 INSERT INTO `migrations` VALUES ('0021-first-steps','2026-11-30 02:49:47.781000');
 INSERT INTO `migrations` VALUES ('0022-egress-by-sockets','2026-11-30 02:22:15.552000');
-INSERT INTO `migrations` VALUES ('0028-last-backup','2026-11-30 05:53:00.191000');
+INSERT INTO `migrations` VALUES ('0023-undo','2026-11-30 06:28:49.255000');
+INSERT INTO `migrations` VALUES ('0024-audit-names','2026-11-30 07:29:43.071000');
 CREATE TABLE `one_time_links` (
   `id` char(36) NOT NULL,
   `user_id` char(36) NOT NULL,
@@ -474,6 +477,14 @@ CREATE TABLE `trusted_providers` (
   `updated_at` datetime(6) NOT NULL,
   PRIMARY KEY (`id`),
   UNIQUE KEY `trusted_providers_kind_provider_id` (`kind`,`provider_id`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+CREATE TABLE `undos` (
+  `id` char(36) NOT NULL,
+  `session_id` char(36) NOT NULL,
+  `entries` text NOT NULL,
+  `inserted_at` datetime(6) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `undos_inserted_at` (`inserted_at`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 CREATE TABLE `used_assertions` (
   `id` char(64) NOT NULL,

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { readAuditEntries } from '../../../models/index.ts';
-import { up } from '../../../models/migrations/0025-audit-names.ts';
+import { up } from '../../../models/migrations/0024-audit-names.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser } from '../fixtures.ts';
 
