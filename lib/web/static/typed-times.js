@@ -35,7 +35,7 @@ export function askInOwnZone(note) {
 /** Buttons for ends that people want often, behind the field. */
 function offerEnds(field, judge) {
   const chips = document.createElement('span');
-  chips.className = 'chips';
+  chips.className = 'spans';
   for (const [label, days] of ENDS) {
     const chip = document.createElement('button');
     chip.type = 'button';
