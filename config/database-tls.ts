@@ -5,21 +5,21 @@ import ipaddr from 'ipaddr.js';
 import type { Config } from './config.ts';
 import { hostOf } from './forms.ts';
 
-/** Faults of the settings among themselves. */
-export function databaseTlsFaults(config: Config): string[] {
+/** Errors of the settings among themselves. */
+export function databaseTlsErrors(config: Config): string[] {
   const { databaseTls, databaseTlsCa, databaseTlsCert, databaseTlsKey } = config;
-  const faults: string[] = [];
+  const errors: string[] = [];
   if ((databaseTlsCert === null) !== (databaseTlsKey === null))
-    faults.push('DATABASE_TLS_CERT and DATABASE_TLS_KEY come together; set both or none');
+    errors.push('DATABASE_TLS_CERT and DATABASE_TLS_KEY come together; set both or none');
   if (databaseTls === 'off' && [databaseTlsCa, databaseTlsCert].some((path) => path !== null))
-    faults.push('DATABASE_TLS is off, so its files are not used; set it to verify, or unset them');
+    errors.push('DATABASE_TLS is off, so its files are not used; set it to verify, or unset them');
   const host = databaseHost(config);
   // A certificate could be valid for an address; the driver compares names alone.
   if (databaseTls === 'verify' && host !== null && ipaddr.isValid(host))
-    faults.push(
+    errors.push(
       `DATABASE_TLS=verify compares the name of the server with its certificate, and ${host} is an address; name the server, or set DATABASE_TLS to required`,
     );
-  return faults;
+  return errors;
 }
 
 /** A warning where passwords and rows go over the internet in the clear. */

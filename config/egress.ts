@@ -12,7 +12,7 @@ type Egress = Pick<
 >;
 
 /** Settings that sockets cannot obey, where sockets were asked for. */
-export function egressFaults(config: Egress): string[] {
+export function egressErrors(config: Egress): string[] {
   if (config.wireguardTun !== 'sockets') return [];
   return unmasked(config).map(
     (name) =>

@@ -108,13 +108,13 @@ export const databaseUrl = Joi.string()
     'string.pattern.base': 'must begin with mysql://, mariadb:// or sqlite: and name a database',
   })
   .custom((value: string, helpers) => {
-    const fault = value.startsWith('sqlite:') ? null : serverUrlFault(value);
-    return fault === null ? value : helpers.message({ custom: fault });
+    const error = value.startsWith('sqlite:') ? null : serverUrlError(value);
+    return error === null ? value : helpers.message({ custom: error });
   });
 
 /** Why a server cannot be found by this URL, or not as it asks; quotes no secret of it. */
-function serverUrlFault(value: string): string | null {
-  const portFault = (given: string): string =>
+function serverUrlError(value: string): string | null {
+  const portError = (given: string): string =>
     `has port ${given}; ports go from 1 to 65535, without one it is 3306`;
   let url: URL;
   try {
@@ -123,10 +123,10 @@ function serverUrlFault(value: string): string | null {
   } catch {
     const given = /^\w+:\/\/(?:[^@/?#]*@)?[^@/?#]*:(\d+)\//.exec(value)?.[1];
     return given !== undefined && Number(given) > 65535
-      ? portFault(given)
+      ? portError(given)
       : 'cannot be read as a URL; in user and password write # as %23, / as %2F, ? as %3F, @ as %40, % as %25';
   }
-  if (url.port === '0') return portFault(url.port);
+  if (url.port === '0') return portError(url.port);
   if (url.hostname === '' || url.pathname === '/') return 'must name a host and a database';
   if (url.search !== '')
     return `takes no parameters; remove what follows the question mark (${[...url.searchParams.keys()].join(', ')})`;

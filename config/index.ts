@@ -1,5 +1,5 @@
 // The only reader of the environment. It turns texts into one frozen Config, or reports every
-// fault at once, each naming the variable, what it got and an example. Order of precedence:
+// error at once, each naming the variable, what it got and an example. Order of precedence:
 // environment, NAME_FILE (for secrets), the JSON file named by POSTERN_CONFIG, the default.
 
 import { readFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import type { Config } from './config.ts';
 export { databaseHost } from './database-tls.ts';
 export { hostOf } from './forms.ts';
 export { refusedRanges } from './networks.ts';
-import { mailFaults } from './mail.ts';
-import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
-import { egressFaults } from './egress.ts';
+import { mailErrors } from './mail.ts';
+import { databaseTlsAdvice, databaseTlsErrors } from './database-tls.ts';
+import { egressErrors } from './egress.ts';
 import { unknownNames } from './misspelt.ts';
 import { WARM_UP } from './launch.ts';
-import { networkFaults } from './networks.ts';
+import { networkErrors } from './networks.ts';
 import { prefixAdvice } from './own-paths.ts';
 import { parseRootless, type Rootless, rootlessVariables } from './rootless.ts';
 import { fieldOf, type Setting, settings } from './schema.ts';
@@ -30,12 +30,12 @@ export { type OpenSettings, openSettings, withOpenSettings } from './open-settin
 export { outsidePathOf, prefixOf } from './own-paths.ts';
 export type { Supervisor } from './supervisor.ts';
 
-/** What came of reading the settings; a Config only when there is no fault. */
+/** What came of reading the settings; a Config only when there is no error. */
 export interface ParsedConfig {
   config: Config | null;
-  /** As in Config; here also when other settings have faults. */
+  /** As in Config; here also when other settings have errors. */
   configurationTexts: Readonly<Record<string, string>>;
-  faults: string[];
+  errors: string[];
   warnings: string[];
   /** What whoever serves with these settings should know; other commands need not say it. */
   advice: string[];
@@ -66,54 +66,54 @@ export function rootlessEnvironment(udpSockets: readonly number[]): Environment 
   return { ...process.env, ...rootlessVariables(udpSockets) };
 }
 
-/** Parses settings from texts. Never throws: all faults are listed. */
+/** Parses settings from texts. Never throws: all errors are listed. */
 export function parseConfig(environment: Environment, readText: ReadText): ParsedConfig {
-  const faults: string[] = [];
-  const file = readConfigFile(environment, readText, faults);
+  const errors: string[] = [];
+  const file = readConfigFile(environment, readText, errors);
   const values: Record<string, unknown> = {};
   const unread = new Set<string>();
   const absent = new Set<string>();
   for (const setting of settings as readonly Setting[]) {
     const field = fieldOf(setting.name);
-    const faultsBefore = faults.length;
-    const given = givenText(setting, environment, readText, file ?? {}, faults);
-    values[field] = given === null ? setting.fallback : parseOne(setting, given, faults);
+    const errorsBefore = errors.length;
+    const given = givenText(setting, environment, readText, file ?? {}, errors);
+    values[field] = given === null ? setting.fallback : parseOne(setting, given, errors);
     if (given === null) absent.add(field);
     // What is not given may stand in the file that could not be used.
-    if (faults.length > faultsBefore || (given === null && file === null)) unread.add(field);
+    if (errors.length > errorsBefore || (given === null && file === null)) unread.add(field);
   }
-  const configurationTexts = readConfigurationTexts(environment, readText, file ?? {}, faults);
+  const configurationTexts = readConfigurationTexts(environment, readText, file ?? {}, errors);
   const warmsUp = environment[WARM_UP] !== 'off';
   const config = { ...values, configurationTexts, warmsUp } as unknown as Config;
   for (const { name, derive } of settings as readonly Setting[])
     if (derive !== undefined && absent.has(fieldOf(name)))
       Object.assign(config, { [fieldOf(name)]: derive(config) });
-  faults.push(...faultsBetween(config, unread));
+  errors.push(...errorsBetween(config, unread));
   return {
-    config: faults.length === 0 ? Object.freeze(config) : null,
+    config: errors.length === 0 ? Object.freeze(config) : null,
     configurationTexts,
-    faults,
-    advice: faults.length === 0 ? settingsAdvice(config).map(({ text }) => text) : [],
+    errors,
+    advice: errors.length === 0 ? settingsAdvice(config).map(({ text }) => text) : [],
     warnings: unknownNames(Object.keys(environment), Object.keys(file ?? {})),
   };
 }
 
-/** The faults that settings would have, given as texts, beside the others of a config. */
-export function faultsOfSettings(
+/** The errors that settings would have, given as texts, beside the others of a config. */
+export function errorsOfSettings(
   config: Config,
   texts: Readonly<Record<string, string>>,
 ): string[] {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const changed: Record<string, unknown> = {};
   for (const setting of settings as readonly Setting[]) {
     const text = texts[setting.name];
     if (text !== undefined)
-      changed[fieldOf(setting.name)] = parseOne(setting, { name: setting.name, text }, faults);
+      changed[fieldOf(setting.name)] = parseOne(setting, { name: setting.name, text }, errors);
   }
-  if (faults.length > 0) return faults;
+  if (errors.length > 0) return errors;
   return checks
     .filter(({ of }) => of.some((field) => Object.hasOwn(changed, field)))
-    .flatMap(({ faults: between }) => between({ ...config, ...changed }));
+    .flatMap(({ errors: between }) => between({ ...config, ...changed }));
 }
 
 /** Lists the effective values as `NAME=value` lines, secrets hidden. */
@@ -143,11 +143,11 @@ function readConfigurationTexts(
   environment: Environment,
   readText: ReadText,
   file: Record<string, string>,
-  faults: string[],
+  errors: string[],
 ): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const variable of configurationVariables) {
-    const given = givenText(variable, environment, readText, file, faults);
+    const given = givenText(variable, environment, readText, file, errors);
     if (given !== null) texts[variable.name] = given.text;
   }
   return Object.freeze(texts);
@@ -158,7 +158,7 @@ function givenText(
   environment: Environment,
   readText: ReadText,
   file: Record<string, string>,
-  faults: string[],
+  errors: string[],
 ): Given | null {
   const names = [setting.name, ...(setting.aliases ?? [])];
   for (const name of names) {
@@ -171,7 +171,7 @@ function givenText(
     try {
       return { name: fileName, text: readText(path).replace(/\r?\n$/, '') };
     } catch (error) {
-      faults.push(
+      errors.push(
         `${fileName} names ${path}, which cannot be read: ${messageOf(error)}; restore the file, or correct ${fileName}`,
       );
       return null;
@@ -184,57 +184,57 @@ function givenText(
   return null;
 }
 
-function parseOne(setting: Setting, given: Given, faults: string[]): unknown {
+function parseOne(setting: Setting, given: Given, errors: string[]): unknown {
   const { value, error } = setting.schema
     .label('value')
     .validate(given.text, { errors: { wrap: { label: false } } });
   if (error === undefined) return value as unknown;
   const got = setting.secret ? 'the given value (hidden)' : JSON.stringify(given.text);
   const why = error.message.replace(/^value /, '');
-  faults.push(`${given.name} ${why}; got ${got}; for example ${setting.name}=${setting.example}`);
+  errors.push(`${given.name} ${why}; got ${got}; for example ${setting.name}=${setting.example}`);
   return null;
 }
 
-/** A judgement of settings that must fit together; `of` names all that it looks at. */
+/** A check of settings that must fit together; `of` names all that it looks at. */
 interface Check {
   of: readonly (keyof Config)[];
-  faults: (config: Config) => string[];
+  errors: (config: Config) => string[];
 }
 
 const checks: readonly Check[] = [
   {
     of: ['wireguardIpv4Enabled', 'wireguardIpv6Enabled'],
-    faults: (config) =>
+    errors: (config) =>
       config.wireguardIpv4Enabled || config.wireguardIpv6Enabled
         ? []
         : ['WIREGUARD_IPV4_ENABLED and WIREGUARD_IPV6_ENABLED are both false; set one to true'],
   },
   {
     of: ['defaultAdminEmail', 'defaultAdminPassword'],
-    faults: (config) =>
+    errors: (config) =>
       (config.defaultAdminEmail === null) === (config.defaultAdminPassword === null)
         ? []
         : ['DEFAULT_ADMIN_EMAIL and DEFAULT_ADMIN_PASSWORD come together; set both or none'],
   },
   {
     of: ['samlKeyfilePath', 'samlCertfilePath'],
-    faults: (config) =>
+    errors: (config) =>
       (config.samlKeyfilePath === null) === (config.samlCertfilePath === null)
         ? []
         : ['SAML_KEYFILE_PATH and SAML_CERTFILE_PATH come together; set both or none'],
   },
   {
     of: ['httpTlsCert', 'httpTlsKey'],
-    faults: (config) =>
+    errors: (config) =>
       (config.httpTlsCert === null) === (config.httpTlsKey === null)
         ? []
         : ['HTTP_TLS_CERT and HTTP_TLS_KEY come together; set both or none'],
   },
   {
     of: ['databaseTls', 'databaseTlsCa', 'databaseTlsCert', 'databaseTlsKey', 'databaseUrl'],
-    faults: databaseTlsFaults,
+    errors: databaseTlsErrors,
   },
-  { of: ['smtpUrl', 'mailFrom'], faults: mailFaults },
+  { of: ['smtpUrl', 'mailFrom'], errors: mailErrors },
   {
     of: [
       'wireguardTun',
@@ -243,32 +243,32 @@ const checks: readonly Check[] = [
       'wireguardIpv6Enabled',
       'wireguardIpv6Masquerade',
     ],
-    faults: egressFaults,
+    errors: egressErrors,
   },
   {
     of: ['databaseUrl', 'databaseHost'],
-    faults: (config) =>
+    errors: (config) =>
       config.databaseUrl === null || config.databaseHost === null
         ? []
         : ['DATABASE_URL and DATABASE_HOST are both set; set one of them'],
   },
   {
     of: ['wireguardIpv4Enabled', 'wireguardIpv4Network', 'wireguardIpv4Address'],
-    faults: (config) =>
+    errors: (config) =>
       config.wireguardIpv4Enabled
-        ? networkFaults('IPV4', config.wireguardIpv4Network, config.wireguardIpv4Address)
+        ? networkErrors('IPV4', config.wireguardIpv4Network, config.wireguardIpv4Address)
         : [],
   },
   {
     of: ['wireguardIpv6Enabled', 'wireguardIpv6Network', 'wireguardIpv6Address'],
-    faults: (config) =>
+    errors: (config) =>
       config.wireguardIpv6Enabled
-        ? networkFaults('IPV6', config.wireguardIpv6Network, config.wireguardIpv6Address)
+        ? networkErrors('IPV6', config.wireguardIpv6Network, config.wireguardIpv6Address)
         : [],
   },
   {
     of: ['databaseUrl', 'databaseHost', 'databaseEncryptionKey'],
-    faults: (config) =>
+    errors: (config) =>
       config.databaseEncryptionKey !== null || !usesServer(config)
         ? []
         : [
@@ -277,11 +277,11 @@ const checks: readonly Check[] = [
   },
 ];
 
-/** Faults that only show when settings are read together; those that were unread decide nothing. */
-function faultsBetween(config: Config, unread: ReadonlySet<string>): string[] {
+/** Errors that only show when settings are read together; those that were unread decide nothing. */
+function errorsBetween(config: Config, unread: ReadonlySet<string>): string[] {
   return checks
     .filter(({ of }) => !of.some((field) => unread.has(field)))
-    .flatMap(({ faults }) => faults(config));
+    .flatMap(({ errors }) => errors(config));
 }
 
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
@@ -358,7 +358,7 @@ function usesServer(config: Config): boolean {
 function readConfigFile(
   environment: Environment,
   readText: ReadText,
-  faults: string[],
+  errors: string[],
 ): Record<string, string> | null {
   const path = environment['POSTERN_CONFIG'];
   if (path === undefined || path === '') return {};
@@ -372,7 +372,7 @@ function readConfigFile(
         .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
     );
   } catch (error) {
-    faults.push(`POSTERN_CONFIG names ${path}, which cannot be used: ${messageOf(error)}`);
+    errors.push(`POSTERN_CONFIG names ${path}, which cannot be used: ${messageOf(error)}`);
     return null;
   }
 }

@@ -7,7 +7,7 @@ import { email } from './forms.ts';
 const SAFE_ESCAPES = 'in user and password write # as %23, / as %2F, ? as %3F, @ as %40, % as %25';
 
 /** Why a mail server cannot be found by this URL; quotes no secret of it. */
-function smtpFault(value: string): string | null {
+function smtpError(value: string): string | null {
   if (!/^smtps?:\/\//.test(value)) return 'must begin with smtp:// or smtps://';
   try {
     const url = new URL(value);
@@ -21,8 +21,8 @@ function smtpFault(value: string): string | null {
 }
 
 const smtpUrl = Joi.string().custom((value: string, helpers) => {
-  const fault = smtpFault(value);
-  return fault === null ? value : helpers.message({ custom: fault });
+  const error = smtpError(value);
+  return error === null ? value : helpers.message({ custom: error });
 });
 
 /** Rows of the table of settings. */
@@ -45,8 +45,8 @@ export const mailSettings = [
   },
 ] as const;
 
-/** Faults of the settings among themselves. */
-export function mailFaults({ smtpUrl: url, mailFrom }: Config): string[] {
+/** Errors of the settings among themselves. */
+export function mailErrors({ smtpUrl: url, mailFrom }: Config): string[] {
   return (url === null) === (mailFrom === null)
     ? []
     : ['SMTP_URL and MAIL_FROM come together; set both or none'];

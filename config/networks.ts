@@ -30,8 +30,8 @@ export const refusedRanges: Readonly<Record<NetworkFamily, readonly [string, str
 
 const EXAMPLE = { IPV4: '100.64.0.0/10', IPV6: 'fd00::/106' } as const;
 
-/** Faults of one family's network and of the gateway's address in it. */
-export function networkFaults(family: NetworkFamily, network: string, address: string): string[] {
+/** Errors of one family's network and of the gateway's address in it. */
+export function networkErrors(family: NetworkFamily, network: string, address: string): string[] {
   const [base, prefixBits] = ipaddr.parseCIDR(network);
   const named = `WIREGUARD_${family}_NETWORK ${network}`;
   if (base.toByteArray().length * 8 - prefixBits < 2)
@@ -41,11 +41,11 @@ export function networkFaults(family: NetworkFamily, network: string, address: s
     return [
       `${named} overlaps ${refused[0]} (${refused[1]}), whose addresses are dropped inside a tunnel; take a private network, for example ${EXAMPLE[family]}`,
     ];
-  const fault = addressFault(family, network, address);
-  return fault === null ? [] : [`WIREGUARD_${family}_ADDRESS ${address} ${fault}`];
+  const error = addressError(family, network, address);
+  return error === null ? [] : [`WIREGUARD_${family}_ADDRESS ${address} ${error}`];
 }
 
-function addressFault(family: NetworkFamily, network: string, address: string): string | null {
+function addressError(family: NetworkFamily, network: string, address: string): string | null {
   const named = `WIREGUARD_${family}_NETWORK ${network}`;
   const own = ipaddr.parse(address);
   // Devices get neither of the two (docs/api.md#addresses-of-a-device), and hosts take them for the

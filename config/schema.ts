@@ -31,7 +31,7 @@ export interface Setting {
   name: string;
   /** Other spellings that are read where the name itself is not given. */
   aliases?: readonly string[];
-  /** Judges and converts the text. */
+  /** Validates and converts the text. */
   schema: Joi.Schema;
   /** Value when nothing is given; null means "none". */
   fallback: string | number | boolean | null;
@@ -42,7 +42,7 @@ export interface Setting {
   /** What it does, in one sentence. */
   sentence: string;
   /** True: an error says when to set it, and docs/reference/settings.md leaves it out. */
-  isForFaults?: boolean;
+  isForErrors?: boolean;
   /** True: also read from NAME_FILE, never printed. */
   secret?: boolean;
 }
@@ -380,7 +380,7 @@ export const settings = [
     fallback: 'auto',
     example: 'auto',
     sentence: 'Which engine moves the packets; `auto` is native where the addon was built.',
-    isForFaults: true,
+    isForErrors: true,
   },
   {
     name: 'DATAPLANE_WORKERS',

@@ -14,7 +14,7 @@ export function configurationTable(): string {
 
 /** The settings that people choose, a row each. */
 export function settingsTable(): string {
-  const listed = (settings as readonly Setting[]).filter(({ isForFaults }) => isForFaults !== true);
+  const listed = (settings as readonly Setting[]).filter(({ isForErrors }) => isForErrors !== true);
   const rows = listed.map((setting) => {
     const names = [setting.name, ...(setting.aliases ?? [])];
     if (setting.secret) names.push(`${setting.name}_FILE`);

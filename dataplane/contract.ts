@@ -389,12 +389,12 @@ function batchOver(buffer: ArrayBufferLike, capacity: number): Batch {
   };
 }
 
-/** Kinds of system calls that failed: places in `PacketEngine.faults`. */
-export const FAULT_UDP_RECEIVE = 0;
-export const FAULT_UDP_SEND = 1;
-export const FAULT_TUN_READ = 2;
-export const FAULT_TUN_WRITE = 3;
-export const FAULT_COUNT = 4;
+/** Kinds of system calls that failed: places in `PacketEngine.errors`. */
+export const ERROR_UDP_RECEIVE = 0;
+export const ERROR_UDP_SEND = 1;
+export const ERROR_TUN_READ = 2;
+export const ERROR_TUN_WRITE = 3;
+export const ERROR_COUNT = 4;
 
 /** The place where an engine keeps the keys of a keypair. */
 export interface KeyHandle {
@@ -435,7 +435,7 @@ export interface PacketEngine {
   /** Packets from the TUN, or staged ones; each has a virtio_net_hdr before it. */
   readonly packets: Batch;
   /** Counts since the engine began, by kind. */
-  readonly faults: Float64Array;
+  readonly errors: Float64Array;
   /** Keeps the keys of a keypair; returns null when all slots are taken. Copies the keys. */
   installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): KeyHandle | null;
   /** Wipes a key; its slot can be used again after the current batch. */

@@ -59,7 +59,7 @@ const names = [
   'inner_tcp_malformed',
   'inner_udp_malformed',
   'inner_icmp_malformed',
-  // One word for faults of fragments that hide something: a first one without all headers
+  // One word for errors of fragments that hide something: a first one without all headers
   // (wire/ip.ts, wire/fragment.ts), a later one that would overwrite TCP flags (wire/ip.ts), one
   // that overlaps another (filter/collector.ts).
   'inner_fragment_unsafe',
@@ -121,7 +121,7 @@ const names = [
   'egress_full',
   'connecting_full',
   'no_socket_for_protocol',
-  // An exception in the packet path: a fault of Postern.
+  // An exception in the packet path: a bug of Postern.
   'internal_error',
 ] as const;
 
@@ -136,8 +136,8 @@ export const reasons = Object.freeze(
 /** Names by reason. */
 export const reasonNames: readonly ReasonName[] = names;
 
-/** Names of the faults of an engine, in the order of their numbers (contract.ts). */
-export const faultReasons: readonly ReasonName[] = [
+/** Names of the errors of an engine, in the order of their numbers (contract.ts). */
+export const errorReasons: readonly ReasonName[] = [
   'udp_receive_failed',
   'udp_send_failed',
   'tun_read_failed',

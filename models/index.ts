@@ -9,7 +9,7 @@ export {
 } from 'sequelize';
 export { isLastAdministrator, setRoleBy } from './queries/administrators.ts';
 export {
-  countGroupsProblems,
+  countGroupsErrors,
   forgetGroupsOfOthers,
   type GroupsChange,
   isGroupName,
@@ -61,7 +61,7 @@ export {
   UNSEEN,
 } from './fields/group.ts';
 export {
-  type GroupsProblem,
+  type GroupsError,
   type GroupsSaid,
   methodOf,
   type ProviderKind,

@@ -2,10 +2,10 @@
 # npm run test:all - everything, on a fresh Debian or Ubuntu machine. As root it installs what the tests
 # need and lacks, starts a private MariaDB on a temporary folder and port, checks types, lint and
 # format, makes the bundle that whole gateways run, runs the unit tests on both databases, the tests
-# in a real browser (screenshots of faults stay in test/artefacts), the end-to-end tests, attacks, and
-# those of operation (faults, several gateways on one database). What carries packets runs again with
-# two workers, and where MANY_WORKERS is set with five too. It prints what each phase and its slowest
-# files took; test/artefacts/seconds.txt has all files.
+# in a real browser (screenshots of errors stay in test/artefacts), the end-to-end tests, attacks,
+# and those of operation (failures, several gateways on one database). What carries packets runs
+# again with two workers, and where MANY_WORKERS is set with five too. It prints what each phase and
+# its slowest files took; test/artefacts/seconds.txt has all files.
 # Without root it runs what needs none and says what it left out; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -93,7 +93,7 @@ else
     OPS_ROW=e-z phase ops-2 $apart --config test/ops/shared.config.js
   } &
   wait
-  # What judges how soon something happens has the machine for itself.
+  # What checks how soon something happens has the machine for itself.
   phase alone test/apart.sh npx ava --tap --config test/alone.config.js
   several alone 2
   if [ -n "${MANY_WORKERS:-}" ]; then

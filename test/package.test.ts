@@ -135,7 +135,7 @@ test.serial('a project of its own tests against the package', async (t) => {
   );
   const [slip, ...others] = compiled.stdout.trim().split('\n');
   t.regex(slip ?? '', /slip\.ts\(\d+,\d+\): .*noSuchThing.* does not exist on type 'TestGateway'/);
-  t.deepEqual(others, [], 'types are known, and the other program has no fault');
+  t.deepEqual(others, [], 'types are known, and the other program has no error');
 
   const { stdout } = await exec(process.execPath, ['use.ts'], { cwd: folder });
   t.is(stdout.trim(), 'HELLO { rule_drop: 1 } 200');

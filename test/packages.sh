@@ -10,7 +10,8 @@ packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcp
   # Identity providers, and what they leave out unless it is asked for.
   lemonldap-ng starman liblasso-perl libglib-perl libio-string-perl libstring-random-perl libxml-simple-perl
   libcrypt-openssl-bignum-perl simplesamlphp php-cli php-xml php-mbstring)
-# What checks a whole release: another machine's compiler and emulator, what judges packages, what signs.
+# What checks a whole release: another machine's compiler and emulator, what checks packages, what
+# signs.
 if [ "${1:-}" = release ]; then
   packages+=(g++-aarch64-linux-gnu qemu-user-static lintian minisign busybox-static mmdebstrap)
   command -v kubectl >/dev/null || { echo 'kubectl is missing: kubernetes.io/docs/tasks/tools' >&2; exit 1; }

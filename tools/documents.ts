@@ -115,9 +115,9 @@ const REASONS = [
   /^ {2}[a-z_]+: \{\s*status: \d/gm,
   /^ {2}[a-z_]+: \[\s*'(?:nobody|person|provider|gateway)'/gm,
   /\[\d{3}, '[a-z_]+'\]/g,
-  /type MetadataFault = [^;]*;/g,
+  /type MetadataReason = [^;]*;/g,
   /type Removal =[^;]*;/g,
-  /kind: 'fault', error: '[a-z_]+'/g,
+  /kind: 'failed', error: '[a-z_]+'/g,
 ];
 
 function withCommands(page: string): string {

@@ -32,8 +32,8 @@ const LEFT_OUT = /\.ts$|\/native\/build$/;
 const REQUIRED_DOOR = `'use strict';
 if (!process.features.require_module)
   throw new Error('Postern needs Node 24.19 or newer, and require must take ES modules; this is Node ' + process.versions.node + '.');
-const fault = require('../start/node-version.js').oldNodeFault();
-if (fault !== null) throw new Error(fault);
+const error = require('../start/node-version.js').oldNodeError();
+if (error !== null) throw new Error(error);
 module.exports = require('./index.js');
 `;
 
@@ -114,9 +114,9 @@ function testingDoor(): string {
     .map((name) => name.trim())
     .filter((name) => name !== '' && !name.startsWith('type '));
   return [
-    "import { oldNodeFault } from '../start/node-version.js';",
-    'const fault = oldNodeFault();',
-    'if (fault !== null) throw new Error(fault);',
+    "import { oldNodeError } from '../start/node-version.js';",
+    'const error = oldNodeError();',
+    'if (error !== null) throw new Error(error);',
     "const testing = await import('./index.js');",
     `export const { ${names.join(', ')} } = testing;`,
     '',

@@ -53,7 +53,7 @@ export interface GatewayFacts extends Pick<Descriptors, 'way' | 'wayReason'> {
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   /** Which address the TUN has lost, and why the kernel refuses it; null: none. */
-  readonly tunFault: string | null;
+  readonly tunError: string | null;
   readonly masquerade: boolean;
   /** How many files the relay for TCP may have open; 0 where there is none. */
   readonly relayFiles: number;
@@ -188,7 +188,7 @@ class WorkerGateway implements Gateway, LinkOwner {
       workers: this.#links.length,
       tun: this.#hasTun && !this.#isTunGone ? this.#options.interfaceName : null,
       ...wayOf(this.#system),
-      tunFault: this.#hostRoutes?.addressFault ?? null,
+      tunError: this.#hostRoutes?.addressError ?? null,
       masquerade: this.#egress.isMasqueraded,
       relayFiles: this.#egress.relayFiles,
       get connections() {

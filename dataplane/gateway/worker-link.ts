@@ -10,7 +10,7 @@ import {
   receiveMessageOnPort,
   type Worker,
 } from 'node:worker_threads';
-import { messageOf, portFault } from '../host/descriptors.ts';
+import { messageOf, portError } from '../host/descriptors.ts';
 import { startWorker } from './start-worker.ts';
 import type { Command, Report, WorkerOptions } from '../worker/worker.ts';
 
@@ -77,7 +77,7 @@ export class WorkerLink {
   #isInitialized = false;
   #isClosing = false;
   /** The last logged reason why no new worker could be started. */
-  #restartFault = '';
+  #restartError = '';
   readonly #pending = new Map<number, Pending>();
   /** Commands of workers that died; they are answered when the next worker is initialized. */
   #orphaned: Pending[] = [];
@@ -127,7 +127,7 @@ export class WorkerLink {
           void this.#initialize(report.listenPort);
           resolve();
         } else if (report.type === 'failed' && !this.#isReady) {
-          reject(startFault(report.message, options.listenPort));
+          reject(startError(report.message, options.listenPort));
         } else {
           this.#take(report);
         }
@@ -190,7 +190,7 @@ export class WorkerLink {
       return;
     }
     switch (report.type) {
-      case 'fault':
+      case 'error':
         return this.#owner.log('error', `a packet made ${this.#name} fail: ${report.message}`);
       case 'failed':
         return this.#owner.log('error', `${this.#name} failed: ${report.message}`);
@@ -244,14 +244,14 @@ export class WorkerLink {
     try {
       this.#owner.repair(this);
       await this.start();
-      this.#restartFault = '';
+      this.#restartError = '';
       this.#owner.log('info', `${this.#name} serves again`);
     } catch (error) {
-      // It is tried every second; the same fault is logged once.
-      const fault = messageOf(error);
-      if (fault !== this.#restartFault)
-        this.#owner.log('error', `${this.#name} could not be started again: ${fault}`);
-      this.#restartFault = fault;
+      // It is tried every second; the same error is logged once.
+      const message = messageOf(error);
+      if (message !== this.#restartError)
+        this.#owner.log('error', `${this.#name} could not be started again: ${message}`);
+      this.#restartError = message;
       setTimeout(() => void this.#startAgain(), 10 * RESTART_MS).unref();
     }
   }
@@ -292,8 +292,8 @@ function readLastReports(port: MessagePort, hear: (report: Report) => void): voi
  * The error for a worker that could not start. Only the twin opens its sockets in the worker;
  * another error keeps its message.
  */
-function startFault(message: string, port: number): Error {
+function startError(message: string, port: number): Error {
   return /\bE(ADDRINUSE|ACCES)\b|\bbind\b/.test(message)
-    ? portFault(new Error(message), port)
+    ? portError(new Error(message), port)
     : new Error(`the data plane cannot start: ${message}`);
 }

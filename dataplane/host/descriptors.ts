@@ -223,7 +223,7 @@ function openTun(
   }
 }
 
-/** What a host answers that gives no TUN to this process; a TUN that is in use is another fault. */
+/** What a host answers that gives no TUN to this process; a TUN that is in use is another error. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set(['ENOENT', 'EACCES', 'EPERM']);
 
 /** Whether the host refuses the TUN of `makeTun`. */
@@ -337,9 +337,9 @@ function openSockets(
     } catch (error) {
       if (error instanceof UndividedError) throw error;
       if (mayTryAnotherPort(error, listenPort, tries)) continue;
-      if (workers > 1 && !isPortFault(error))
+      if (workers > 1 && !isPortError(error))
         throw new UndividedError(messageOf(error), { cause: error });
-      throw portFault(error, listenPort);
+      throw portError(error, listenPort);
     }
   }
 }
@@ -399,12 +399,12 @@ function openUdp6(addon: Addon, port: number, isShared: boolean): number {
 }
 
 /** Whether an error is about the port, and not about sharing it. */
-function isPortFault(error: unknown): boolean {
+function isPortError(error: unknown): boolean {
   return ['EADDRINUSE', 'EACCES', 'EPERM'].includes((error as { code?: string }).code ?? '');
 }
 
 /** The error for a port that cannot be opened. */
-export function portFault(error: unknown, port: number): Error {
+export function portError(error: unknown, port: number): Error {
   const text = messageOf(error);
   return /EADDRINUSE|in use/.test(`${(error as { code?: string }).code} ${text}`)
     ? new Error(

@@ -37,7 +37,7 @@ export class Egress {
   /** Whether it could not be read (EMFILE), so that it is not known whether it is there. */
   #isUnread = false;
   /** Why it could not be loaded as it should be, as it was logged last. */
-  #fault: string | null = null;
+  #error: string | null = null;
 
   constructor(options: GatewayOptions, table = KERNEL) {
     this.#options = options;
@@ -79,8 +79,8 @@ export class Egress {
   async open(): Promise<void> {
     const { ipv4, ipv6, forwarding, log } = this.#options;
     if (forwarding === 'auto') {
-      const faults = enableForwarding({ ipv4: ipv4 !== null, ipv6: ipv6 !== null });
-      for (const fault of faults) log('warn', fault);
+      const errors = enableForwarding({ ipv4: ipv4 !== null, ipv6: ipv6 !== null });
+      for (const error of errors) log('warn', error);
     }
     await this.#relay?.open();
     if (this.#masquerade().networks.length > 0) this.#load();
@@ -112,13 +112,13 @@ export class Egress {
   }
 
   #load(): void {
-    const { isMasqueraded, fault } = this.#table.load(this.#masquerade());
+    const { isMasqueraded, error } = this.#table.load(this.#masquerade());
     this.#isMasqueraded = isMasqueraded;
-    if (fault !== null && fault !== this.#fault) this.#options.log('warn', fault);
-    this.#fault = fault;
+    if (error !== null && error !== this.#error) this.#options.log('warn', error);
+    this.#error = error;
   }
 
-  /** Masquerades what comes from networks behind devices; returns a fault or null. */
+  /** Masquerades what comes from networks behind devices; returns an error or null. */
   masqueradeRoutes(routes: readonly NetworkRange[]): string | null {
     return this.#isMasqueraded ? masqueradeRoutes(this.#masquerade(), routes) : null;
   }

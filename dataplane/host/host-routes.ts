@@ -15,7 +15,7 @@ export interface HostRoutesOptions extends TunAddressesOptions {
 }
 
 /** What is needed of the addresses of the interface. */
-type Addresses = Pick<TunAddresses, 'addAbsent' | 'fault' | 'isSettled' | 'restore'>;
+type Addresses = Pick<TunAddresses, 'addAbsent' | 'error' | 'isSettled' | 'restore'>;
 
 /** How many routes a look asks for, beside the first of each family: it costs 0.1 ms for each. */
 const ASKED_PER_LOOK = 16;
@@ -30,7 +30,7 @@ export class HostRoutes {
   /** By text of a network that the kernel refused: why. */
   readonly #refused = new Map<string, string>();
   /** Why the networks were not masqueraded the last time; null: they were. */
-  #fault: string | null = null;
+  #error: string | null = null;
   /** How many of the routes that are there were asked for in this round. */
   #asked = 0;
   /** How many must be asked for before it is known that no other was deleted. */
@@ -56,13 +56,13 @@ export class HostRoutes {
   }
 
   /** Which address of the interface is lost, and why the kernel refuses it; null: none. */
-  get addressFault(): string | null {
-    return this.#addresses.fault;
+  get addressError(): string | null {
+    return this.#addresses.error;
   }
 
   /** Whether nothing is missing that only a look puts back, whether or not something changes. */
   get isSettled(): boolean {
-    const isRefused = this.#refused.size > 0 || this.#fault !== null;
+    const isRefused = this.#refused.size > 0 || this.#error !== null;
     const isKnown = this.#unasked <= 0 && this.#addresses.isSettled;
     return isKnown && !isRefused && this.#options.egress.isSettled;
   }
@@ -87,7 +87,7 @@ export class HostRoutes {
     else this.#putBackSome();
     const isRestored = egress.restore();
     const isAdded = (this.#refused.size > 0 || hasLostRoutes) && this.#add();
-    if (isAdded || isRestored || this.#fault !== null) this.#masquerade();
+    if (isAdded || isRestored || this.#error !== null) this.#masquerade();
   }
 
   /** What is left of a look where nothing has changed. */
@@ -104,11 +104,11 @@ export class HostRoutes {
     let hasLost = false;
     for (const [text, range] of this.#present) {
       if (range.network.length !== length) continue;
-      const fault = this.#ask(range);
-      if (fault === null) hasLost = true;
+      const error = this.#ask(range);
+      if (error === null) hasLost = true;
       else if (!hasLost) return false;
       // It is then added like a new route, which also reports why the kernel refuses it.
-      else if (fault !== 'EEXIST') this.#present.delete(text);
+      else if (error !== 'EEXIST') this.#present.delete(text);
     }
     return hasLost;
   }
@@ -120,12 +120,12 @@ export class HostRoutes {
     const some = [...this.#present].slice(this.#asked, this.#asked + ASKED_PER_LOOK);
     this.#asked += some.length;
     for (const [text, range] of some) {
-      const fault = this.#ask(range);
+      const error = this.#ask(range);
       // If the interface is down, the kernel reports when it is up; after EMFILE it reports
       // nothing.
-      const isKnown = fault === null || fault === 'EEXIST' || fault === 'ENETDOWN';
+      const isKnown = error === null || error === 'EEXIST' || error === 'ENETDOWN';
       this.#unasked = isKnown ? this.#unasked - 1 : this.#present.size;
-      if (fault === null)
+      if (error === null)
         log(
           'warn',
           `${interfaceName} had lost the route to ${text}, and has it again; somebody has deleted it`,
@@ -166,13 +166,13 @@ export class HostRoutes {
 
   #masquerade(): void {
     const { egress, log } = this.#options;
-    const fault = egress.masqueradeRoutes([...this.#present.values()]);
-    // It is tried again at each look; the same fault is logged once.
-    if (fault !== null && fault !== this.#fault)
-      log('warn', `networks behind devices are not masqueraded: ${fault}`);
-    if (fault === null && this.#fault !== null && egress.isMasqueraded)
+    const error = egress.masqueradeRoutes([...this.#present.values()]);
+    // It is tried again at each look; the same error is logged once.
+    if (error !== null && error !== this.#error)
+      log('warn', `networks behind devices are not masqueraded: ${error}`);
+    if (error === null && this.#error !== null && egress.isMasqueraded)
       log('info', 'networks behind devices are masqueraded now');
-    this.#fault = fault;
+    this.#error = error;
   }
 
   /** Makes all routes again, after the interface was made again. */
@@ -194,7 +194,7 @@ export class HostRoutes {
       if (!isAdded && code === 'ESRCH') return true;
       const why = code === 'EEXIST' ? 'the host has another route to it' : messageOf(error);
       const done = isAdded ? 'is not reached from the host' : 'has a route that stays';
-      // It is tried again and again; the same fault is logged once.
+      // It is tried again and again; the same error is logged once.
       if (this.#refused.get(text) !== why)
         log('warn', `the network ${text} behind a device ${done}: ${why}`);
       if (isAdded) this.#refused.set(text, why);

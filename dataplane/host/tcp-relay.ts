@@ -31,7 +31,7 @@ export class TcpRelay {
   /** Where the table leads to; null where there should be no table. */
   #ports: RelayPorts | null = null;
   /** Why the table could not be loaded again, the last time that it had vanished. */
-  #fault: string | null = null;
+  #error: string | null = null;
 
   constructor(options: TcpRelayOptions) {
     this.#options = options;
@@ -61,11 +61,11 @@ export class TcpRelay {
       removeRelayTable(interfaceName);
     });
     thread.on('error', (error) => log('error', `the relay for TCP has failed: ${error.message}`));
-    const fault = await this.#begin(thread);
+    const refusal = await this.#begin(thread);
     // The thread alone does not keep the process alive.
     thread.unref();
-    if (fault === null) return this.#warnOfFiles(capacity);
-    log('warn', `TCP connections of devices are not relayed: ${fault}`);
+    if (refusal === null) return this.#warnOfFiles(capacity);
+    log('warn', `TCP connections of devices are not relayed: ${refusal}`);
     await this.close();
   }
 
@@ -90,19 +90,19 @@ export class TcpRelay {
     const { interfaceName, log } = this.#options;
     const thread = this.#thread;
     if (thread === null || this.#ports === null || !isRelayTableGone(interfaceName)) return;
-    if (this.#fault === null)
+    if (this.#error === null)
       log('warn', 'the nft table of the relay for TCP has vanished and is loaded again');
-    const fault = loadRelayTable(interfaceName, this.#ports);
-    if (fault !== null && fault !== this.#fault)
-      log('warn', `TCP connections of devices are not relayed: ${fault}`);
-    if (fault === null && this.#fault !== null)
+    const refusal = loadRelayTable(interfaceName, this.#ports);
+    if (refusal !== null && refusal !== this.#error)
+      log('warn', `TCP connections of devices are not relayed: ${refusal}`);
+    if (refusal === null && this.#error !== null)
       log('info', 'TCP connections of devices are relayed again');
-    this.#fault = fault;
+    this.#error = refusal;
   }
 
   /** Whether the table has vanished and could not be loaded again. */
   get isLost(): boolean {
-    return this.#fault !== null;
+    return this.#error !== null;
   }
 
   /** Ends the connections from addresses and networks that devices have lost. */
@@ -131,10 +131,10 @@ export class TcpRelay {
     thread.once('exit', () => ended.abort());
     try {
       const [answer] = (await once(thread, 'message', { signal: ended.signal })) as [RelayAnswer];
-      if ('fault' in answer) return answer.fault;
-      const fault = loadRelayTable(this.#options.interfaceName, answer.ports);
-      this.#ports = fault === null ? answer.ports : null;
-      return fault;
+      if ('error' in answer) return answer.error;
+      const refusal = loadRelayTable(this.#options.interfaceName, answer.ports);
+      this.#ports = refusal === null ? answer.ports : null;
+      return refusal;
     } catch (error) {
       return ended.signal.aborted ? 'the thread of the relay has ended' : messageOf(error);
     }

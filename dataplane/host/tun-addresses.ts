@@ -23,7 +23,7 @@ export class TunAddresses {
   readonly #options: TunAddressesOptions;
   readonly #wanted: readonly NetworkConfig[];
   readonly #read: (interfaceName: string) => Uint8Array[];
-  /** Whether all were there when they were looked for last; a fault after that is logged once. */
+  /** Whether all were there when they were looked for last; an error after that is logged once. */
   #wereThere = false;
   /**
    * The addresses that were there once. An address that never was there, for example because IPv6
@@ -32,7 +32,7 @@ export class TunAddresses {
   readonly #once = new Set<NetworkConfig>();
   #isSettled = false;
   /** Why the kernel refuses one of these addresses now. */
-  #fault: string | null = null;
+  #error: string | null = null;
 
   constructor(options: TunAddressesOptions, read = readAddressesOf) {
     this.#options = options;
@@ -41,8 +41,8 @@ export class TunAddresses {
   }
 
   /** Which address the interface has lost and why the kernel refuses it; null: it refuses none. */
-  get fault(): string | null {
-    return this.#fault;
+  get error(): string | null {
+    return this.#error;
   }
 
   /** Whether all addresses are there that were there once. */
@@ -60,14 +60,14 @@ export class TunAddresses {
     this.#isSettled = !missing.some((one) => this.#once.has(one));
     if (missing.length === 0) {
       this.#wereThere = true;
-      this.#fault = null;
+      this.#error = null;
       return false;
     }
     const present = this.#present();
     // Nothing is added while the interface is down, because somebody set it down on purpose. A
     // flushed interface has no address either, so the kernel is asked whether it is up.
     if (present === null || (present.length === 0 && !this.#isUp())) return false;
-    this.#fault = null;
+    this.#error = null;
     // Each address is tried, also when one is refused.
     return this.#missingIn(present)
       .map((one) => this.#add(one))
@@ -115,10 +115,10 @@ export class TunAddresses {
       this.#once.add(one);
       return true;
     } catch (error) {
-      const fault = `${interfaceName} has lost ${formatAddress(address)}: ${messageOf(error)}`;
-      if (this.#wereThere) log('warn', fault);
+      const message = `${interfaceName} has lost ${formatAddress(address)}: ${messageOf(error)}`;
+      if (this.#wereThere) log('warn', message);
       this.#wereThere = false;
-      if (this.#once.has(one)) this.#fault ??= fault;
+      if (this.#once.has(one)) this.#error ??= message;
       return false;
     }
   }

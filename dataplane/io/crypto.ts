@@ -7,7 +7,7 @@ import { type Primitives, portablePrimitives } from '../noise/primitives.ts';
 
 /**
  * An addon that was built wrong, or a processor that computes wrong, shows at the first key. Rare
- * faults are for the test vectors: each trial takes 10 ms of a start.
+ * errors are for the test vectors: each trial takes 10 ms of a start.
  */
 const TRIALS = 2;
 

@@ -22,9 +22,9 @@ import {
   createPacketBatch,
   DATAGRAMS,
   DESCRIPTOR_WORDS,
-  FAULT_COUNT,
-  FAULT_TUN_WRITE,
-  FAULT_UDP_RECEIVE,
+  ERROR_COUNT,
+  ERROR_TUN_WRITE,
+  ERROR_UDP_RECEIVE,
   GENERATION,
   KEY,
   type KeyHandle,
@@ -98,7 +98,7 @@ export class TypeScriptEngine implements PacketEngine {
   readonly endpoints: EndpointTable;
   readonly datagrams: Batch;
   readonly packets: Batch;
-  readonly faults = new Float64Array(FAULT_COUNT);
+  readonly errors = new Float64Array(ERROR_COUNT);
   readonly handed: readonly (Batch | null)[];
   readonly substitute: TunSubstitute | null;
   readonly #rings: Rings | null;
@@ -141,7 +141,7 @@ export class TypeScriptEngine implements PacketEngine {
     const slot = batch.count;
     if (slot === DATAGRAM_SLOTS) return false;
     if (bytes.length > SLOT_BYTES) {
-      this.faults[FAULT_UDP_RECEIVE]! += 1;
+      this.errors[ERROR_UDP_RECEIVE]! += 1;
       return true;
     }
     batch.bytes.set(bytes, slot * SLOT_BYTES);
@@ -250,7 +250,7 @@ export class TypeScriptEngine implements PacketEngine {
       try {
         this.#links.writePacket?.(batch.bytes.slice(offset, offset + d[at + LENGTH]!));
       } catch {
-        this.faults[FAULT_TUN_WRITE]! += 1;
+        this.errors[ERROR_TUN_WRITE]! += 1;
       }
     }
   }

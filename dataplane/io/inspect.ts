@@ -129,7 +129,7 @@ function tun({ tun: wanted, socketsBarred = null }: Inspected, { finding, code }
   };
 }
 
-/** Whether the host gives no TUN to this process; one that is in use is another fault. */
+/** Whether the host gives no TUN to this process; one that is in use is another error. */
 function isRefused(code: string): boolean {
   return ['ENOENT', 'EACCES', 'EPERM'].includes(code);
 }
@@ -259,8 +259,8 @@ function lostRouters({ interfaceName }: Inspected): Finding[] {
 async function otherRules(inspected: Inspected): Promise<Finding[]> {
   const check = 'foreign rules';
   const ruleset = await foreignRuleset();
-  if ('fault' in ruleset) {
-    const message = `the rules of this host cannot be read: ${ruleset.fault}`;
+  if ('error' in ruleset) {
+    const message = `the rules of this host cannot be read: ${ruleset.error}`;
     return [{ check, level: 'warning', message, fix: ruleset.fix }];
   }
   const obstacles = pathsOf(inspected).flatMap((path) => findObstacles(ruleset.rules, path));
@@ -279,12 +279,12 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
 }
 
 /** The rules of the host in the JSON of nft, which is started only where there are some. */
-async function foreignRuleset(): Promise<{ rules: unknown } | { fault: string; fix: string }> {
+async function foreignRuleset(): Promise<{ rules: unknown } | { error: string; fix: string }> {
   const tables = readTables();
-  if ('code' in tables) return { fault: tables.message, fix: fixOfRefusal(tables) };
+  if ('code' in tables) return { error: tables.message, fix: fixOfRefusal(tables) };
   if (tables.every(isOwnTable)) return { rules: { nftables: [] } };
   const answer = await runNft(['-j', 'list', 'ruleset']);
-  if ('fault' in answer) return { fault: answer.fault, fix: fixOfNft(answer.fault) };
+  if ('error' in answer) return { error: answer.error, fix: fixOfNft(answer.error) };
   return { rules: JSON.parse(answer.output) as unknown };
 }
 

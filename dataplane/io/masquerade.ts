@@ -42,7 +42,7 @@ export interface Masquerade {
 export interface Loaded {
   readonly isMasqueraded: boolean;
   /** What is missing and how to fix it; null where nothing is missing. */
-  readonly fault: string | null;
+  readonly error: string | null;
 }
 
 /** Packets that the table has counted since it was loaded. */
@@ -54,16 +54,16 @@ export interface MasqueradeCounts {
 /** Loads the table. On a kernel that cannot count connections it masquerades without limits. */
 export function loadMasquerade(masquerade: Masquerade): Loaded {
   const refusal = transactionOf(masquerade, 'with limits').commit();
-  if (refusal === null) return { isMasqueraded: true, fault: null };
+  if (refusal === null) return { isMasqueraded: true, error: null };
   const basic = transactionOf(masquerade, 'without limits').commit();
   if (basic === null)
     return {
       isMasqueraded: true,
-      fault: `the kernel cannot bound how many connections one device has, so one device can fill its table: ${refusal.message}. Load its modules: modprobe -a nft_connlimit nft_ct`,
+      error: `the kernel cannot bound how many connections one device has, so one device can fill its table: ${refusal.message}. Load its modules: modprobe -a nft_connlimit nft_ct`,
     };
   return {
     isMasqueraded: false,
-    fault:
+    error:
       `masquerading is off, so only networks that know a way back to the devices will answer: ${basic.message}. ` +
       `To fix it: ${fixOfRefusal(basic)}; or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false`,
   };
@@ -74,9 +74,9 @@ export function tryMasquerade(masquerade: Masquerade): Refusal | null {
   return transactionOf(masquerade, 'with limits').check();
 }
 
-/** Removes the table; returns a fault or null. It is no fault when there is no table. */
+/** Removes the table; returns an error or null. It is no error when there is no table. */
 export function removeMasquerade(interfaceName: string): string | null {
-  return faultOf(new Transaction(tableName(interfaceName)).removeTable());
+  return errorOf(new Transaction(tableName(interfaceName)).removeTable());
 }
 
 /** Reads the counters of the table; null where they cannot be read, 'gone': there is no table. */
@@ -90,7 +90,7 @@ export function readMasqueradeCounts(interfaceName: string): MasqueradeCounts | 
 
 /**
  * Masquerades packets from networks behind devices too, instead of from those of the last call.
- * Returns a fault or null.
+ * Returns an error or null.
  */
 export function masqueradeRoutes(
   { interfaceName, networks }: Masquerade,
@@ -101,10 +101,10 @@ export function masqueradeRoutes(
     const ofFamily = routes.filter(({ network }) => network.length === length);
     transaction.replaceNetworks(routesName(length), ofFamily);
   }
-  return faultOf(transaction);
+  return errorOf(transaction);
 }
 
-function faultOf(transaction: Transaction): string | null {
+function errorOf(transaction: Transaction): string | null {
   return transaction.commit()?.message ?? null;
 }
 

@@ -5,14 +5,14 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
 /** The output of nft, or what is wrong. */
-export type NftAnswer = { readonly output: string } | { readonly fault: string };
+export type NftAnswer = { readonly output: string } | { readonly error: string };
 
-/** The fault where nft is not installed. */
+/** The error where nft is not installed. */
 export const NFT_MISSING = 'the program nft is not installed';
 
-/** How to fix a fault of nft. */
-export function fixOfNft(fault: string): string {
-  return fault === NFT_MISSING
+/** How to fix an error of nft. */
+export function fixOfNft(failure: string): string {
+  return failure === NFT_MISSING
     ? 'apt-get install nftables'
     : 'run as root or with CAP_NET_ADMIN; where the kernel lacks it: modprobe nf_tables nft_masq';
 }
@@ -31,12 +31,12 @@ export async function runNft(args: readonly string[], script = ''): Promise<NftA
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(script);
-  const [fault, output, errors] = await Promise.all([
+  const [failure, output, errors] = await Promise.all([
     ended,
     text(child.stdout),
     text(child.stderr),
   ]);
-  if (fault === null) return { output };
+  if (failure === null) return { output };
   const [said = ''] = errors.trim().split('\n');
-  return { fault: said === '' ? fault : said };
+  return { error: said === '' ? failure : said };
 }

@@ -18,7 +18,7 @@ const LENGTH = { ipv4: 4, ipv6: 16 };
 
 /**
  * Redirects what devices send beyond the gateway. Where no route leads there the kernel answers as
- * without the relay, so that a device can try the other family. Returns a fault or null.
+ * without the relay, so that a device can try the other family. Returns an error or null.
  */
 export function loadRelayTable(interfaceName: string, ports: RelayPorts): string | null {
   const transaction = transactionOn(interfaceName).removeTable().addTable();
@@ -44,7 +44,7 @@ export function isRelayTableGone(interfaceName: string): boolean {
 }
 
 /**
- * Removes the table; new connections are forwarded then. Returns a fault or null; it is none when
+ * Removes the table; new connections are forwarded then. Returns an error or null; it is none when
  * there is no table.
  */
 export function removeRelayTable(interfaceName: string): string | null {

@@ -19,7 +19,7 @@ export type RelayCommand =
   | { readonly type: 'reset'; readonly left: Left };
 
 /** What the thread answers, once. */
-export type RelayAnswer = { readonly ports: RelayPorts } | { readonly fault: string };
+export type RelayAnswer = { readonly ports: RelayPorts } | { readonly error: string };
 
 /** Node has no public name for the descriptor of a socket. */
 interface WithHandle {
@@ -28,7 +28,7 @@ interface WithHandle {
 
 async function main({ capacity, share, refused }: RelayStart): Promise<RelayAnswer> {
   const { addon } = loadAddon();
-  if (addon === null) return { fault: 'the native engine was not built' };
+  if (addon === null) return { error: 'the native engine was not built' };
   const relay = new Relay({
     destinationOf: (socket) => addon.originalDestination((socket as WithHandle)._handle?.fd ?? -1),
     capacity,

@@ -14,16 +14,16 @@ const FORWARDING6 = 'net.ipv6.conf.all.forwarding';
 
 /** Switches IP forwarding on where it is off; returns what is wrong and how to fix it. */
 export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): string[] {
-  const faults: string[] = [];
+  const errors: string[] = [];
   if (families.ipv4 && readSysctl('ipv4/ip_forward') !== '1') {
     const code = writeSysctl('ipv4/ip_forward', '1');
     if (code !== null)
-      faults.push(
+      errors.push(
         `net.ipv4.ip_forward could not be set (${code}); devices reach only the gateway. Run: ${forwardingFix('ipv4')}`,
       );
   }
-  if (families.ipv6 && existsSync(join(SYSCTL, 'ipv6'))) faults.push(...enableForwarding6());
-  return faults;
+  if (families.ipv6 && existsSync(join(SYSCTL, 'ipv6'))) errors.push(...enableForwarding6());
+  return errors;
 }
 
 /**
@@ -36,10 +36,10 @@ function enableForwarding6(): string[] {
   const refused: string[] = [];
   let code: string | null = null;
   for (const name of namesHearingRouters()) {
-    const fault = writeSysctl(`ipv6/conf/${name}/accept_ra`, '2');
-    if (fault === null) continue;
+    const error = writeSysctl(`ipv6/conf/${name}/accept_ra`, '2');
+    if (error === null) continue;
     refused.push(acceptRa(name));
-    code = fault;
+    code = error;
   }
   if (code !== null)
     return [

@@ -12,12 +12,12 @@ const GONE = new Set([-77, -9, -19]);
 export class TunFile {
   readonly #fd: number;
   readonly #buffer = new Uint8Array(PACKET_BYTES_MAX);
-  readonly #onFault: () => void;
+  readonly #onError: () => void;
   #isGone = false;
 
-  constructor(fd: number, onFault: () => void) {
+  constructor(fd: number, onError: () => void) {
     this.#fd = fd;
-    this.#onFault = onFault;
+    this.#onError = onError;
   }
 
   /** True once the interface has vanished. */
@@ -31,13 +31,13 @@ export class TunFile {
       const length = readSync(this.#fd, this.#buffer);
       if (length > 0) return this.#buffer.subarray(0, length);
       // Zero bytes are read only when the interface has been removed.
-      this.#onFault();
+      this.#onError();
       this.#isGone = true;
       return null;
     } catch (error) {
       const { code, errno = 0 } = error as NodeJS.ErrnoException;
       if (code === 'EAGAIN') return null;
-      this.#onFault();
+      this.#onError();
       this.#isGone = GONE.has(errno);
       return null;
     }

@@ -2,9 +2,9 @@
 // TUN. It never blocks: `poll` says what has arrived, `rest` waits for more on the event loop.
 
 import {
-  FAULT_TUN_READ,
-  FAULT_UDP_RECEIVE,
-  FAULT_UDP_SEND,
+  ERROR_TUN_READ,
+  ERROR_UDP_RECEIVE,
+  ERROR_UDP_SEND,
   type TunSubstitute,
 } from '../contract.ts';
 import { EVENT_SOCKETS, EVENT_TUN, EVENT_TUN_GONE, EVENT_UDP } from '../native/index.ts';
@@ -78,16 +78,16 @@ export class TwinEngine extends TypeScriptEngine {
     options: TwinOptions,
   ): Promise<TwinEngine> {
     let sockets: UdpSockets | null = null;
-    const countFault = (fault: number): void => {
-      engine.faults[fault]! += 1;
+    const countError = (error: number): void => {
+      engine.errors[error]! += 1;
     };
-    const tun = options.tun < 0 ? null : new TunFile(options.tun, () => countFault(FAULT_TUN_READ));
+    const tun = options.tun < 0 ? null : new TunFile(options.tun, () => countError(ERROR_TUN_READ));
     const engine = new TwinEngine(primitives, endpoints, options, tun, () => sockets!);
     if (engine.#sockets !== null) engine.#sockets.onEvents = () => engine.wake();
     sockets = await UdpSockets.open(
       options.port,
       () => engine.wake(),
-      (kind) => countFault(kind === 'send' ? FAULT_UDP_SEND : FAULT_UDP_RECEIVE),
+      (kind) => countError(kind === 'send' ? ERROR_UDP_SEND : ERROR_UDP_RECEIVE),
     );
     return engine;
   }

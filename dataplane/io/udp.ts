@@ -25,22 +25,22 @@ export class UdpSockets {
   readonly #queue: ReceivedDatagram[] = [];
   readonly #onArrival: () => void;
   /** Called for each datagram that could not be sent, or that came while the queue was full. */
-  readonly #onFault: (kind: 'send' | 'receive') => void;
+  readonly #onError: (kind: 'send' | 'receive') => void;
 
   private constructor(
     v4: Socket,
     v6: Socket | null,
     onArrival: () => void,
-    onFault: (kind: 'send' | 'receive') => void,
+    onError: (kind: 'send' | 'receive') => void,
   ) {
     this.#v4 = v4;
     this.#v6 = v6;
     this.#onArrival = onArrival;
-    this.#onFault = onFault;
+    this.#onError = onError;
     this.port = v4.address().port;
     for (const socket of [v4, v6]) {
       socket?.on('message', (bytes, remote) => this.#enqueue(bytes, remote));
-      socket?.on('error', () => onFault('receive'));
+      socket?.on('error', () => onError('receive'));
     }
   }
 
@@ -48,15 +48,15 @@ export class UdpSockets {
   static async open(
     port: number,
     onArrival: () => void,
-    onFault: (kind: 'send' | 'receive') => void,
+    onError: (kind: 'send' | 'receive') => void,
   ): Promise<UdpSockets> {
     const [v4, v6] = await bindBoth(port);
-    return new UdpSockets(v4, v6, onArrival, onFault);
+    return new UdpSockets(v4, v6, onArrival, onError);
   }
 
   #enqueue(bytes: Uint8Array, remote: RemoteInfo): void {
     const address = parseAddress(remote.address.split('%')[0] ?? '');
-    if (address === null || this.#queue.length === QUEUE_DATAGRAMS) return this.#onFault('receive');
+    if (address === null || this.#queue.length === QUEUE_DATAGRAMS) return this.#onError('receive');
     this.#queue.push({ bytes, address, port: remote.port });
     this.#onArrival();
   }
@@ -71,14 +71,14 @@ export class UdpSockets {
 
   send(bytes: Uint8Array, to: Endpoint): void {
     const socket = to.address.includes(':') ? this.#v6 : this.#v4;
-    if (socket === null) return this.#onFault('send');
+    if (socket === null) return this.#onError('send');
     try {
       socket.send(bytes, to.port, to.address, (error) => {
-        if (error !== null) this.#onFault('send');
+        if (error !== null) this.#onError('send');
       });
     } catch {
       // Anybody can send from port 0; node:dgram throws for an address that cannot be one.
-      this.#onFault('send');
+      this.#onError('send');
     }
   }
 

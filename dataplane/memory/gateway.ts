@@ -80,7 +80,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       workers,
       tun: hasSockets ? null : 'memory',
       way: hasSockets ? 'sockets' : 'tun',
-      tunFault: null,
+      tunError: null,
       masquerade: false,
       relayFiles: 0,
       connections: null,

@@ -12,7 +12,7 @@ namespace {
 
 // The options that contain the memory of an engine.
 constexpr const char* BUFFER_NAMES[] = {"datagrams",         "datagramDescriptors", "packets",
-                                        "packetDescriptors", "endpoints",           "faults"};
+                                        "packetDescriptors", "endpoints",           "errors"};
 constexpr size_t BUFFERS = sizeof BUFFER_NAMES / sizeof *BUFFER_NAMES;
 // Two rings with each other worker, the descriptors of what it handed over, and who sleeps.
 constexpr size_t SHARED_BUFFERS = 3 * MAX_WORKERS + 1;
@@ -261,7 +261,7 @@ bool read_options(Call& call, EngineHolder* holder) {
       arrays[3], napi_int32_array, static_cast<size_t>(PACKET_SLOTS) * DESCRIPTOR_WORDS));
   engine.endpoints = static_cast<EndpointRecord*>(
       options.memory(arrays[4], napi_uint8_array, engine.endpoint_count * ENDPOINT_BYTES));
-  engine.faults = static_cast<double*>(options.memory(arrays[5], napi_float64_array, FAULTS));
+  engine.errors = static_cast<double*>(options.memory(arrays[5], napi_float64_array, ERRORS));
   if (sockets >= 0) engine.sockets = fcntl(sockets, F_DUPFD_CLOEXEC, 0);
   if (sockets >= 0 && engine.sockets < 0) call.refuse("the descriptor of the sockets is not open");
   return !call.failed && read_others(options, engine);

@@ -95,10 +95,10 @@ async function build() {
   if (why !== null) return why;
   // A gateway may run with the old one: it stays whole until the new one takes its name.
   const made = `${ADDON}.new`;
-  const fault = await run(
+  const error = await run(
     compiler.concat('-shared', '-pthread', '-o', made, objects, words(environment.LDFLAGS)),
   );
-  if (fault !== null) return fault;
+  if (error !== null) return error;
   fs.renameSync(made, ADDON);
   return null;
 }
@@ -148,8 +148,8 @@ async function runAll(commands) {
   let why = null;
   const work = async () => {
     while (waiting.length > 0 && why === null) {
-      const fault = await run(waiting.shift());
-      if (fault !== null) why = fault;
+      const error = await run(waiting.shift());
+      if (error !== null) why = error;
     }
   };
   await Promise.all(cpus().map(work));

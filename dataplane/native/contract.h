@@ -41,11 +41,11 @@ constexpr int32_t KIND_DATAGRAM = 2;
 constexpr int32_t KIND_INITIATION = 3;
 constexpr int32_t KIND_MOVE = 4;
 
-constexpr int FAULT_UDP_RECEIVE = 0;
-constexpr int FAULT_UDP_SEND = 1;
-constexpr int FAULT_TUN_READ = 2;
-constexpr int FAULT_TUN_WRITE = 3;
-constexpr int FAULTS = 4;
+constexpr int ERROR_UDP_RECEIVE = 0;
+constexpr int ERROR_UDP_SEND = 1;
+constexpr int ERROR_TUN_READ = 2;
+constexpr int ERROR_TUN_WRITE = 3;
+constexpr int ERRORS = 4;
 
 constexpr int EVENT_UDP = 1;
 constexpr int EVENT_TUN = 2;

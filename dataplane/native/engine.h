@@ -102,7 +102,7 @@ struct Engine {
   Batch packets;
   EndpointRecord* endpoints = nullptr;
   uint32_t endpoint_count = 0;
-  double* faults = nullptr;
+  double* errors = nullptr;
 
   KeyTable keys;
   Aead aead;
@@ -135,7 +135,7 @@ struct Engine {
   Batch& batch(int which) {
     return which == 0 ? datagrams : which == 1 ? packets : handed[which - 2];
   }
-  void fault(int which) { faults[which] += 1; }
+  void error(int which) { errors[which] += 1; }
   // Wipes a key in the table and in the contexts.
   void remove_key(int32_t slot, int32_t generation);
   // Wipes the contexts and all keys.

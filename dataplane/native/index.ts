@@ -10,7 +10,7 @@ import {
   createDatagramBatch,
   createPacketBatch,
   createHandedBatches,
-  FAULT_COUNT,
+  ERROR_COUNT,
   type KeyHandle,
   type MessageLimits,
   type PacketEngine,
@@ -190,7 +190,7 @@ interface NativeMemory {
   readonly packetDescriptors: Int32Array;
   readonly endpoints: Uint8Array;
   readonly endpointCount: number;
-  readonly faults: Float64Array;
+  readonly errors: Float64Array;
 }
 
 interface NativeTeam {
@@ -250,7 +250,7 @@ export class NativeEngine implements PacketEngine {
   readonly endpoints: EndpointTable;
   readonly datagrams: Batch;
   readonly packets: Batch;
-  readonly faults = new Float64Array(FAULT_COUNT);
+  readonly errors = new Float64Array(ERROR_COUNT);
   readonly handed: readonly (Batch | null)[];
   readonly substitute: TunSubstitute | null;
   readonly #functions: NativeFunctions;
@@ -278,7 +278,7 @@ export class NativeEngine implements PacketEngine {
       packetDescriptors: this.packets.descriptors,
       endpoints: endpoints.bytes,
       endpointCount,
-      faults: this.faults,
+      errors: this.errors,
     };
     // The addon keeps pointers into this memory, so it must not be transferred to another thread.
     for (const held of Object.values(memory))

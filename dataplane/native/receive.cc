@@ -83,7 +83,7 @@ int receive_from(Engine& engine, int fd, int first_slot, int slots, int& count, 
   }
   const int received = recvmmsg(fd, messages, static_cast<unsigned>(slots), MSG_DONTWAIT, nullptr);
   if (received < 0) {
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) engine.fault(FAULT_UDP_RECEIVE);
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) engine.error(ERROR_UDP_RECEIVE);
     return 0;
   }
   for (int i = 0; i < received; i++) {
@@ -99,7 +99,7 @@ int receive_from(Engine& engine, int fd, int first_slot, int slots, int& count, 
     size_t at = 0;
     do {
       if (count == engine.datagrams.capacity) {
-        engine.fault(FAULT_UDP_RECEIVE);
+        engine.error(ERROR_UDP_RECEIVE);
         break;
       }
       int32_t* d = engine.datagrams.descriptor(count++);

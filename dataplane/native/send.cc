@@ -149,13 +149,13 @@ void send_singly(Engine& engine, const Train& train, bool& waited) {
     const size_t left = train.bytes - at;
     const size_t length = left < train.datagram_bytes ? left : train.datagram_bytes;
     if (!send_single(engine, record, train.offset + at, length, waited))
-      engine.fault(FAULT_UDP_SEND);
+      engine.error(ERROR_UDP_SEND);
   }
 }
 
 // Counts every datagram of a train that is dropped.
 void give_up(Engine& engine, const Train& train) {
-  engine.faults[FAULT_UDP_SEND] += train.datagrams;
+  engine.errors[ERROR_UDP_SEND] += train.datagrams;
 }
 
 // Sends the train that failed with `error` one by one, and remembers that its path takes no trains.

@@ -77,18 +77,18 @@ int read_tun(Engine& engine) {
     const ssize_t got = read(engine.tun, start, VIRTIO_HEADER_BYTES + PACKET_BYTES_MAX + 1);
     if (got < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
-      engine.fault(FAULT_TUN_READ);
+      engine.error(ERROR_TUN_READ);
       // The interface was removed; poll must not return for it again and again.
       if (errno == EBADFD || errno == EBADF || errno == ENODEV) engine.tun_gone = true;
       break;
     }
     if (got == 0) {
-      engine.fault(FAULT_TUN_READ);
+      engine.error(ERROR_TUN_READ);
       engine.tun_gone = true;
       break;
     }
     if (static_cast<size_t>(got) <= VIRTIO_HEADER_BYTES) {
-      engine.fault(FAULT_TUN_READ);
+      engine.error(ERROR_TUN_READ);
       continue;
     }
     const size_t length = static_cast<size_t>(got) - VIRTIO_HEADER_BYTES;

@@ -261,7 +261,7 @@ void write_item(Engine& engine, const Workspace& w, Item& item) {
     written = writev(engine.tun, parts, count);
   } while (written < 0 && errno == EINTR);
   memcpy(start, kept, sizeof kept);
-  if (written < 0) engine.fault(FAULT_TUN_WRITE);
+  if (written < 0) engine.error(ERROR_TUN_WRITE);
 }
 
 }  // namespace

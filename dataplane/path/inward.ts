@@ -13,7 +13,7 @@ import type { Judge } from '../filter/judge.ts';
 import { FLOW_CONTINUES, NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { PLACE_GATEWAY, PLACE_OUTSIDE, type Sanity } from '../sanity.ts';
-import { findFragmentFault } from '../wire/fragment.ts';
+import { findFragmentError } from '../wire/fragment.ts';
 import { isEchoRequest } from '../wire/icmp.ts';
 import { type InnerPacket, parseInner, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../wire/ip.ts';
 import { findMalformed } from '../wire/malformed.ts';
@@ -271,9 +271,9 @@ export class InwardJudge {
   /** A sound fragment waits for the others. A whole datagram has no fragments in it. */
   #fragment(view: DataView, offset: number, verdict: Verdict): number {
     if (this.#unfragmented !== NO_DATAGRAM) return reasons.inner_headers_unparsable;
-    const fault = findFragmentFault(view, offset, verdict.packet);
-    if (fault === reasons.none) verdict.place = TO_COLLECTOR;
-    return fault;
+    const error = findFragmentError(view, offset, verdict.packet);
+    if (error === reasons.none) verdict.place = TO_COLLECTOR;
+    return error;
   }
 
   #isTooBig(view: DataView, offset: number, packet: InnerPacket, to: number): boolean {

@@ -13,7 +13,7 @@
 import type { Judge } from '../filter/judge.ts';
 import { reasons } from '../reasons.ts';
 import type { Sanity } from '../sanity.ts';
-import { findFragmentFault } from '../wire/fragment.ts';
+import { findFragmentError } from '../wire/fragment.ts';
 import { type InnerPacket, parseInner, WHOLE } from '../wire/ip.ts';
 import { isPlain } from '../wire/virtio.ts';
 import type { AllowedIps } from '../wireguard/allowed-ips.ts';
@@ -134,9 +134,9 @@ export class OutwardJudge {
     if (this.#unfragmented !== NO_DATAGRAM) return reasons.inner_headers_unparsable;
     // The kernel completes checksums before it fragments.
     if (!isPlain(view, offset)) return reasons.inner_fragment_malformed;
-    const fault = findFragmentFault(view, offset, verdict.packet);
-    if (fault === reasons.none) verdict.place = TO_COLLECTOR;
-    return fault;
+    const error = findFragmentError(view, offset, verdict.packet);
+    if (error === reasons.none) verdict.place = TO_COLLECTOR;
+    return error;
   }
 
   #isTooBig(view: DataView, offset: number, packet: InnerPacket, to: number): boolean {

@@ -64,8 +64,8 @@ export class Refused {
   waited({ bytes, headerBytes, from, peer }: StagedPacket, reason: number): void {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const { length } = bytes;
-    const fault = parseInner(view, headerBytes, length - headerBytes, this.#waited);
-    const packet = fault === reasons.none ? this.#waited : UNREAD;
+    const error = parseInner(view, headerBytes, length - headerBytes, this.#waited);
+    const packet = error === reasons.none ? this.#waited : UNREAD;
     const isSent = from === NO_PEER ? 0 : 1;
     this.#refusals.note(isSent === 1 ? from : peer.slot, isSent, packet, reason, null);
   }

@@ -22,7 +22,7 @@ import { Wheel } from '../tcp/wheel.ts';
 import { isRight } from '../tcp/checksum.ts';
 import { type InnerPacket, PROTOCOL_TCP } from '../wire/ip.ts';
 import { isRefused } from './destinations.ts';
-import { isOwnFault, unreachable } from './errors.ts';
+import { isOwnError, unreachable } from './errors.ts';
 import { HeldUp } from './held-up.ts';
 import { SlotRing } from './ring.ts';
 import { firstOfTcp, Rooms } from './rooms.ts';
@@ -151,7 +151,7 @@ export class Connections implements Owner {
     packet: InnerPacket,
   ): number {
     const { upperOffset, length } = packet;
-    // Nobody can be asked at port 0, and the sockets take it for a fault.
+    // Nobody can be asked at port 0, and the sockets take it for an error.
     if (packet.destinationPort === 0) return reasons.inner_tcp_malformed;
     const isVerified =
       this.#shared.isVerified || isRight(view, offset, offset + upperOffset, length - upperOffset);
@@ -299,7 +299,7 @@ export class Connections implements Owner {
       this.#machine.refuse(connection);
       return;
     }
-    if (isOwnFault(error)) return this.#leave(slot, reasons.egress_full);
+    if (isOwnError(error)) return this.#leave(slot, reasons.egress_full);
     const what = unreachable(error);
     if (what !== null) {
       const device = this.#machine.describe(connection, this.#ends);

@@ -48,7 +48,7 @@ export function unreachable(error: number): IcmpKind | null {
 }
 
 /** Whether a call has failed for want of something that this process or host has too little of. */
-export function isOwnFault(error: number): boolean {
+export function isOwnError(error: number): boolean {
   return [EMFILE, ENFILE, ENOBUFS, ENOMEM, EADDRNOTAVAIL].includes(error);
 }
 

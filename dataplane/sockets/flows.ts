@@ -177,7 +177,7 @@ export class Flows {
   #open(device: number, ends: Ends, view: DataView, offset: number, packet: InnerPacket): number {
     const { destinations, budgets, sockets } = this.#shared;
     const port = ends.words[8]! >>> 16;
-    // Nobody can be asked there, and the sockets take it for a fault.
+    // Nobody can be asked there, and the sockets take it for an error.
     if (!this.#isEcho && port === 0) return reasons.inner_udp_malformed;
     if (!this.#openings.take(device)) return reasons.egress_full;
     if (isRefused(destinations.kindOf(ends))) return reasons.inner_destination_host;

@@ -24,7 +24,7 @@ export function hasMore(view: DataView, offset: number, packet: InnerPacket): bo
  * Why nobody can put a readable fragment together with others, or reasons.none. The first fragment
  * has all headers (RFC 7112); what it lacks of TCP and UDP, wire/ip.ts has refused.
  */
-export function findFragmentFault(view: DataView, offset: number, packet: InnerPacket): number {
+export function findFragmentError(view: DataView, offset: number, packet: InnerPacket): number {
   const bytes = packet.length - packet.fragmentedAt;
   const end = packet.fragmentOffset * 8 + bytes;
   if (bytes === 0 || (hasMore(view, offset, packet) && bytes % 8 !== 0))

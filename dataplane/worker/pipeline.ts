@@ -494,6 +494,6 @@ export class Pipeline {
 
   /** Refusals by reason since the beginning; zero ones are left out. */
   drops(): Sample['drops'] {
-    return dropsByName(this.#drops, this.#engine.faults);
+    return dropsByName(this.#drops, this.#engine.errors);
   }
 }

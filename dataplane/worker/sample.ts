@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PeerSample, RuleSample, Sample, SamplePart, SampleSums } from '../contract.ts';
 import type { Filter } from '../filter/filter.ts';
-import { faultReasons, reasonNames } from '../reasons.ts';
+import { errorReasons, reasonNames } from '../reasons.ts';
 import { Round } from '../slices.ts';
 import type { Arrivals } from '../wireguard/arrivals.ts';
 import type { Tunnel } from '../wireguard/tunnel.ts';
@@ -43,13 +43,13 @@ export class Sampling {
 }
 
 /** Counts by name; those of zero are left out. */
-export function dropsByName(counts: Float64Array, faults: Float64Array): Sample['drops'] {
+export function dropsByName(counts: Float64Array, errors: Float64Array): Sample['drops'] {
   const drops: Record<string, number> = {};
   for (const [reason, count] of counts.entries()) {
     if (count > 0) drops[reasonNames[reason]!] = count;
   }
-  for (const [fault, reason] of faultReasons.entries()) {
-    const count = faults[fault]!;
+  for (const [error, reason] of errorReasons.entries()) {
+    const count = errors[error]!;
     if (count > 0) drops[reason] = count;
   }
   return drops;

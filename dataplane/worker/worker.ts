@@ -12,8 +12,8 @@ import {
 import { type Activity, noteWait, noteWork } from './activity.ts';
 import { type Answer, answer, type QuestionCommand } from './answers.ts';
 import {
-  FAULT_TUN_READ,
-  FAULT_UDP_RECEIVE,
+  ERROR_TUN_READ,
+  ERROR_UDP_RECEIVE,
   type HostAddresses,
   type NetworkConfig,
   type PacketEngine,
@@ -99,7 +99,7 @@ export type Report =
   | { readonly type: 'sample'; readonly id: number; readonly sample: SamplePart }
   | Answer
   | { readonly type: 'capturing'; readonly id: number }
-  | { readonly type: 'fault'; readonly message: string }
+  | { readonly type: 'error'; readonly message: string }
   | { readonly type: 'tunGone' }
   /** Peers came or moved, and the next sample has them. */
   | { readonly type: 'arrivals' };
@@ -120,9 +120,9 @@ const YIELD_MS = 50;
 const QUIET_MS = 1;
 /** How long the event loop waits for its turn while packets come. */
 const YIELD_MS_MAX = 100;
-const FAULT_LOG_MS = 1_000;
+const ERROR_LOG_MS = 1_000;
 /** A socket or TUN that fails stays readable. The loop pauses for so long, or it would spin. */
-const FAULT_PAUSE_MS = 10;
+const ERROR_PAUSE_MS = 10;
 /** How often a worker that has not begun looks for commands. */
 const BEGIN_PAUSE_MS = 1;
 /** How long a worker that stops waits for the reader of the flow log, and how often it looks. */
@@ -157,7 +157,7 @@ class Loop {
   #stopping = false;
   /** Whether more commands may wait: the loop does not wait for packets before it knows. */
   #mayHaveCommands = false;
-  #faultLoggedAt = Number.NEGATIVE_INFINITY;
+  #errorLoggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WorkerOptions, { engine, egress }: Opened) {
     this.#port = options.port;
@@ -182,7 +182,7 @@ class Loop {
       flowLog: options.flowLog,
     });
     this.#turns = new Turns(engine, this.#pipeline, clock, (error, now) => {
-      this.#reportFault(error, now);
+      this.#reportError(error, now);
     });
   }
 
@@ -227,7 +227,7 @@ class Loop {
       const isDue = turns.now - yieldedAt >= YIELD_MS;
       const longest = this.#mayHaveCommands ? 0 : isDue ? QUIET_MS : Number.POSITIVE_INFINITY;
       const timeout = Math.min(turns.freeMs, longest);
-      const faults = this.#readFaults;
+      const errors = this.#readErrors;
       const waitedFrom = turns.now;
       this.#wait(timeout);
       turns.move(turns.events);
@@ -241,7 +241,7 @@ class Loop {
         turns.readClock();
       }
       if (!turns.hasMoved) this.#heap.look(turns.now);
-      if (!turns.hasMoved && this.#readFaults > faults) await pause(FAULT_PAUSE_MS);
+      if (!turns.hasMoved && this.#readErrors > errors) await pause(ERROR_PAUSE_MS);
       // An answer to a packet comes soon after it; the event loop waits until both have passed.
       const isQuiet = isDue || turns.now - waitedFrom >= YIELD_MS;
       const mayRest = isIdle
@@ -265,9 +265,9 @@ class Loop {
   }
 
   /** How often reading from the sockets or the TUN has failed. */
-  get #readFaults(): number {
-    const { faults } = this.#engine;
-    return faults[FAULT_UDP_RECEIVE]! + faults[FAULT_TUN_READ]!;
+  get #readErrors(): number {
+    const { errors } = this.#engine;
+    return errors[ERROR_UDP_RECEIVE]! + errors[ERROR_TUN_READ]!;
   }
 
   /** Takes one command, so that many commands do not delay packets. */
@@ -316,11 +316,11 @@ class Loop {
     }
   }
 
-  #reportFault(error: unknown, now: number): void {
-    if (now - this.#faultLoggedAt < FAULT_LOG_MS) return;
-    this.#faultLoggedAt = now;
+  #reportError(error: unknown, now: number): void {
+    if (now - this.#errorLoggedAt < ERROR_LOG_MS) return;
+    this.#errorLoggedAt = now;
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#report({ type: 'fault', message });
+    this.#report({ type: 'error', message });
   }
 
   #report(report: Report): void {

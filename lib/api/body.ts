@@ -57,7 +57,7 @@ function jsonOf(contentType: unknown, bytes: Buffer): unknown {
 /** The text of a body. A byte that is no UTF-8 is refused, or the text would be stored damaged. */
 function utf8Text(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw new ApiError('malformed_body', { faults: { body: [messages.badUtf8] } });
+  throw new ApiError('malformed_body', { errors: { body: [messages.badUtf8] } });
 }
 
 function parse(text: string): unknown {

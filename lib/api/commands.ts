@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Plugin } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';
 import { databaseIdentity, isDatabaseFull, isDatabaseReadOnly } from '../../models/index.ts';
-import { sayFault } from '../kit/database/fault.ts';
+import { sayError } from '../kit/database/say-error.ts';
 import { ApiError } from '../kit/http/errors.ts';
 import { isLocal } from '../kit/http/local-socket.ts';
 import { callerOf } from '../kit/http/request-caller.ts';
@@ -95,12 +95,12 @@ export const forCommands: Plugin<ForCommands> = {
 /** A database that refuses to write has changed nothing: the command says so, and what to do. */
 function withFix(error: unknown, config: Config): unknown {
   if (!isDatabaseReadOnly(error) && !isDatabaseFull(error)) return error;
-  return new ApiError('service_unavailable', { cause: error, sentence: sayFault(error, config) });
+  return new ApiError('service_unavailable', { cause: error, sentence: sayError(error, config) });
 }
 
 function validated(sent: unknown): AddressedRequest {
   const { error, value } = requestSchema.validate(sent, { convert: false });
   if (error === undefined) return value as AddressedRequest;
-  const faults = { request: [messages.invalid] };
-  throw new ApiError('unprocessable', { faults, detail: error.message });
+  const errors = { request: [messages.invalid] };
+  throw new ApiError('unprocessable', { errors, detail: error.message });
 }

@@ -4,7 +4,7 @@
 
 import { isUuid, resource, text, integer } from '../kit/validation/fields.ts';
 import { ApiError } from '../kit/http/errors.ts';
-import { isFaultless, validatorOf } from '../kit/validation/judge.ts';
+import { hasNoErrors, validatorOf } from '../kit/validation/validate.ts';
 import { parametersOf, sentOnce } from '../kit/validation/query.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/operations/id-pages.ts';
 import type { Filter, Filters } from '../kit/records/collection.ts';
@@ -46,8 +46,8 @@ export function readListQuery<Selected extends object>(
   filters: Filters<Selected>,
 ): ListQuery<Selected> {
   const parameters = parametersOf(search);
-  const { values, faults } = validatePage(sentOnce(parameters, ['limit', 'cursor']), 'update');
-  if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
+  const { values, errors } = validatePage(sentOnce(parameters, ['limit', 'cursor']), 'update');
+  if (!hasNoErrors(errors)) throw new ApiError('unprocessable', { errors });
   const { limit, cursor } = values;
   const isPaged = limit !== undefined || cursor !== undefined;
   const wanted = Object.entries(filters).filter(([name]) => parameters.has(name));

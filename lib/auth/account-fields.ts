@@ -3,7 +3,7 @@
 import type Joi from 'joi';
 import { type AnswerOf, answerTable } from '../kit/validation/answers.ts';
 import { flag, mark, resource, text, type TextSchema, trimmed } from '../kit/validation/fields.ts';
-import { validatorOf } from '../kit/validation/judge.ts';
+import { validatorOf } from '../kit/validation/validate.ts';
 import { EMAIL_PATTERN, isEmail } from './email.ts';
 import {
   PASSWORD_BYTES_MAX,

@@ -12,15 +12,15 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import type { Validated } from '../kit/validation/judge.ts';
+import type { Validated } from '../kit/validation/validate.ts';
 import { type FieldError, messages } from '../kit/validation/messages.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../kit/records/collection.ts';
 import type { FixedSettings } from '../kit/records/effective-configuration.ts';
-import { refuseFaults } from '../kit/records/writes.ts';
+import { refuseErrors } from '../kit/records/writes.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 import type { AdministratorValues, MadeAdministrator } from './account-fields.ts';
-import { neededFault } from './administrators.ts';
+import { neededError } from './administrators.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
 import { findByEmail, looksTaken } from './named-user.ts';
@@ -112,9 +112,9 @@ export class Accounts {
    */
   async ensureAdministrator(
     caller: Caller,
-    { values: sent, faults }: Validated<AdministratorValues>,
+    { values: sent, errors }: Validated<AdministratorValues>,
   ): Promise<MadeAdministrator> {
-    refuseFaults(faults);
+    refuseErrors(errors);
     const { email = '', password = '', remove_second_factors: resetFactors = false } = sent;
     const { passwordCost = DEFAULT_COST } = this.#context.services;
     const values = await administratorValues({ email, password }, passwordCost);
@@ -123,7 +123,7 @@ export class Accounts {
       check: async (transaction) => {
         const user = await findByEmail(this.#database, email, transaction);
         if (user === null && (await looksTaken(this.#database, values.email, null, transaction)))
-          refuseFaults({ email: [messages.looksTaken] });
+          refuseErrors({ email: [messages.looksTaken] });
         return user;
       },
       write: async (transaction, user) => {
@@ -217,7 +217,7 @@ export async function endWait(
  * The message where a user cannot be disabled, because nobody else could administer; else null. The
  * scope of the configuration must be locked.
  */
-export async function switchOffFault(
+export async function switchOffError(
   database: Database,
   user: User,
   fixed: FixedSettings,
@@ -225,7 +225,7 @@ export async function switchOffFault(
 ): Promise<FieldError | null> {
   if (user.disabled_at !== null) return null;
   const last = messages.lastAdministratorServes;
-  return neededFault(database, user, { last, fixed }, transaction);
+  return neededError(database, user, { last, fixed }, transaction);
 }
 
 /**

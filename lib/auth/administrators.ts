@@ -58,7 +58,7 @@ export async function readAdministration(
  * Why a user must stay an enabled administrator; null where nobody needs them. `last` is the answer
  * where no other one is enabled. The scope of the configuration must be locked.
  */
-export async function neededFault(
+export async function neededError(
   database: Database,
   user: User,
   { last, fixed }: { readonly last: FieldError; readonly fixed: FixedSettings },

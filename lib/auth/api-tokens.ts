@@ -14,13 +14,13 @@ import {
   timestamp,
   trimmed,
 } from '../kit/validation/fields.ts';
-import { type Validated, validatorOf } from '../kit/validation/judge.ts';
+import { type Validated, validatorOf } from '../kit/validation/validate.ts';
 import { messages } from '../kit/validation/messages.ts';
 import { DEFAULT_SCOPES, isScope, type Scope, SCOPES } from '../kit/operations/scopes.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../kit/records/collection.ts';
 import { type Shown, showTime, showTimeOrNull } from '../kit/records/shown.ts';
-import { refuseFaults } from '../kit/records/writes.ts';
+import { refuseErrors } from '../kit/records/writes.ts';
 import {
   DAYS_MAX,
   DEFAULT_DAYS,
@@ -101,10 +101,10 @@ export class ApiTokens {
     caller: Caller,
     {
       values: { name = '', days = DEFAULT_DAYS, scopes = DEFAULT_SCOPES },
-      faults,
+      errors,
     }: Validated<ApiTokenValues>,
   ): Promise<Shown> {
-    refuseFaults(faults);
+    refuseErrors(errors);
     const { id, token } = await makeToken(this.#context, caller, { name, days, scopes });
     return { ...(await this.show(id)), token };
   }
@@ -113,9 +113,9 @@ export class ApiTokens {
   async makeFor(
     caller: Caller,
     userId: string,
-    { values, faults }: Validated<ApiTokenValues>,
+    { values, errors }: Validated<ApiTokenValues>,
   ): Promise<Shown> {
-    refuseFaults(faults);
+    refuseErrors(errors);
     const { name = '', ...wish } = values;
     const { id, token } = await makeTokenFor(this.#context, caller, userId, { ...wish, name });
     return { ...(await this.show(id)), token };

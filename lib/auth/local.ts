@@ -18,7 +18,7 @@ import { maySignIn } from '../kit/records/session-life.ts';
 export const LOCAL_METHOD = 'email';
 
 /** The user whose e-mail address and password are right. */
-export interface JudgedPassword {
+export interface CheckedPassword {
   readonly userId: string;
   /** The hash that was compared; the user may have another one when the sign-in is completed. */
   readonly passwordHash: string;
@@ -35,7 +35,7 @@ export async function checkPassword(
   caller: Caller,
   email: string,
   password: string,
-): Promise<JudgedPassword | 'refused' | 'disabled' | Wait> {
+): Promise<CheckedPassword | 'refused' | 'disabled' | Wait> {
   const { database, counters, passwordCost = DEFAULT_COST } = services;
   const { address = '' } = caller.origin;
   const counted = [accountOf(email), fromAddress(address)];

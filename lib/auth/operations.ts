@@ -3,7 +3,7 @@
 
 import { answerTable, schemaOfAnswer } from '../kit/validation/answers.ts';
 import { isUuid, resource, text } from '../kit/validation/fields.ts';
-import { validatorOf } from '../kit/validation/judge.ts';
+import { validatorOf } from '../kit/validation/validate.ts';
 import { type AskedPage, idPageFields, idPages } from '../kit/operations/id-pages.ts';
 import { type Operation, queryOf, read, UUID_PARAM, write } from '../kit/operations/operation.ts';
 import { placed } from '../kit/operations/places.ts';

@@ -28,7 +28,7 @@ export class Pace {
   }
 
   /** Takes one for a request; what it is refused with, or null. */
-  judge({ userId, isAdministrator, by }: Somebody, request: IncomingMessage): Refusal | null {
+  check({ userId, isAdministrator, by }: Somebody, request: IncomingMessage): Refusal | null {
     // Whoever knows the password alone takes nothing from the user.
     const key = by === 'waiting session' ? `${userId} ${by}` : userId;
     if (isAdministrator) {

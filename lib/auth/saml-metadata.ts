@@ -50,7 +50,7 @@ export class SamlMetadataError extends Error {
 }
 
 /** Says what is wrong with metadata; null if nothing is wrong. */
-export function samlMetadataFault(text: string, wanted?: string): string | null {
+export function samlMetadataError(text: string, wanted?: string): string | null {
   try {
     parseSamlMetadata(text, wanted);
     return null;

@@ -77,7 +77,7 @@ export class Strangers implements Gatekeeper {
   }
 
   /** Whether a request was admitted already. */
-  hasJudged(request: IncomingMessage): boolean {
+  hasChecked(request: IncomingMessage): boolean {
     return this.#standings.has(request);
   }
 
@@ -86,7 +86,7 @@ export class Strangers implements Gatekeeper {
     return this.#standings.get(request) === 'known';
   }
 
-  judge(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null> {
+  check(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null> {
     if (this.#buckets === null || isLocal(request)) return this.#pass(request, 'known');
     const token = readToken(request);
     if (this.#isMetricsToken(token)) return this.#pass(request, 'known');
@@ -135,7 +135,7 @@ export class Strangers implements Gatekeeper {
   /** Somebody who is known; what is free costs them nothing either. */
   #checkSomebody(request: IncomingMessage, somebody: Somebody): Refusal | null {
     const isFree = this.#options.isFree(request);
-    return (isFree ? null : this.#pace.judge(somebody, request)) ?? this.#pass(request, 'known');
+    return (isFree ? null : this.#pace.check(somebody, request)) ?? this.#pass(request, 'known');
   }
 
   #pass(request: IncomingMessage, standing: Standing): null {
@@ -183,7 +183,7 @@ export class Strangers implements Gatekeeper {
         known.addAddress(scope);
       }
     } catch {
-      // The request itself meets the fault, and answers for it.
+      // The request itself meets the error, and answers for it.
     }
     this.#end(scope, first !== null);
     return first === null ? this.#pass(request, 'stranger') : this.#checkSomebody(request, first);

@@ -17,11 +17,11 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { ApiError } from '../kit/http/errors.ts';
-import type { Faults } from '../kit/validation/judge.ts';
+import type { Errors } from '../kit/validation/validate.ts';
 import { atMostCharacters, type FieldError, messages } from '../kit/validation/messages.ts';
 import { noUser } from '../kit/process/absent.ts';
 import type { Caller } from '../kit/process/caller.ts';
-import { refuseFaults, type RunsWrites, type Work } from '../kit/records/writes.ts';
+import { refuseErrors, type RunsWrites, type Work } from '../kit/records/writes.ts';
 import { findByEmail } from './named-user.ts';
 import { DEFAULT_SCOPES, type Scope, scopesIn, scopeText } from '../kit/operations/scopes.ts';
 
@@ -120,16 +120,16 @@ export async function createToken(
 }
 
 /** What is wrong with the name and the days of a new token. */
-export function tokenFaults({ name, days }: { name: string; days: number }): Faults {
-  const faults: Faults = {};
+export function tokenErrors({ name, days }: { name: string; days: number }): Errors {
+  const errors: Errors = {};
   const isReadable = name.isWellFormed() && !name.includes('\0');
-  if (name.trim() === '') faults['name'] = [messages.blank];
-  else if (!isReadable) faults['name'] = [messages.invalid];
+  if (name.trim() === '') errors['name'] = [messages.blank];
+  else if (!isReadable) errors['name'] = [messages.invalid];
   else if (Array.from(name).length > NAME_CHARACTERS_MAX)
-    faults['name'] = [atMostCharacters(NAME_CHARACTERS_MAX)];
+    errors['name'] = [atMostCharacters(NAME_CHARACTERS_MAX)];
   if (!Number.isInteger(days) || days < 1 || days > DAYS_MAX)
-    faults['days'] = [{ code: 'tokenDays', values: { most: DAYS_MAX } }];
-  return faults;
+    errors['days'] = [{ code: 'tokenDays', values: { most: DAYS_MAX } }];
+  return errors;
 }
 
 /** Makes a token that is not in the database yet. */
@@ -187,8 +187,8 @@ function tokenWork(
       const maker = tokenId === null ? undefined : await ApiToken.findByPk(tokenId, lock);
       // They were there when the request was admitted.
       if (user === null || maker === null) throw new ApiError('invalid_token');
-      if (user.disabled_at !== null) refuseFaults({ base: [ofDisabled(user)] });
-      refuseFaults(await liveTokenFaults(database, userId, transaction, now));
+      if (user.disabled_at !== null) refuseErrors({ base: [ofDisabled(user)] });
+      refuseErrors(await liveTokenErrors(database, userId, transaction, now));
       const token = newToken(wish, now);
       const end = maker?.expires_at ?? token.expires_at;
       return { ...token, expires_at: end < token.expires_at ? end : token.expires_at };
@@ -205,7 +205,7 @@ function ofDisabled({ email }: Pick<User, 'email'>): FieldError {
 }
 
 /** The errors if a user may not have one more token; the user's row must be locked. */
-async function liveTokenFaults(
+async function liveTokenErrors(
   database: Database,
   userId: string,
   transaction: Transaction,

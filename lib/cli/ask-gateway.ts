@@ -4,12 +4,12 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Config } from '../../config/index.ts';
 import type { DeviceNaming, NamedByIdEnd } from '../../models/index.ts';
-import type { Faults } from '../kit/validation/judge.ts';
+import type { Errors } from '../kit/validation/validate.ts';
 import { isSameAddress } from '../kit/validation/texts.ts';
 import { localSocketPath } from '../kit/process/local-socket-path.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { askSocket } from './ask-socket.ts';
-import { type Hints, refusalOf } from './fault-words.ts';
+import { type Hints, refusalOf } from './error-words.ts';
 import { findsBy, type Search } from './naming.ts';
 import type { Finds, Named } from './row.ts';
 import type { ShownRule } from './rule-words.ts';
@@ -172,7 +172,7 @@ function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException):
 /** What a gateway answers to what it refuses. */
 interface Refusal {
   readonly errors?: Readonly<Record<string, unknown[]>>;
-  readonly error_codes?: Faults;
+  readonly error_codes?: Errors;
   readonly error?: string;
   readonly detail?: string;
 }

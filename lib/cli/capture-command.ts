@@ -9,7 +9,7 @@ import { commandLine } from '../kit/process/command-line.ts';
 import { messageOf } from '../kit/process/message.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 import type { LocalGateway } from './ask-gateway.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { Named } from './row.ts';
 import type { Command, Options, Outcome } from './run.ts';
 import { printable } from './text-table.ts';

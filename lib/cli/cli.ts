@@ -116,7 +116,7 @@ function validated(name: CommandName, rest: readonly string[], values: Values): 
   for (const option of entry.needs ?? [])
     if (values[option] === undefined || values[option] === '')
       return { error: `--${option} is missing; ${usage}` };
-  const empty = emptyFault(values);
+  const empty = emptyError(values);
   if (empty !== null) return { error: `${empty}; ${usage}` };
   const [least, most] = entry.operands ?? (entry.operand === true ? [1, 1] : [0, 0]);
   // A script hands on a variable that holds nothing as an empty operand.
@@ -173,7 +173,7 @@ const NEVER_EMPTY = [
 ] as const satisfies readonly (readonly [OptionName, string])[];
 
 /** What is wrong with an option that is empty. */
-function emptyFault(values: Values): string | null {
+function emptyError(values: Values): string | null {
   const found = NEVER_EMPTY.find(([option]) => values[option]?.trim() === '');
   return found === undefined ? null : `--${found[0]} is empty; give ${found[1]}`;
 }

@@ -8,10 +8,10 @@ import { listTokens, NAME_CHARACTERS_MAX } from '../auth/tokens.ts';
 import { isScope, type Scope, SCOPES } from '../kit/operations/scopes.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
-import { type Faults, hasCode } from '../kit/validation/judge.ts';
+import { type Errors, hasCode } from '../kit/validation/validate.ts';
 import { sentences } from '../kit/validation/messages.ts';
 import { entryLine, showEntry } from '../kit/records/audit.ts';
-import { refusalOf } from './fault-words.ts';
+import { refusalOf } from './error-words.ts';
 import { findUser, searchIn } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { userMeant } from './naming.ts';
@@ -51,7 +51,7 @@ async function createOrResetAdministrator(given: Given, { options }: Command): P
     given,
     'ensureAdministrator',
     { body: { administrator } },
-    (faults) => unfitAdministrator(administrator) ?? refusedAdministrator(email, faults),
+    (errors) => unfitAdministrator(administrator) ?? refusedAdministrator(email, errors),
   );
   const { password_sign_in_reopened: isReopened } = answer as unknown as MadeAdministrator;
   const { fixed } = await (await given.rooms()).context();
@@ -65,8 +65,8 @@ async function createOrResetAdministrator(given: Given, { options }: Command): P
   };
 }
 
-function refusedAdministrator(email: string, faults: Faults): Error {
-  if (!hasCode(faults['email'], 'looksTaken')) return refusalOf(faults);
+function refusedAdministrator(email: string, errors: Errors): Error {
+  if (!hasCode(errors['email'], 'looksTaken')) return refusalOf(errors);
   const said = `${email.trim()} ${sentences.looksTaken}`;
   return new Error(`${said}; give another address, or exactly that of the other user`);
 }
@@ -80,8 +80,8 @@ async function createTokenFor(given: Given, { options }: Command): Promise<Outco
   };
   const user = await findUser(given.database, email);
   const sent = { params: { id: user.id }, body: { api_token: fields } };
-  const { answer } = await performOperation(given, 'createTokenOfUser', sent, (faults) =>
-    faults['name'] === undefined ? refusalOf(faults) : new Error(BAD_NAME),
+  const { answer } = await performOperation(given, 'createTokenOfUser', sent, (errors) =>
+    errors['name'] === undefined ? refusalOf(errors) : new Error(BAD_NAME),
   );
   const { id, token, expires_at: end } = answer;
   const expires_at = new Date(String(end)).toISOString();

@@ -6,7 +6,7 @@ import { type ConfigurationVariable, configurationVariables } from '../../config
 import { shownConfiguration } from '../domain/configuration/configuration.ts';
 import { rawValue } from '../domain/configuration/fixed-settings.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
-import { refusalOf } from './fault-words.ts';
+import { refusalOf } from './error-words.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
 import type { Command, Given, Outcome, Run } from './run.ts';
@@ -50,7 +50,7 @@ async function setConfiguration(given: Given, { operand }: Command): Promise<Out
     given,
     'updateConfiguration',
     { body: { configuration } },
-    (faults) => refusalOf(faults, {}, example),
+    (errors) => refusalOf(errors, {}, example),
   );
   const value = answer[field];
   return { text: `${field} is ${valueText(value)} now.`, data: { [field]: value } };

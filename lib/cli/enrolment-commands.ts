@@ -10,15 +10,15 @@ import type { MailOutcome } from '../domain/enrolment/mails.ts';
 import { type Enrolled, enrolledFile, mailMany } from '../domain/enrolment/many.ts';
 import {
   addressIn,
-  faultsInOne,
+  errorsInOne,
   groupNames,
-  newEmailFault,
+  newEmailError,
   notAnEmail,
   type Person,
   readPeople,
 } from '../domain/enrolment/people-list.ts';
 import type { PeopleEnrolled } from '../domain/enrolment/people-fields.ts';
-import type { Faults } from '../kit/validation/judge.ts';
+import type { Errors } from '../kit/validation/validate.ts';
 import { type FieldError, sentenceOf, sentences } from '../kit/validation/messages.ts';
 import type { Mailer } from '../kit/mail/mailer.ts';
 import { Counters } from '../kit/process/counters.ts';
@@ -53,8 +53,8 @@ async function enrol(given: Given, command: Command): Promise<Outcome> {
   const groups = groupNames(options.group ?? '', ',', null);
   const body = { enrolment: { people, groups, hours, mail: mailer !== null } };
   const sent = { body, force: options.force };
-  const { answer, failing } = await performOperation(given, 'enrolPeople', sent, (faults) => {
-    const said = refusedInWords(faults, file);
+  const { answer, failing } = await performOperation(given, 'enrolPeople', sent, (errors) => {
+    const said = refusedInWords(errors, file);
     return new Error(said === '' ? `${file ?? '--group'} holds what cannot be kept` : said);
   });
   const { people: enrolled, links } = answer as unknown as PeopleEnrolled;
@@ -80,12 +80,12 @@ async function enrol(given: Given, command: Command): Promise<Outcome> {
 }
 
 /** A refusal as a sentence, with the way out where policy tests hold people up. */
-function refusedInWords(faults: Faults, file: string | undefined): string {
+function refusedInWords(errors: Errors, file: string | undefined): string {
   const textsOf = (field: string): string[] =>
-    ((faults[field] ?? []) as FieldError[]).map(sentenceOf);
+    ((errors[field] ?? []) as FieldError[]).map(sentenceOf);
   const base = textsOf('base').join('; ');
-  const groups = faultsInOne(textsOf('groups'));
-  const emails = faultsInOne(textsOf('emails'));
+  const groups = errorsInOne(textsOf('groups'));
+  const emails = errorsInOne(textsOf('emails'));
   return [
     ...(groups === '' ? [] : [`--group: ${groups}`]),
     ...(emails === '' ? [] : [file === undefined ? emails : `${file} ${emails}`]),
@@ -95,8 +95,8 @@ function refusedInWords(faults: Faults, file: string | undefined): string {
 
 /** The people of a file. */
 async function listIn(file: string, readStdin: () => Promise<string>): Promise<readonly Person[]> {
-  const { people, fault } = readPeople(await textOfFile(file, readStdin));
-  if (fault !== null) throw new Error(`${file} ${fault}`);
+  const { people, error } = readPeople(await textOfFile(file, readStdin));
+  if (error !== null) throw new Error(`${file} ${error}`);
   return people;
 }
 
@@ -107,12 +107,12 @@ async function oneOf(
 ): Promise<Person> {
   const typed = (operand ?? '').trim();
   const isById = isUuid(typed) || isShortId(typed);
-  const fault = createUser
-    ? newEmailFault(addressIn(typed))
+  const error = createUser
+    ? newEmailError(addressIn(typed))
     : isById || isPossibleEmail(typed)
       ? null
       : notAnEmail(typed);
-  if (fault !== null) throw new UsageError(fault);
+  if (error !== null) throw new UsageError(error);
   // A slip of the pen must not make a user.
   const email = createUser
     ? addressIn(typed)

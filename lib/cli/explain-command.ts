@@ -3,7 +3,7 @@
 import type { Answer } from '../observe/explain/fields.ts';
 import { isAddress, isUuid } from '../kit/validation/texts.ts';
 import type { LocalGateway } from './ask-gateway.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import { rulesInWords } from './rule-words.ts';
 import type { Command, Outcome } from './run.ts';
 

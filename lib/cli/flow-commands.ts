@@ -5,7 +5,7 @@ import type { ShownEndedFlow, ShownFlow, ShownRefusal } from '../observe/live/fi
 import { endpointText, isUuid } from '../kit/validation/texts.ts';
 import { noDevice, noRule } from '../kit/process/absent.ts';
 import { type LocalGateway, rulePath, type ShownDevice } from './ask-gateway.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { Command, Following, Outcome } from './run.ts';
 import { printable, secondOf, table } from './text-table.ts';
 

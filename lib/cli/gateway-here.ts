@@ -18,7 +18,7 @@ import {
 } from '../kit/operations/for-commands.ts';
 import { commandLine, LAUNCHER } from '../kit/process/command-line.ts';
 import { messageOf } from '../kit/process/message.ts';
-import type { Faults } from '../kit/validation/judge.ts';
+import type { Errors } from '../kit/validation/validate.ts';
 import { askSocket, type Question } from './ask-socket.ts';
 import type { WhereWritten } from './where-written.ts';
 
@@ -146,14 +146,14 @@ function jsonOf<Answer extends object>(body: string): Partial<Answer> {
 /** What a gateway says of a write that it does not make. */
 interface Refusal {
   readonly code?: string;
-  readonly error_codes?: Faults;
+  readonly error_codes?: Errors;
   readonly detail?: string;
   readonly request_id?: string;
 }
 
 function refusal(status: number, body: string): Error {
   // What is no JSON has no words for people.
-  const { code = '', error_codes: faults, detail, request_id: id } = jsonOf<Refusal>(body);
+  const { code = '', error_codes: errors, detail, request_id: id } = jsonOf<Refusal>(body);
   // The gateway that said what it is answers everything else.
   if (code === 'forbidden')
     return new Error(
@@ -168,7 +168,7 @@ function refusal(status: number, body: string): Error {
     return new Error(`nothing was changed: ${detail}`);
   if (status < 500 && isErrorCode(code))
     return new ApiError(code, {
-      ...(faults === undefined ? {} : { faults }),
+      ...(errors === undefined ? {} : { errors }),
       ...(detail === undefined ? {} : { sentence: detail }),
     });
   const where = id === undefined ? '' : `; its log says why at request_id ${id}`;

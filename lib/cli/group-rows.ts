@@ -1,7 +1,7 @@
 // The commands that write groups and their members.
 
 import { UsageError } from '../kit/process/usage-error.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { CommandName } from './grammar.ts';
 import { isShortId } from './naming.ts';
 import type { Done, Finds, Row, Sending } from './row.ts';

@@ -2,7 +2,7 @@
 
 import { UsageError } from '../kit/process/usage-error.ts';
 import { readMeasure } from '../kit/validation/units.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { Options, Outcome } from './run.ts';
 
 /** What takes a limit away. */
@@ -40,7 +40,7 @@ function valueOf(field: string, text: string): string | number | null {
   const reading = readMeasure(text, field === 'quota' ? 'amount' : 'speed');
   if ('value' in reading) return reading.value;
   const option = field.replace('limit_', '');
-  throw new UsageError(`--${option} is ${reading.fault}`);
+  throw new UsageError(`--${option} is ${reading.error}`);
 }
 
 /** The text for limits that were written; `otherwise`: the text where there is none. */

@@ -3,12 +3,12 @@
 
 import { COMMAND_LINE } from '../../models/index.ts';
 import { ApiError } from '../kit/http/errors.ts';
-import type { Faults } from '../kit/validation/judge.ts';
+import type { Errors } from '../kit/validation/validate.ts';
 import type { CommandAnswer, CommandRequest } from '../kit/operations/for-commands.ts';
 import type { OperationName } from '../kit/operations/places.ts';
 import type { Caller } from '../kit/process/caller.ts';
 import { commandLine } from '../kit/process/command-line.ts';
-import { refusalOf } from './fault-words.ts';
+import { refusalOf } from './error-words.ts';
 import { findsIn } from './finds.ts';
 import type { Done, Params, RefusalWords, Row, Sending } from './row.ts';
 import type { Given, Run } from './run.ts';
@@ -26,7 +26,7 @@ export async function performOperation(
   given: Pick<Given, 'gateway' | 'rooms'>,
   operation: OperationName,
   { params = {}, body, force = false, ...sent }: Sending,
-  words: RefusalWords | ((faults: Faults) => Error) = {},
+  words: RefusalWords | ((errors: Errors) => Error) = {},
 ): Promise<Performed> {
   const validatesFirst = typeof params === 'function';
   const found = typeof params === 'function' ? await foundOrNot(params) : { params };
@@ -45,7 +45,7 @@ export async function performOperation(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (typeof words !== 'function') throw refusedInWords(error, sent, words);
-    throw error.faults === null ? refusedInWords(error, sent, {}) : words(error.faults);
+    throw error.errors === null ? refusedInWords(error, sent, {}) : words(error.errors);
   }
 }
 
@@ -72,16 +72,16 @@ async function performThereOrHere(
 
 /** A refusal, with the way out where policy tests hold the write up. */
 function refusedInWords(
-  { code, faults, sentence }: ApiError,
+  { code, errors, sentence }: ApiError,
   { named = '', called = {} }: Sending,
   { hints = {}, forced, absent = goneMeanwhile }: RefusalWords,
 ): Error {
-  if (faults === null)
+  if (errors === null)
     return code === 'not_found' ? absent(named) : new Error(sentence ?? code.replaceAll('_', ' '));
-  const said = Object.entries(faults).map(([field, errors]) => [called[field] ?? field, errors]);
-  const isHeldUp = forced !== undefined && faults['base'] !== undefined;
+  const said = Object.entries(errors).map(([field, ofField]) => [called[field] ?? field, ofField]);
+  const isHeldUp = forced !== undefined && errors['base'] !== undefined;
   const wayOut = isHeldUp ? `; with --force ${forced} anyway` : '';
-  return refusalOf(Object.fromEntries(said) as typeof faults, hints, wayOut);
+  return refusalOf(Object.fromEntries(said) as typeof errors, hints, wayOut);
 }
 
 /** The record was there when the command looked for it. */

@@ -1,7 +1,7 @@
 // The commands that make and delete policy tests.
 
 import { commandLine } from '../kit/process/command-line.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { CommandName } from './grammar.ts';
 import type { Finds, Row } from './row.ts';
 

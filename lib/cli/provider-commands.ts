@@ -9,7 +9,7 @@ import { relinkedSentence } from '../auth/identity/relink.ts';
 import { type FieldError, sentenceOf } from '../kit/validation/messages.ts';
 import { commandLine } from '../kit/process/command-line.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
-import { refusalOf } from './fault-words.ts';
+import { refusalOf } from './error-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { performOperation } from './perform.ts';
@@ -56,9 +56,9 @@ async function relink(
   const { id, params } = await findProvider(given, wanted);
   const user_id = email === undefined ? null : (await findUser(given.database, email)).id;
   const body = { relink: { user_id, everyone } };
-  const { answer } = await performOperation(given, 'updateRelink', { params, body }, (faults) => {
-    const [why] = (faults['user_id'] ?? []) as FieldError[];
-    return why === undefined ? refusalOf(faults) : new Error(`${email} ${sentenceOf(why)}`);
+  const { answer } = await performOperation(given, 'updateRelink', { params, body }, (errors) => {
+    const [why] = (errors['user_id'] ?? []) as FieldError[];
+    return why === undefined ? refusalOf(errors) : new Error(`${email} ${sentenceOf(why)}`);
   });
   const links = {
     users: Number(answer['users']),

@@ -3,7 +3,7 @@
 import { readUsers, type UserRow } from '../../models/index.ts';
 import { readWaits } from '../auth/attempts.ts';
 import { showUsers } from '../domain/users/users.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import { findUser } from './finds.ts';
 import type { CommandName } from './grammar.ts';
 import { emailAsTyped } from './naming.ts';

@@ -3,7 +3,7 @@
 // needs none.
 
 import type { OperationName } from '../kit/operations/places.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { Command, Given, Outcome } from './run.ts';
 
 /** A record that somebody named. */

@@ -1,7 +1,7 @@
 // The fields of a rule, as they are typed as options.
 
 import { UsageError } from '../kit/process/usage-error.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { Options } from './run.ts';
 
 /** What a command takes for the fields that are typed as options. */

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Traffic } from '../observe/history/traffic.ts';
 import { UsageError } from '../kit/process/usage-error.ts';
 import type { LocalGateway } from './ask-gateway.ts';
-import type { Hints } from './fault-words.ts';
+import type { Hints } from './error-words.ts';
 import type { Command, Outcome } from './run.ts';
 import { secondOf, table } from './text-table.ts';
 

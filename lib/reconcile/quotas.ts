@@ -74,14 +74,14 @@ export class Quotas {
   take(userId: string, row: Pick<ObeyedUser, 'quota'> | null): string[] {
     if (row === null) this.#own.delete(userId);
     else this.#own.set(userId, row.quota);
-    return this.#judge([userId]);
+    return this.#check([userId]);
   }
 
   /** Takes the quota of users without one of their own. */
   setDefault(quota: number | null): string[] {
     if (quota === this.#default) return [];
     this.#default = quota;
-    return this.#judge(this.#own.keys());
+    return this.#check(this.#own.keys());
   }
 
   /** Sets the time: in another month everybody begins again. */
@@ -90,7 +90,7 @@ export class Quotas {
     if (month === this.#month) return [];
     this.#month = month;
     this.#used.clear();
-    return this.#judge(this.#own.keys());
+    return this.#check(this.#own.keys());
   }
 
   /** Takes what users carried in a month; a user who is not in `used` carried nothing. */
@@ -98,7 +98,7 @@ export class Quotas {
     // The month may have ended while the sums were read.
     if (month !== this.#month) return [];
     for (const userId of userIds) this.#used.set(userId, used.get(userId) ?? 0);
-    return this.#judge(userIds);
+    return this.#check(userIds);
   }
 
   #quotaOf(userId: string): number | null {
@@ -106,7 +106,7 @@ export class Quotas {
     return own === undefined ? null : (own ?? this.#default);
   }
 
-  #judge(userIds: Iterable<string>): string[] {
+  #check(userIds: Iterable<string>): string[] {
     return [...userIds].filter((userId) => {
       const quota = this.#quotaOf(userId);
       // A sum that is not read again is soon wrong.

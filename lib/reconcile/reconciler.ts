@@ -300,7 +300,7 @@ export class Reconciler {
     const limit = this.#error === null ? Math.max(0, untilChange) : this.#retryMs;
     const ends: (() => void)[] = [];
     await new Promise<void>((resolve) => {
-      // Without a fault it polls at the next beat, or earlier where something changes by then.
+      // Without an error it polls at the next beat, or earlier where something changes by then.
       if (this.#error === null) ends.push(eachBeat(resolve));
       if (limit < BEAT_MS || this.#error !== null) {
         const timer = setTimeout(resolve, limit);

@@ -48,7 +48,7 @@ export class TranslatedRules {
   readonly #due = new Set<Rule>();
   /** The rules that `handOverDue` gave last. */
   #handedOverDue: readonly Rule[] = [];
-  #judgedAtMs = Number.NEGATIVE_INFINITY;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
   /**
    * True: time alone lets no more packets pass. On a later schema, the rows that are known here may
@@ -108,18 +108,18 @@ export class TranslatedRules {
     const rule = { id, scope, ...translateRule(row), ...ruleTimes(row), isOn: false };
     this.#rules.set(id, rule);
     if (Number.isFinite(rule.startMs) || Number.isFinite(rule.endMs)) this.#timed.add(rule);
-    this.#judge(rule, nowMs);
+    this.#check(rule, nowMs);
     if (rule.message !== null) this.#refused.set(id, rule.message);
     this.#mark(scope, id);
   }
 
   /** Sets the time, which also goes back if the clock is set: rules may begin or end. */
   passTo(nowMs: number): void {
-    if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
+    if (nowMs >= this.#nextChangeAtMs || nowMs < this.#checkedAtMs) {
       this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
       for (const rule of this.#timed) this.#turn(rule, nowMs);
     }
-    this.#judgedAtMs = nowMs;
+    this.#checkedAtMs = nowMs;
   }
 
   /** What is pending. */
@@ -184,7 +184,7 @@ export class TranslatedRules {
   }
 
   /** Decides whether the time of a rule is now, and when to decide it again. */
-  #judge(rule: Rule, nowMs: number): void {
+  #check(rule: Rule, nowMs: number): void {
     const { startMs, endMs } = rule;
     rule.isOn = hasTime(rule, nowMs);
     const next = nowMs < startMs ? startMs : rule.isOn ? endMs : Number.POSITIVE_INFINITY;
@@ -194,7 +194,7 @@ export class TranslatedRules {
   /** Checks a rule again. A rule whose row is pending waits for the other rows of its change. */
   #turn(rule: Rule, nowMs: number): void {
     const wasOn = rule.isOn;
-    this.#judge(rule, nowMs);
+    this.#check(rule, nowMs);
     const opens = rule.isOn === (rule.rules[0]?.action === 'accept');
     if (this.opensNothing && opens) rule.isOn = wasOn;
     if (rule.isOn === wasOn || this.#pending.get(rule.scope)?.has(rule.id) === true) return;

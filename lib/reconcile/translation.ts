@@ -66,7 +66,7 @@ export class Translation {
   #configuration: RowSettings;
   #defaultAction: RowSettings['default_action'] | null = null;
   #handedOverDefault: RowSettings['default_action'] | null = null;
-  #judgedAtMs = Number.NEGATIVE_INFINITY;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -120,7 +120,7 @@ export class Translation {
       if (device === undefined) continue;
       const endMs = endedDevice(device, devices.get(id) ?? null, this.#settings);
       if (endMs === null) this.#removeDevice(id, null);
-      else this.#judgeDevice(Object.assign(device, { endMs }), nowMs);
+      else this.#checkDevice(Object.assign(device, { endMs }), nowMs);
       if (Number.isFinite(endMs)) this.#endingDevices.add(device);
     }
     this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
@@ -154,14 +154,14 @@ export class Translation {
 
   /** Sets the time, which also goes back if the clock is set: what has a time may begin or end. */
   passTo(nowMs: number): void {
-    if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
+    if (nowMs >= this.#nextChangeAtMs || nowMs < this.#checkedAtMs) {
       this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
-      for (const owner of this.#owners.values()) this.#judge(owner, nowMs);
-      for (const device of this.#endingDevices) this.#judgeDevice(device, nowMs);
+      for (const owner of this.#owners.values()) this.#check(owner, nowMs);
+      for (const device of this.#endingDevices) this.#checkDevice(device, nowMs);
     }
     this.#rules.passTo(nowMs);
     this.#renew(this.#quotas.passTo(nowMs));
-    this.#judgedAtMs = nowMs;
+    this.#checkedAtMs = nowMs;
   }
 
   /** What is pending; null if nothing is. */
@@ -335,7 +335,7 @@ export class Translation {
       owner.row = null;
       this.#quotas.take(id, null);
       this.#takeGroups(id, []);
-      this.#judge(owner, this.#judgedAtMs);
+      this.#check(owner, this.#checkedAtMs);
       this.#forgetUnused(id, owner);
     }
   }
@@ -367,7 +367,7 @@ export class Translation {
     if (before?.limit_down !== row?.limit_down || before?.limit_up !== row?.limit_up)
       this.#renew([id]);
     this.#renew(this.#quotas.take(id, row));
-    this.#judge(owner, nowMs);
+    this.#check(owner, nowMs);
     this.#forgetUnused(id, owner);
   }
 
@@ -405,7 +405,7 @@ export class Translation {
     };
     this.#devices.set(id, device);
     if (Number.isFinite(device.endMs)) this.#endingDevices.add(device);
-    this.#judgeDevice(device, nowMs);
+    this.#checkDevice(device, nowMs);
     this.#deviceIds.set(publicKey, id);
     this.#owner(ownerId).devices.add(device);
     if ('message' in peer) this.#refusedDevices.set(id, peer.message);
@@ -449,7 +449,7 @@ export class Translation {
   }
 
   /** Decides whether an owner's devices are served, and when to decide it again. */
-  #judge(owner: Owner, nowMs: number): void {
+  #check(owner: Owner, nowMs: number): void {
     const time = this.#timeOf(owner.row);
     const isServed = isIn(time, nowMs);
     const nextMs = nowMs < time.fromMs ? time.fromMs : time.untilMs;
@@ -470,7 +470,7 @@ export class Translation {
   }
 
   /** Decides whether a device itself is on, and when to decide it again. */
-  #judgeDevice(device: Device, nowMs: number): void {
+  #checkDevice(device: Device, nowMs: number): void {
     const isOn = device.endMs > nowMs;
     if (isOn) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, device.endMs);
     if (isOn === device.isOn) return;

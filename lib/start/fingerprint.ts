@@ -1,6 +1,6 @@
 // What `--version` says beside the version: the last migration, and a hash of the schema and of the
 // operations of the API. Two checkouts of one version differ in it as soon as they differ in these.
-// Then what decides whether a published fault of Node, SQLite or OpenSSL concerns this gateway.
+// Then what decides whether a published bug of Node, SQLite or OpenSSL concerns this gateway.
 
 import process from 'node:process';
 import { version } from '../kit/process/version.ts';

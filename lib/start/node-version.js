@@ -8,7 +8,7 @@ const WANTED = [24, 19];
 const WANTED_SQLITE = [3, 53, 3];
 
 /** A sentence for a Node that is too old; null for one that will do. */
-export function oldNodeFault(version = process.versions.node, sqlite = process.versions.sqlite) {
+export function oldNodeError(version = process.versions.node, sqlite = process.versions.sqlite) {
   const is = `this is Node ${version} (${process.execPath})`;
   if (isOlder(version, WANTED)) return `Postern needs Node ${WANTED.join('.')} or newer; ${is}.`;
   if (!isOlder(sqlite || '0', WANTED_SQLITE)) return null;

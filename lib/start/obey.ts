@@ -19,11 +19,11 @@ export interface Asked {
 /** Obeys a command; resolves to the exit code. */
 export async function obey({ command, settings, workers }: Asked): Promise<number> {
   const { config, warnings, advice } = settings;
-  const faults = [...settings.faults, ...(await fixedFaults(settings))];
-  if (config === null || faults.length > 0) {
-    if (command.words === 'doctor') return examineSettings(command, faults, warnings);
+  const errors = [...settings.errors, ...(await fixedErrors(settings))];
+  if (config === null || errors.length > 0) {
+    if (command.words === 'doctor') return examineSettings(command, errors, warnings);
     // Warnings are shown too: a mistyped name may be the cause of another error.
-    const lines = [...faults, ...warnings].map((line) => `  ${line}`);
+    const lines = [...errors, ...warnings].map((line) => `  ${line}`);
     return complain(['Postern cannot start:', ...lines].join('\n'));
   }
   if (command.words === 'check-config')
@@ -38,13 +38,13 @@ export async function obey({ command, settings, workers }: Asked): Promise<numbe
 }
 
 /** The errors of what the environment fixes of the configuration. */
-async function fixedFaults({ config, configurationTexts }: Asked['settings']) {
+async function fixedErrors({ config, configurationTexts }: Asked['settings']) {
   // Loaded only here: most gateways fix nothing, and the code that validates requests validates it.
   if (Object.keys(configurationTexts).length === 0) return [];
   const { readFixedSettings } = await import('../domain/configuration/fixed-settings.ts');
   // If EXTERNAL_URL has an error, any other value is good enough to find the other errors.
   const externalUrl = config?.externalUrl ?? '';
-  return readFixedSettings({ externalUrl }, configurationTexts).faults;
+  return readFixedSettings({ externalUrl }, configurationTexts).errors;
 }
 
 /** Obeys a command that asks the gateway that runs here; null: it is another command. */
@@ -76,11 +76,11 @@ async function examine(
 /** Reports only the errors of the settings, because the other checks need good settings. */
 async function examineSettings(
   { options }: Command,
-  faults: readonly string[],
+  errors: readonly string[],
   warnings: readonly string[],
 ): Promise<number> {
   const { checkSettings, report } = await import('../installation/doctor/index.ts');
-  print(report(checkSettings(faults, warnings), false), options);
+  print(report(checkSettings(errors, warnings), false), options);
   return EXIT_FAILED;
 }
 
@@ -96,10 +96,10 @@ function printConfig(config: Config, warnings: readonly string[], { options }: C
 
 async function serveRootless(config: Config): Promise<number> {
   const rootless = await import('./serve-rootless.ts');
-  const faults = await rootless.rootlessFaults(config);
-  if (faults.length === 0) {
+  const errors = await rootless.rootlessErrors(config);
+  if (errors.length === 0) {
     for (const warning of rootless.rootlessWarnings()) process.stderr.write(`${warning}\n`);
     return rootless.becomeRootless(config);
   }
-  return complain(['Postern cannot start without root:', ...faults].join('\n  '));
+  return complain(['Postern cannot start without root:', ...errors].join('\n  '));
 }

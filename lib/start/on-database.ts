@@ -19,7 +19,7 @@ import type { CommandName } from '../cli/grammar.ts';
 import type { Command } from '../cli/run.ts';
 import { whereWritten } from '../cli/where-written.ts';
 import { databaseTls } from '../kit/database/tls.ts';
-import { sayFault } from '../kit/database/fault.ts';
+import { sayError } from '../kit/database/say-error.ts';
 import { defaultDatabaseFile, missingDatabase } from '../kit/database/place.ts';
 import { waitForOlder } from '../installation/setup/beside-older.ts';
 import { gatewayIdentity, prepareDataDir } from '../installation/setup/first-start.ts';
@@ -62,7 +62,8 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
   const wrong = isServing ? null : withoutDatabase(command, config);
   if (wrong !== null) return complain(wrong);
-  // The data plane is loaded while the database is waited for; a fault is reported where it starts.
+  // The data plane is loaded while the database is waited for; an error is reported where it
+  // starts.
   if (isServing) loadGateway().catch(() => undefined);
   try {
     prepareDataDir(config);
@@ -74,7 +75,7 @@ export async function obeyOnDatabase(asked: Asked): Promise<number> {
     }
   } catch (error) {
     log.debug({ err: error }, 'failed');
-    const said = sayFault(error, config);
+    const said = sayError(error, config);
     return complainOf(error, isServing ? await orRunsAlready(said, config) : said);
   }
 }
@@ -134,7 +135,7 @@ export function opener(config: Config): () => Promise<Database> {
   return () => openDatabase(config, encryptionKeys(config), log, false);
 }
 
-/** Says it if the port is taken by a gateway with the same settings; else repeats the fault. */
+/** Says it if the port is taken by a gateway with the same settings; else repeats the error. */
 async function orRunsAlready(said: string, config: Config): Promise<string> {
   if (!said.includes(' is taken')) return said;
   const { runsAlready } = await import('../installation/doctor/listening.ts');

@@ -7,8 +7,8 @@ import { readConfig } from '../../config/index.ts';
 import { askReadiness, localUrl } from '../kit/http/ask-readiness.ts';
 
 async function main(): Promise<number> {
-  const { config, faults } = readConfig();
-  if (config === null) return complain(faults.join('\n'));
+  const { config, errors } = readConfig();
+  if (config === null) return complain(errors.join('\n'));
   const url = localUrl(config);
   try {
     const { status, body } = await askReadiness(url);

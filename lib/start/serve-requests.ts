@@ -22,7 +22,7 @@ import { forgetLinks } from '../auth/one-time-links.ts';
 import { forgetRequests } from '../auth/identity/request.ts';
 import { forgetGroups } from '../auth/identity/standing-providers.ts';
 import { type RefreshContext, startRefreshing } from '../auth/oidc/refresh.ts';
-import { logMetadataDoubts } from '../auth/saml/metadata-problems.ts';
+import { logMetadataDoubts } from '../auth/saml/metadata-findings.ts';
 import { refreshDueMetadata } from '../auth/saml/refresh.ts';
 import { forgetSessions } from '../auth/sessions.ts';
 import { checkupOf } from '../installation/doctor/checkup.ts';
@@ -359,7 +359,7 @@ function readinessOf(
   reconciler: Reconciler,
   isDraining: boolean,
 ): Readiness {
-  const { alive, tun, tunFault } = facts;
+  const { alive, tun, tunError } = facts;
   const status = (): Readiness['status'] => {
     if (isDraining) return 'draining';
     if (!alive) return 'data_plane_down';
@@ -368,11 +368,11 @@ function readinessOf(
     if (isDatabaseReadOnly(reconciler.error)) return 'database_read_only';
     if (isFull || reconciler.error !== null || reconciler.isStuck) return 'database_unavailable';
     if (reconciler.appliedRevision < 0) return 'starting';
-    return tunFault === null ? 'ready' : 'tun_address_missing';
+    return tunError === null ? 'ready' : 'tun_address_missing';
   };
   const found = { status: status(), tun, ...saidOf(egress, facts) };
-  return found.status === 'tun_address_missing' && tunFault !== null
-    ? { ...found, reason: tunFault }
+  return found.status === 'tun_address_missing' && tunError !== null
+    ? { ...found, reason: tunError }
     : found;
 }
 

@@ -159,33 +159,33 @@ function nameWarnings(host: Pick<RootlessHost, 'nameServers'>): string[] {
 }
 
 /** Why no gateway can start here without root, each with its fix. */
-export async function rootlessFaults(
+export async function rootlessErrors(
   config: Config,
   host: RootlessHost = thisHost,
 ): Promise<string[]> {
   if (host.isRoot) return ['this account is root and needs no rootless start: run npm start'];
-  const ports = [...addressFaults(config), ...portFaults(config, host)];
+  const ports = [...addressErrors(config), ...portErrors(config, host)];
   const taken = ports.length > 0 ? [] : await takenPorts(config, host);
   return [
-    ...wayFaults(config),
-    ...programFaults(host),
-    ...tunFaults(host),
+    ...wayErrors(config),
+    ...programErrors(host),
+    ...tunErrors(host),
     ...ports,
     ...taken,
-    ...routeFaults(config, host),
+    ...routeErrors(config, host),
   ];
 }
 
-function programFaults(host: RootlessHost): string[] {
-  const faults: string[] = [];
+function programErrors(host: RootlessHost): string[] {
+  const errors: string[] = [];
   if (host.pastaVersion() === null)
-    faults.push('pasta is not installed; install it (Debian, Ubuntu, Fedora: the package passt)');
+    errors.push('pasta is not installed; install it (Debian, Ubuntu, Fedora: the package passt)');
   const makesNamespaces = host.makesNamespaces();
   if (makesNamespaces === null)
-    faults.push('unshare is not installed; install it (the package util-linux)');
+    errors.push('unshare is not installed; install it (the package util-linux)');
   else if (!makesNamespaces)
-    faults.push(`this account may not make user namespaces; ${namespaceFix(host)}`);
-  return faults;
+    errors.push(`this account may not make user namespaces; ${namespaceFix(host)}`);
+  return errors;
 }
 
 function namespaceFix({ sysctl }: RootlessHost): string {
@@ -199,14 +199,14 @@ function namespaceFix({ sysctl }: RootlessHost): string {
 }
 
 /** Sockets need no namespaces, and in those of pasta each packet would go through two programs. */
-function wayFaults({ wireguardTun }: Config): string[] {
+function wayErrors({ wireguardTun }: Config): string[] {
   if (wireguardTun !== 'sockets') return [];
   return [
     'WIREGUARD_TUN=sockets needs no pasta; run npm start with it, or leave WIREGUARD_TUN out here',
   ];
 }
 
-function tunFaults(host: RootlessHost): string[] {
+function tunErrors(host: RootlessHost): string[] {
   const code = host.tunError();
   if (code === null) return [];
   if (code === 'ENOENT') return ['/dev/net/tun is missing; as root run: modprobe tun'];
@@ -214,7 +214,7 @@ function tunFaults(host: RootlessHost): string[] {
 }
 
 /** pasta takes no name. */
-function addressFaults({ httpHost }: Config): string[] {
+function addressErrors({ httpHost }: Config): string[] {
   const address = addressOf(httpHost);
   if (address === null || isIP(address) !== 0) return [];
   return [
@@ -222,20 +222,20 @@ function addressFaults({ httpHost }: Config): string[] {
   ];
 }
 
-function portFaults({ httpPort, wireguardPort }: Config, { sysctl }: RootlessHost): string[] {
+function portErrors({ httpPort, wireguardPort }: Config, { sysctl }: RootlessHost): string[] {
   const first = sysctl('net/ipv4/ip_unprivileged_port_start') ?? 1024;
-  const faults: string[] = [];
+  const errors: string[] = [];
   for (const [name, port] of Object.entries({ HTTP_PORT: httpPort, WIREGUARD_PORT: wireguardPort }))
-    if (port === 0) faults.push(`${name}=0 takes any free port, which pasta cannot know; set one`);
+    if (port === 0) errors.push(`${name}=0 takes any free port, which pasta cannot know; set one`);
     else if (port < first)
-      faults.push(
+      errors.push(
         `${name}=${port} is for root; set one from ${first} on, or as root run: sysctl -w net.ipv4.ip_unprivileged_port_start=${port}`,
       );
-  return faults;
+  return errors;
 }
 
 /** An old pasta knows an address family by its default route, and opens no port of another. */
-function routeFaults({ httpHost }: Config, host: RootlessHost): string[] {
+function routeErrors({ httpHost }: Config, host: RootlessHost): string[] {
   if (pastaUntil(ROUTED_PASTA, host) === null) return [];
   const { hasDefaultRoute } = host;
   const families = ([4, 6] as const).filter(hasDefaultRoute);
@@ -254,25 +254,25 @@ function routeFaults({ httpHost }: Config, host: RootlessHost): string[] {
 /** pasta starts even if it gets a port of one address family alone, so each is tried before. */
 async function takenPorts(config: Config, host: RootlessHost): Promise<string[]> {
   const { httpPort, wireguardPort } = config;
-  const faults: string[] = [];
-  const errors = [
+  const errors: string[] = [];
+  const ofUdp = [
     await host.bindError('udp4', wireguardPort, null),
     await host.bindError('udp6', wireguardPort, null),
   ];
-  if (errors.includes('EADDRINUSE'))
-    faults.push(
+  if (ofUdp.includes('EADDRINUSE'))
+    errors.push(
       `UDP port ${wireguardPort} is taken; stop what uses it (ss -lunp) or set WIREGUARD_PORT to another`,
     );
   const error = await host.bindError('tcp', httpPort, addressOf(config.httpHost));
   if (error === 'EADDRINUSE')
-    faults.push(
+    errors.push(
       `TCP port ${httpPort} is taken; stop what uses it (ss -ltnp) or set HTTP_PORT to another`,
     );
   if (error === 'EADDRNOTAVAIL')
-    faults.push(
+    errors.push(
       `HTTP_HOST=${config.httpHost} is no address of this host; set one that it has (ip address)`,
     );
-  return faults;
+  return errors;
 }
 
 /** The address of HTTP_HOST; null for all addresses. */

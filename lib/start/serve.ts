@@ -87,9 +87,9 @@ async function inTime(step: () => Promise<void>, limitMs: number, log: Log): Pro
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve('it took too long'), limitMs);
   });
-  const fault = await Promise.race([step().then(() => null, messageOf), late]);
+  const error = await Promise.race([step().then(() => null, messageOf), late]);
   clearTimeout(timer);
-  if (fault !== null) log.warn({ fault }, 'a step of the stop was given up');
+  if (error !== null) log.warn({ fault: error }, 'a step of the stop was given up');
 }
 
 /** What the steps of a start share. */

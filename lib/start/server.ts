@@ -1,5 +1,5 @@
 // The HTTP server. A request passes these steps in their order, most of them hapi's own: the gate
-// for strangers (judge-strangers.ts) → id and path (conventions) → route → who asks (bearer) → body
+// for strangers (check-strangers.ts) → id and path (conventions) → route → who asks (bearer) → body
 // (body.ts) → operation (operations/perform.ts), or handler (v0) → wait until a write is in force →
 // errors (errors.ts) → headers of the answer (conventions). A page takes the same way: its session
 // (auth/sessions.ts) in place of the token, its form (web/kit/form-token.ts) in place of the body.
@@ -40,7 +40,7 @@ import { bearer } from '../api/bearer.ts';
 import { KnownGood } from '../auth/known-good.ts';
 import { Sessions } from '../auth/sessions.ts';
 import type { Console } from './add-pages.ts';
-import { gateOptions, strangers, strangersOf } from './judge-strangers.ts';
+import { gateOptions, strangers, strangersOf } from './check-strangers.ts';
 import { Metrics } from '../observe/metrics/index.ts';
 import type { Services } from '../services.ts';
 import { personAnswers } from '../web/kit/errors.ts';
@@ -84,7 +84,7 @@ export function createServer(services: Services): Server {
   const sessions = new Sessions(services, known);
   const pages = new Pages({ database, recall, sessions, outside });
   const metrics = new Metrics({ ...services, captures: () => captures.counts });
-  const judge = strangersOf({ services, recall, sessions, known, assets: pages.assets });
+  const keeper = strangersOf({ services, recall, sessions, known, assets: pages.assets });
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({
     plugin: errorAnswers,
@@ -94,18 +94,18 @@ export function createServer(services: Services): Server {
   answerExpectations(listener, counters);
   const isTls = certificate !== null;
   const findAddress = addressFinder(proxies);
-  guardListener(listener, gateOptions(judge, { counters, proxies, findAddress, isTls, metrics }));
+  guardListener(listener, gateOptions(keeper, { counters, proxies, findAddress, isTls, metrics }));
   void server.register({ plugin: conventions, options: { prefix: prefixOf(config) } });
   addPagesWhenAsked(server, () => web);
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);
   void server.register({ plugin: clientAddress, options: { find: findAddress, proxies, unnamed } });
-  void server.register({ plugin: strangers, options: { strangers: judge, counters } });
+  void server.register({ plugin: strangers, options: { strangers: keeper, counters } });
   const isBehindDevice = services.observed?.isBehindDevice ?? (() => false);
   void server.register({ plugin: throughTunnel, options: { config, proxies, isBehindDevice } });
   void server.register({ plugin: inForce, options: services });
-  void server.register({ plugin: bearer, options: { services, recall, strangers: judge, known } });
+  void server.register({ plugin: bearer, options: { services, recall, strangers: keeper, known } });
   void server.register({ plugin: metricsRoute, options: { services, metrics } });
   void server.register({ plugin: health, options: services });
   void server.register({ plugin: openApi, options: { outside } });
@@ -117,7 +117,7 @@ export function createServer(services: Services): Server {
   const all = { services, recall, fixed, captures, rooms };
   void server.register({ plugin: v0, options: { ...all, writes, turns } });
   void server.register({ plugin: forCommands, options: { config, services, rooms } });
-  const web = { ...all, sessions, strangers: judge, pages, unnamed, outside };
+  const web = { ...all, sessions, strangers: keeper, pages, unnamed, outside };
   return server;
 }
 

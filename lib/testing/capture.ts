@@ -11,7 +11,7 @@ import {
 } from '../../dataplane/index.ts';
 import { commentOn } from '../observe/capture/stream.ts';
 import { orderOf, validateWish, type Wishes } from '../observe/capture/wishes.ts';
-import { inSentences, isFaultless } from '../kit/validation/judge.ts';
+import { inSentences, hasNoErrors } from '../kit/validation/validate.ts';
 import { refuseUnknownOptions } from './options.ts';
 
 /** Which packets are captured, and how much of each: parameters of the API. */
@@ -86,8 +86,8 @@ export async function beginCapture(
   wish: CaptureWish,
 ): Promise<TestCapture> {
   refuseUnknownOptions('capture', wish, OPTIONS);
-  const { values, faults } = validateWish(wish);
-  if (!isFaultless(faults)) throw new TypeError(`capture: ${JSON.stringify(inSentences(faults))}`);
+  const { values, errors } = validateWish(wish);
+  if (!hasNoErrors(errors)) throw new TypeError(`capture: ${JSON.stringify(inSentences(errors))}`);
   const begun = await capture(orderOf(publicKey, values));
   if (begun === null) throw new Error('two captures run at this gateway already; stop one');
   return new TestCapture(begun);

@@ -11,7 +11,7 @@ const LONG = 6;
 export function refuseUnknownOptions(where: string, given: object, known: readonly string[]): void {
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw new TypeError(unknown.map((name) => faultOf(where, name, known)).join('\n'));
+    throw new TypeError(unknown.map((name) => errorOf(where, name, known)).join('\n'));
 }
 
 /** Throws a TypeError for unknown options of how hosts and devices answer. */
@@ -19,7 +19,7 @@ export function refuseUnknownAnswers(answers: Answers): void {
   refuseUnknownOptions('answers', answers, ['udp', 'tcp', 'ports']);
 }
 
-function faultOf(where: string, name: string, known: readonly string[]): string {
+function errorOf(where: string, name: string, known: readonly string[]): string {
   const meant = nearestName(name, known, name.length < LONG ? 1 : 2);
   const end = meant === null ? `it takes ${known.join(', ')}` : `is ${meant} meant?`;
   return `${where} has no option ${name}; ${end}`;

@@ -21,9 +21,9 @@ export interface Administrator {
 
 /** The settings of a gateway whose environment has only these variables. Throws their errors. */
 export function configOf(environment: Readonly<Record<string, string>> = {}): Config {
-  const { config, configurationTexts, faults } = parseConfig({ ...environment }, noFiles);
+  const { config, configurationTexts, errors } = parseConfig({ ...environment }, noFiles);
   const fixed = readFixedSettings({ externalUrl: config?.externalUrl ?? '' }, configurationTexts);
-  const all = [...faults, ...fixed.faults];
+  const all = [...errors, ...fixed.errors];
   if (config === null || all.length > 0) throw new Error(all.join('\n'));
   return config;
 }
@@ -65,10 +65,10 @@ function refuseUnknown(config: Config, names: readonly string[]): void {
     ...configurationVariables.map(({ name }) => name),
   ]);
   const unknown = names.filter((name) => !known.has(name));
-  if (unknown.length > 0) throw new Error(unknown.map(unknownFault).join('\n'));
+  if (unknown.length > 0) throw new Error(unknown.map(unknownError).join('\n'));
 }
 
-function unknownFault(name: string): string {
+function unknownError(name: string): string {
   const meant = meantSetting(name);
   const end = meant === null ? 'docs/reference/settings.md lists them' : `is ${meant} meant?`;
   return `${name}: no setting of that name; ${end}`;

@@ -138,7 +138,7 @@ export class Database {
       try {
         listener(revision);
       } catch (error) {
-        // The row is committed: a listener's fault must not look like a failed write.
+        // The row is committed: a listener's error must not look like a failed write.
         this.log?.warn({ err: error, revision }, 'a listener failed after a commit');
       }
     }

@@ -66,7 +66,7 @@ export function uniqueColumn(error: unknown): UniqueColumn | null {
 }
 
 /**
- * True when the database was out of reach, full, read-only, too busy or damaged: no fault of the
+ * True when the database was out of reach, full, read-only, too busy or damaged: no error of the
  * request, and trying again later may succeed, perhaps after somebody fixed it.
  */
 export function isDatabaseAway(error: unknown): boolean {

@@ -44,14 +44,14 @@ export function noneIsLater(last: string | null): string {
  * An expression of SQL that is 0, and on MySQL an error where a step is not known: there the commit
  * goes in the same text, and nothing but an error holds it up.
  */
-export function zeroOrFault(last: string | null): string {
+export function zeroOrError(last: string | null): string {
   return last === null
     ? '0'
     : `(SELECT 0 UNION ALL SELECT 0 FROM migrations WHERE ${isLater(last)})`;
 }
 
 /** Whether that error was met. */
-export function isSchemaFault(error: unknown): boolean {
+export function isSchemaError(error: unknown): boolean {
   return driverError(error).code === SEVERAL_ROWS;
 }
 

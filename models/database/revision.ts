@@ -6,13 +6,13 @@
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { Database } from './database.ts';
 import {
-  isSchemaFault,
+  isSchemaError,
   type LaterSchema,
   laterStep,
   noneIsLater,
   readLater,
   SchemaNewerError,
-  zeroOrFault,
+  zeroOrError,
 } from './later-schema.ts';
 import { driverError, rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect, shortSelect } from '../storage/select.ts';
@@ -79,7 +79,7 @@ export async function unchangedRevision(
     return revision;
   }
   const [row] = await database.sequelize.query<{ number: Revision }>(
-    `SELECT number + ${zeroOrFault(database.lastStep)} AS number FROM revisions WHERE id = 1`,
+    `SELECT number + ${zeroOrError(database.lastStep)} AS number FROM revisions WHERE id = 1`,
     plainSelect(transaction),
   );
   return row?.number ?? missingRow();
@@ -190,7 +190,7 @@ async function appendOnMysql(
   // LAST_INSERT_ID(value) hands the value back with the answer: one round trip, no SELECT.
   const moved = database.sequelize.query(
     `UPDATE revisions
-     SET number = LAST_INSERT_ID(number + 1 + ${zeroOrFault(database.lastStep)}) WHERE id = 1`,
+     SET number = LAST_INSERT_ID(number + 1 + ${zeroOrError(database.lastStep)}) WHERE id = 1`,
     { transaction },
   );
   const inserts: Promise<unknown>[] = [];
@@ -217,7 +217,7 @@ async function appendOnMysql(
  * later version migrated the database.
  */
 export function withoutRevision(error: unknown): unknown {
-  if (isSchemaFault(error)) return new SchemaNewerError();
+  if (isSchemaError(error)) return new SchemaNewerError();
   return driverError(error).code === 'ER_BAD_NULL_ERROR' ? new Error(MISSING) : error;
 }
 

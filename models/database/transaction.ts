@@ -8,7 +8,7 @@ import { appendAuditEntries } from './audit-trail.ts';
 import { appendChanges, unchangedRevision, withoutRevision } from './revision.ts';
 import { type AuditDraft, gatherAudit } from '../storage/auditing.ts';
 import type { Database } from './database.ts';
-import { isDiskFault, isFull, rerunOnConflict, TransactionLostError } from '../storage/rerun.ts';
+import { isDiskError, isFull, rerunOnConflict, TransactionLostError } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { type Change, collectChanges, type Revision } from '../storage/tracking.ts';
 
@@ -214,8 +214,8 @@ async function unlessLost<T>(transaction: Transaction, work: () => Promise<T>): 
   try {
     result = await work();
   } catch (cause) {
-    // A fault of the disk ends the transaction too, but is no conflict that a rerun may resolve.
-    if (isLost(transaction) && !isDiskFault(cause)) throw lost(cause);
+    // An error of the disk ends the transaction too, but is no conflict that a rerun may resolve.
+    if (isLost(transaction) && !isDiskError(cause)) throw lost(cause);
     throw cause;
   }
   if (isLost(transaction)) throw lost();

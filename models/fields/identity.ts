@@ -40,11 +40,11 @@ export type IdentityColumns = ColumnsOf<typeof identityFields>;
 export type NewIdentityColumns = NewColumnsOf<typeof identityFields>;
 
 /** Why the groups of an account are not those that its provider means. */
-export type GroupsProblem = NonNullable<IdentityColumns['groups_problem']>;
+export type GroupsError = NonNullable<IdentityColumns['groups_problem']>;
 
 /** What a provider says of groups: their names as it writes them, or why they cannot be read. */
 export type GroupsSaid =
-  { readonly names: readonly string[] } | { readonly problem: Exclude<GroupsProblem, 'left_out'> };
+  { readonly names: readonly string[] } | { readonly problem: Exclude<GroupsError, 'left_out'> };
 
 /** Which protocol a provider speaks; ids of providers are unique within one. */
 export type ProviderKind = IdentityColumns['kind'];

@@ -12,7 +12,7 @@ import {
   UNSEEN,
   UUID,
 } from '../fields/group.ts';
-import type { GroupsProblem, ProviderKind } from '../fields/identity.ts';
+import type { GroupsError, ProviderKind } from '../fields/identity.ts';
 import { plainSelect } from '../storage/select.ts';
 import { BULK_ROWS_MAX } from '../storage/tracking.ts';
 import { withdrawRoles } from './administrators.ts';
@@ -48,7 +48,7 @@ export interface GroupsChange {
 /** What became of the names of a provider. */
 export interface Replaced {
   /** Where not all of the groups have room. */
-  readonly problem: Extract<GroupsProblem, 'left_out'> | null;
+  readonly problem: Extract<GroupsError, 'left_out'> | null;
   readonly change: GroupsChange;
 }
 
@@ -258,16 +258,16 @@ function without(sources: readonly string[], standing: readonly string[]): strin
 }
 
 /** For how many accounts of an entry the groups could not be taken. */
-export interface GroupsProblems {
+export interface GroupsErrors {
   readonly kind: ProviderKind;
   readonly provider_id: string;
-  readonly problem: GroupsProblem;
+  readonly problem: GroupsError;
   readonly accounts: number;
 }
 
 /** Counts the accounts whose groups are not those that their providers mean. */
-export async function countGroupsProblems({ sequelize }: Database): Promise<GroupsProblems[]> {
-  const rows = await sequelize.query<GroupsProblems>(
+export async function countGroupsErrors({ sequelize }: Database): Promise<GroupsErrors[]> {
+  const rows = await sequelize.query<GroupsErrors>(
     `SELECT kind, provider_id, groups_problem AS problem, COUNT(*) AS accounts FROM identities
      WHERE groups_problem IS NOT NULL
      GROUP BY kind, provider_id, groups_problem ORDER BY kind, provider_id, groups_problem`,

@@ -22,9 +22,9 @@ export function lockFile(path: string): FileLock | null {
     return { release: () => file.close() };
   } catch (error) {
     file.close();
-    const fault = sqliteError(error as Refusal);
-    if (isBusy(fault)) return null;
-    throw fault;
+    const refusal = sqliteError(error as Refusal);
+    if (isBusy(refusal)) return null;
+    throw refusal;
   }
 }
 

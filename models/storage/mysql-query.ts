@@ -106,7 +106,7 @@ class Line {
   /** Whether the server is in a transaction. */
   #isOpen = false;
   /** Why the transaction can only be rolled back. */
-  #fault: unknown = null;
+  #error: unknown = null;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -165,7 +165,7 @@ class Line {
     } catch (error) {
       // Others ran before the failing one, or wait behind it: none of them may stand without it.
       const isAlone = together.length === 1 && this.#waiting.length === 0;
-      if (!isAlone || failedToBegin(error)) this.#fault ??= error;
+      if (!isAlone || failedToBegin(error)) this.#error ??= error;
       if (isDeadlock(error)) this.#isOpen = false;
       for (const { reject } of together) reject(error);
     }
@@ -178,9 +178,9 @@ class Line {
     if (beginning.length > 0) {
       this.#beginning = [];
       this.#isOpen = true;
-      this.#fault = null;
+      this.#error = null;
     }
-    if (this.#fault !== null && last !== 'ROLLBACK') throw this.#fault;
+    if (this.#error !== null && last !== 'ROLLBACK') throw this.#error;
     // Rolled back by the server itself.
     if (!this.#isOpen && last === 'ROLLBACK') return [[]];
     if (!this.#isOpen) throw new Error('The transaction of this statement has ended');

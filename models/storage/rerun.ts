@@ -90,7 +90,7 @@ export function isFull(error: unknown): boolean {
 }
 
 /** True for errors at which SQLite may roll the whole transaction back (its lang_transaction). */
-export function isDiskFault(error: unknown): boolean {
+export function isDiskError(error: unknown): boolean {
   return /^SQLITE_(FULL|IOERR|NOMEM)(_|$)/.test(driverError(error).code ?? '');
 }
 

@@ -93,7 +93,7 @@ export class ShortReads {
     const isWorth = isShort || this.#texts.has(text);
     let known = this.#texts.get(text);
     this.#texts.delete(text);
-    if (known === undefined && isWorth) known = this.#judge(text, isShort);
+    if (known === undefined && isWorth) known = this.#examine(text, isShort);
     this.#texts.set(text, known);
     const [oldest] = this.#texts.keys();
     if (this.#texts.size > TEXTS_MAX && oldest !== undefined) this.#texts.delete(oldest);
@@ -101,7 +101,7 @@ export class ShortReads {
   }
 
   /** The statement of a text that is short. */
-  #judge(text: string, isShort: boolean): StatementSync | null {
+  #examine(text: string, isShort: boolean): StatementSync | null {
     const database = (this.#database ??= open(this.#file));
     if (!isShort) {
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();

@@ -5,7 +5,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Model, ModelStatic, Sequelize, Transaction } from 'sequelize';
-import { isDiskFault } from './rerun.ts';
+import { isDiskError } from './rerun.ts';
 import type { ShortReads } from './short-reads.ts';
 import type { Method, SqliteConnection } from './sqlite-connection.ts';
 import { outermost } from './statement-order.ts';
@@ -62,7 +62,7 @@ export function useSqliteQueries(sequelize: Sequelize, shortReads: ShortReads): 
       const { error, rows, statement } = await this.connection.execute(method, sql, parameters);
       // Sequelize rolls back what never began, or what SQLite ended by itself on a full disk.
       if (error !== null && /^ROLLBACK\b/.test(sql) && isNothingOpen(error)) return undefined;
-      if (transaction && completesTransaction !== true && isDiskFault(error))
+      if (transaction && completesTransaction !== true && isDiskError(error))
         await endTransaction(transaction);
       return this._handleQueryResponse(statement, columnTypes, error, rows);
     }

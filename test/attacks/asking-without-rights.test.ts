@@ -89,7 +89,7 @@ async function open(t: ExecutionContext): Promise<Scene> {
 }
 
 /** Asks everything about three devices: another one's, one's own, and none. */
-async function judge(
+async function check(
   t: ExecutionContext,
   { opened, asked, deviceId, ownId }: Scene,
   status: number,
@@ -110,17 +110,17 @@ async function judge(
 test('a user learns nothing with a token of their own, not even of their own device', async (t) => {
   const scene = await open(t);
   const { token } = await createToken(scene.opened.database, { email: USER, name: 'laptop' });
-  await judge(t, scene, 403, {}, token);
+  await check(t, scene, 403, {}, token);
 });
 
 test('an expired, an invented and no token learn nothing', async (t) => {
   const scene = await open(t);
   const { database, token } = scene.opened;
-  for (const bad of [null, 'x', `pst_${'A'.repeat(43)}`]) await judge(t, scene, 401, {}, bad);
+  for (const bad of [null, 'x', `pst_${'A'.repeat(43)}`]) await check(t, scene, 401, {}, bad);
   await writeTransaction(database, (transaction) =>
     database.models.ApiToken.update({ expires_at: new Date(0) }, { where: {}, transaction }),
   );
-  await judge(t, scene, 401, {}, token);
+  await check(t, scene, 401, {}, token);
 });
 
 test('the session of a browser asks nothing in place of a token', async (t) => {
@@ -131,7 +131,7 @@ test('the session of a browser asks nothing in place of a token', async (t) => {
     const visitor = new Visitor(atGateway(server.info.uri));
     t.is((await visitor.signIn(email)).status, 303);
     const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    await judge(t, scene, 401, { cookie, origin: 'https://evil.example' });
+    await check(t, scene, 401, { cookie, origin: 'https://evil.example' });
   }
 });
 

@@ -40,7 +40,7 @@ function cellsOf(file: string): string[][] {
 }
 
 /** Every line has as many cells as the head, and none is a formula. */
-function judgeFile(t: ExecutionContext, name: string, file: string, atLeast: number): string[][] {
+function checkFile(t: ExecutionContext, name: string, file: string, atLeast: number): string[][] {
   const lines = cellsOf(file);
   const [head = []] = lines;
   t.true(lines.length > atLeast, `${name} has ${lines.length} lines`);
@@ -71,7 +71,7 @@ test('no file has a cell that is a formula', async (t) => {
     const { status, text, headers } = await admin.get(path);
     t.is(status, 200, path);
     t.is(headers['content-disposition'], `attachment; filename="${path.slice(1)}"`);
-    judgeFile(t, path, text, atLeast);
+    checkFile(t, path, text, atLeast);
   }
   const { data: devices } = (await send('GET', '/v0/devices')).body;
   t.true(devices.length >= NAMES.length);
@@ -108,7 +108,7 @@ test('histories have no text of people', async (t) => {
       const { status, text, headers } = await send('GET', `/v0/${path}?format=csv`);
       t.is(status, 200, path);
       t.regex(String(headers['content-disposition']), /^attachment; filename="[a-z]+\.csv"$/);
-      for (const cell of judgeFile(t, path, text, 1).flat()) t.regex(cell, PLAIN, path);
+      for (const cell of checkFile(t, path, text, 1).flat()) t.regex(cell, PLAIN, path);
     }
   }
 });

@@ -41,7 +41,7 @@ async function keep({ database }: TestServer, deviceId: string): Promise<void> {
 }
 
 /** Nothing is known of a device. */
-async function judgeUnknown(t: ExecutionContext, { send }: TestServer, id: string): Promise<void> {
+async function checkUnknown(t: ExecutionContext, { send }: TestServer, id: string): Promise<void> {
   const { data: traffic } = (await send('GET', `/v0/devices/${id}/traffic`)).body;
   t.deepEqual(traffic.totals, { rx_bytes: 0, tx_bytes: 0 });
   t.deepEqual((await send('GET', `/v0/devices/${id}/connections`)).body.data, []);
@@ -68,7 +68,7 @@ test('the history of a removed device is nobody’s', async (t) => {
   const { public_key } = first;
   const second: Device = await addDevice(database, plainUser.id, { ...fields, public_key });
   t.not(second.id, first.id);
-  await judgeUnknown(t, opened, second.id);
+  await checkUnknown(t, opened, second.id);
   const { data: ofOther } = (await send('GET', `/v0/users/${plainUser.id}/traffic`)).body;
   t.is(ofOther.totals.rx_bytes, 0);
   for (const [visitor, path] of [
@@ -94,7 +94,7 @@ test('the history of a removed device is nobody’s', async (t) => {
   await writeTransaction(database, (transaction) =>
     database.models.Device.create({ ...row, preshared_key }, { transaction }),
   );
-  await judgeUnknown(t, opened, first.id);
+  await checkUnknown(t, opened, first.id);
 });
 
 test('what a removed device did a moment ago is nobody’s', async (t) => {

@@ -24,7 +24,7 @@ test('a group gets members and a rule, and goes with it', async (t) => {
   await page.getByText('No members yet').waitFor();
   await page.getByLabel('E-mails').fill('ann@example.com, nobody@example.com');
   await page.getByRole('button', { name: 'Add members' }).click();
-  await page.locator('.fault').first().waitFor();
+  await page.locator('.error').first().waitFor();
   t.true((await page.getByLabel('E-mails').inputValue()).includes('nobody@example.com'));
   await inspect(t, page, 'console-group-refused');
   await page.getByLabel('E-mails').fill('ann@example.com\nbob@example.com');

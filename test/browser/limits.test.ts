@@ -17,7 +17,7 @@ test('a device gets networks and limits, and its page shows them', async (t) => 
   await page.goto('/settings/limits');
   await page.getByLabel('Download of each device').fill('-5');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.locator('.fault').first().waitFor();
+  await page.locator('.error').first().waitFor();
   await inspect(t, page, 'console-limits-refused');
   await page.getByLabel('Download of each device').fill('20000000');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -40,7 +40,7 @@ test('a device gets networks and limits, and its page shows them', async (t) => 
   await page.getByLabel('Networks behind it').fill('0.0.0.0/0');
   await page.getByLabel('Download limit').fill('fast');
   await page.getByRole('button', { name: 'Add the device' }).click();
-  await page.locator('.fault').first().waitFor();
+  await page.locator('.error').first().waitFor();
   t.is(await page.getByLabel('Public key').inputValue(), key, 'a key of one’s own stays');
   await inspect(t, page, 'console-device-networks-refused');
   await page.getByLabel('Networks behind it').fill('10.77.0.0/24, 2001:db8:77::/64');

@@ -63,7 +63,7 @@ test('a link lets its person in once, and the page of the user follows it', asyn
   await ann.goto(link);
   await inspect(t, ann, 'one-time-link');
   await choose(ann, PASSWORD, 'another one entirely');
-  await ann.locator('.fault').first().waitFor();
+  await ann.locator('.error').first().waitFor();
   await inspect(t, ann, 'one-time-link-refused');
   await choose(ann, PASSWORD, PASSWORD);
   await ann.waitForURL('/user_devices/new');

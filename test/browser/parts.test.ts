@@ -86,7 +86,7 @@ async function partsPage(): Promise<string> {
     await part('pager', { previous: '/a', next: '/b' }),
     '<section class="card"><h2>A form</h2>',
     await part('field', { name: 'name', label: 'Name', value: 'laptop', help: 'One to 15.' }),
-    await part('field', { name: 'mtu', label: 'MTU', value: '9', faults: ['must be greater'] }),
+    await part('field', { name: 'mtu', label: 'MTU', value: '9', errors: ['must be greater'] }),
     await part('field', { name: 'dns', label: 'DNS', value: 'x', locked: 'Fixed by DNS.' }),
     await part('field', { name: 'about', label: 'About', rows: 3, value: 'text' }),
     await part('field', { name: 'role', label: 'Role', choices: [['a', 'A']], value: 'a' }),

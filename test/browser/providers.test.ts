@@ -73,7 +73,7 @@ test('a person signs in through SAML, though the answer comes from another site'
   await page.getByRole('link', { name: 'Sign in with SAML' }).click();
   await page.waitForURL(`${gateway.url}/user_account`);
   await page.getByText('person@example.com').first().waitFor();
-  t.deepEqual(idp.faults, []);
+  t.deepEqual(idp.errors, []);
   // Signed in already: the sign-in of before is replaced, and the provider is asked again.
   await page.goto('/auth/saml/auth/signin/saml-idp?return_to=/user_account');
   await page.waitForURL(`${gateway.url}/user_account`);

@@ -66,7 +66,7 @@ const FORMS: readonly Form[] = [
   },
 ];
 
-async function judge(
+async function check(
   t: ExecutionContext,
   stage: ServedStage,
   page: Page,
@@ -98,7 +98,7 @@ test('what was typed is there again after the sign-in, without secrets', async (
   const page = await stage.person();
   await signIn(page);
   await page.waitForURL('/dashboard');
-  for (const form of FORMS) await judge(t, stage, page, form);
+  for (const form of FORMS) await check(t, stage, page, form);
 
   await page.goto('/users/new');
   await page.getByLabel('E-mail').fill('ann@example.com');

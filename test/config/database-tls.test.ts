@@ -11,18 +11,18 @@ const key = { DATABASE_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') };
 const byName = { ...key, DATABASE_HOST: 'db.example.com' };
 const byAddress = { ...key, DATABASE_URL: 'mysql://me:secret@198.51.100.7/postern' };
 
-const faulty: [settings: Record<string, string>, says: RegExp][] = [
+const refused: [settings: Record<string, string>, says: RegExp][] = [
   [{ ...byName, DATABASE_TLS: 'yes' }, /DATABASE_TLS must be one of/],
   [{ ...byName, DATABASE_TLS: 'verify', DATABASE_TLS_CERT: '/a' }, /come together/],
   [{ ...byName, DATABASE_TLS_CA: '/a' }, /DATABASE_TLS is off/],
   [{ ...byAddress, DATABASE_TLS: 'verify' }, /198\.51\.100\.7 is an address; name the server/],
 ];
-for (const [i, [settings, says]] of faulty.entries())
+for (const [i, [settings, says]] of refused.entries())
   test(`settings that do not fit are refused with words, row ${i + 1}`, (t) => {
-    const { config, faults } = parse(settings);
+    const { config, errors } = parse(settings);
     t.is(config, null);
-    t.is(faults.length, 1);
-    t.regex(faults[0] ?? '', says);
+    t.is(errors.length, 1);
+    t.regex(errors[0] ?? '', says);
   });
 
 for (const [host, isPublic] of [
@@ -37,8 +37,8 @@ for (const [host, isPublic] of [
   test(`a database at ${host} without TLS is ${isPublic ? '' : 'not '}a warning`, (t) => {
     const settings = { ...key, DATABASE_URL: `mariadb://me:secret@${host}/postern` };
     const warns = (more: Record<string, string>): boolean => {
-      const { advice, faults } = parse({ ...settings, ...more });
-      t.deepEqual(faults, []);
+      const { advice, errors } = parse({ ...settings, ...more });
+      t.deepEqual(errors, []);
       return advice.some((text) => text.includes('DATABASE_TLS'));
     };
     t.is(warns({}), isPublic);

@@ -1,7 +1,7 @@
-// Settings: what is accepted, what is refused, and that all faults are reported at once.
+// Settings: what is accepted, what is refused, and that all errors are reported at once.
 
 import test from 'ava';
-import { describeConfig, faultsOfSettings, parseConfig } from '../../config/index.ts';
+import { describeConfig, errorsOfSettings, parseConfig } from '../../config/index.ts';
 
 const KEY = '9vnb3VdLFCa/RO5fZmrw3NaWvxRmTrqjKsBEYcG2wwk=';
 const TOKEN = `pst_${'a'.repeat(43)}`;
@@ -19,8 +19,8 @@ function parse(
 }
 
 test('without variables all settings have their defaults', (t) => {
-  const { config, faults, warnings } = parse({});
-  t.deepEqual({ faults, warnings }, { faults: [], warnings: [] });
+  const { config, errors, warnings } = parse({});
+  t.deepEqual({ errors, warnings }, { errors: [], warnings: [] });
   t.is(config?.httpPort, 13000);
   t.is(config?.wireguardIpv4Network, '100.64.0.0/10');
   t.is(config?.wireguardTun, 'auto');
@@ -91,12 +91,12 @@ const good: [title: string, environment: Record<string, string>, field: string, 
   ];
 for (const [title, environment, field, value] of good)
   test(`${title} is accepted`, (t) => {
-    const { config, faults } = parse(environment);
-    t.deepEqual(faults, []);
+    const { config, errors } = parse(environment);
+    t.deepEqual(errors, []);
     t.is((config as unknown as Record<string, unknown>)[field], value);
   });
 
-const bad: [title: string, environment: Record<string, string>, fault: RegExp][] = [
+const bad: [title: string, environment: Record<string, string>, error: RegExp][] = [
   [
     'a port that is text',
     { HTTP_PORT: 'http' },
@@ -252,21 +252,21 @@ const bad: [title: string, environment: Record<string, string>, fault: RegExp][]
   ],
   ['an MTU too small for IPv6', { WIREGUARD_MTU: '1279' }, /^WIREGUARD_MTU/],
 ];
-for (const [title, environment, fault] of bad)
+for (const [title, environment, error] of bad)
   test(`${title} is refused`, (t) => {
-    const { config, faults } = parse(environment);
+    const { config, errors } = parse(environment);
     t.is(config, null);
-    t.is(faults.length, 1, faults.join('\n'));
-    t.regex(faults[0]!, fault);
+    t.is(errors.length, 1, errors.join('\n'));
+    t.regex(errors[0]!, error);
   });
 
-test('all faults are reported at once', (t) => {
-  const { faults } = parse({ HTTP_PORT: 'x', WIREGUARD_PORT: 'y', EXTERNAL_URL: 'z' });
-  t.is(faults.length, 3);
+test('all errors are reported at once', (t) => {
+  const { errors } = parse({ HTTP_PORT: 'x', WIREGUARD_PORT: 'y', EXTERNAL_URL: 'z' });
+  t.is(errors.length, 3);
 });
 
-test('faults between settings are reported beside those of single ones', (t) => {
-  const { config, faults } = parse({
+test('errors between settings are reported beside those of single ones', (t) => {
+  const { config, errors } = parse({
     WIREGUARD_PORT: '0',
     DEFAULT_ADMIN_EMAIL: 'a@b.test',
     DATABASE_HOST: 'db.test',
@@ -281,8 +281,8 @@ test('faults between settings are reported beside those of single ones', (t) => 
     /^WIREGUARD_IPV6_NETWORK .* has no room/,
     /^DATABASE_ENCRYPTION_KEY is required/,
   ];
-  t.is(faults.length, expected.length, faults.join('\n'));
-  for (const [i, pattern] of expected.entries()) t.regex(faults[i]!, pattern);
+  t.is(errors.length, expected.length, errors.join('\n'));
+  for (const [i, pattern] of expected.entries()) t.regex(errors[i]!, pattern);
 });
 
 const skipped: [title: string, environment: Record<string, string>][] = [
@@ -293,14 +293,14 @@ const skipped: [title: string, environment: Record<string, string>][] = [
   ['a flag', { WIREGUARD_IPV4_ENABLED: 'perhaps', WIREGUARD_IPV6_ENABLED: 'false' }],
 ];
 for (const [title, environment] of skipped)
-  test(`if ${title} cannot be read, settings that depend on it cause no fault`, (t) => {
-    const { faults } = parse(environment);
-    t.is(faults.length, 1, faults.join('\n'));
+  test(`if ${title} cannot be read, settings that depend on it cause no error`, (t) => {
+    const { errors } = parse(environment);
+    t.is(errors.length, 1, errors.join('\n'));
   });
 
 test('an error never repeats a secret', (t) => {
-  const { faults } = parse({ DATABASE_ENCRYPTION_KEY: 'hunter2hunter2' });
-  t.false(faults.join().includes('hunter2'));
+  const { errors } = parse({ DATABASE_ENCRYPTION_KEY: 'hunter2hunter2' });
+  t.false(errors.join().includes('hunter2'));
 });
 
 test('a secret may be in a file; the last line break is no part of it', (t) => {
@@ -308,10 +308,10 @@ test('a secret may be in a file; the last line break is no part of it', (t) => {
   t.is(config?.wireguardPrivateKey, KEY);
 });
 
-test('a secret file that cannot be read is a fault that names it', (t) => {
-  const { faults } = parse({ WIREGUARD_PRIVATE_KEY_FILE: '/nowhere' });
+test('a secret file that cannot be read is an error that names it', (t) => {
+  const { errors } = parse({ WIREGUARD_PRIVATE_KEY_FILE: '/nowhere' });
   t.regex(
-    faults[0]!,
+    errors[0]!,
     /^WIREGUARD_PRIVATE_KEY_FILE names \/nowhere, which cannot be read: .*; restore the file, or correct WIREGUARD_PRIVATE_KEY_FILE$/,
   );
 });
@@ -329,9 +329,9 @@ test('settings may be in a JSON file; the environment goes first', (t) => {
 });
 
 for (const text of ['[]', 'nonsense', '3'])
-  test(`a settings file that holds ${text} is a fault`, (t) => {
-    const { faults } = parse({ POSTERN_CONFIG: '/c.json' }, { '/c.json': text });
-    t.regex(faults[0]!, /^POSTERN_CONFIG names \/c.json, which cannot be used/);
+  test(`a settings file that holds ${text} is an error`, (t) => {
+    const { errors } = parse({ POSTERN_CONFIG: '/c.json' }, { '/c.json': text });
+    t.regex(errors[0]!, /^POSTERN_CONFIG names \/c.json, which cannot be used/);
   });
 
 test('an unknown POSTERN_ name is a warning', (t) => {
@@ -362,7 +362,7 @@ test('variables of the configuration are passed on as texts, wherever they come 
   t.false(lines.some((line) => line.startsWith('LOCAL_AUTH_ENABLED=')));
 });
 
-test('they are passed on beside faults of other settings, so that all are reported together', (t) => {
+test('they are passed on beside errors of other settings, so that all are reported together', (t) => {
   const { config, configurationTexts } = parse({ HTTP_PORT: 'x', LOCAL_AUTH_ENABLED: 'perhaps' });
   t.is(config, null);
   t.deepEqual(configurationTexts, { LOCAL_AUTH_ENABLED: 'perhaps' });
@@ -400,15 +400,15 @@ for (const [token, isGood] of [
   ['ü'.repeat(20), false],
 ] as const)
   test(`METRICS_TOKEN=${token} is ${isGood ? '' : 'not '}accepted, and never shown`, (t) => {
-    const { config, faults } = parse({ METRICS_TOKEN: token });
+    const { config, errors } = parse({ METRICS_TOKEN: token });
     t.is(config?.metricsToken ?? null, isGood ? token : null);
-    t.is(faults.length, isGood ? 0 : 1);
-    t.false(faults.join().includes(token));
+    t.is(errors.length, isGood ? 0 : 1);
+    t.false(errors.join().includes(token));
     if (config !== null) t.true(describeConfig(config).includes('METRICS_TOKEN=(hidden)'));
   });
 
 test('a certificate needs its key, and a key its certificate', (t) => {
-  t.regex(parse({ HTTP_TLS_KEY: '/k' }).faults[0] ?? '', /^HTTP_TLS_CERT and HTTP_TLS_KEY/);
+  t.regex(parse({ HTTP_TLS_KEY: '/k' }).errors[0] ?? '', /^HTTP_TLS_CERT and HTTP_TLS_KEY/);
 });
 
 const HTTPS = 'https://vpn.example.com/';
@@ -475,7 +475,7 @@ for (const [environment, isAdvised] of [
     t.is(asked.length, isAdvised ? 1 : 0);
   });
 
-test('there is no advice if there are faults', (t) => {
+test('there is no advice if there are errors', (t) => {
   t.deepEqual(parse({ EXTERNAL_URL: 'x' }).advice, []);
 });
 
@@ -488,15 +488,15 @@ test('the description hides secrets and shows the rest', (t) => {
   t.false(lines.join().includes(KEY));
 });
 
-test('settings can be judged beside the others before anybody sets them', (t) => {
+test('settings can be checked beside the others before anybody sets them', (t) => {
   const { config } = parseConfig({}, () => '');
   if (config === null) throw new Error('no config');
   const network = { WIREGUARD_IPV4_NETWORK: '10.8.0.0/24' };
-  t.deepEqual(faultsOfSettings(config, { ...network, WIREGUARD_IPV4_ADDRESS: '10.8.0.1' }), []);
+  t.deepEqual(errorsOfSettings(config, { ...network, WIREGUARD_IPV4_ADDRESS: '10.8.0.1' }), []);
   t.regex(
-    faultsOfSettings(config, network).join(),
+    errorsOfSettings(config, network).join(),
     /^WIREGUARD_IPV4_ADDRESS 100\.64\.0\.1 is not inside/,
   );
-  t.regex(faultsOfSettings(config, { WIREGUARD_PORT: '0' }).join(), /^WIREGUARD_PORT must be/);
+  t.regex(errorsOfSettings(config, { WIREGUARD_PORT: '0' }).join(), /^WIREGUARD_PORT must be/);
   t.is(config.wireguardIpv4Network, '100.64.0.0/10');
 });

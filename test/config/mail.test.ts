@@ -1,7 +1,7 @@
 // SMTP_URL and MAIL_FROM: what may be given, and that secrets stay out of errors.
 
 import test from 'ava';
-import { mailFaults } from '../../config/mail.ts';
+import { mailErrors } from '../../config/mail.ts';
 import { configOf } from '../../lib/testing/settings.ts';
 
 test('servers that can be used are taken', (t) => {
@@ -32,5 +32,5 @@ test('others are refused with words, and without their secrets', (t) => {
 test('one without the other is refused', (t) => {
   for (const settings of [{ SMTP_URL: 'smtp://a.example' }, { MAIL_FROM: 'a@b.example' }])
     t.throws(() => configOf(settings), { message: /come together/ });
-  t.deepEqual(mailFaults(configOf({})), []);
+  t.deepEqual(mailErrors(configOf({})), []);
 });

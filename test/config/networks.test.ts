@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import ipaddr from 'ipaddr.js';
-import { type NetworkFamily, networkFaults, refusedRanges } from '../../config/networks.ts';
+import { type NetworkFamily, networkErrors, refusedRanges } from '../../config/networks.ts';
 import { InnerPacket } from '../../dataplane/wire/ip.ts';
 import { hasReservedSource } from '../../dataplane/wire/ranges.ts';
 
-const rows: [family: NetworkFamily, network: string, address: string, fault: RegExp | null][] = [
+const rows: [family: NetworkFamily, network: string, address: string, error: RegExp | null][] = [
   ['IPV4', '100.64.0.0/10', '100.64.0.1', null],
   ['IPV4', '100.64.0.0/10', '100.127.255.254', null],
   ['IPV4', '10.0.0.0/30', '10.0.0.2', null],
@@ -49,11 +49,11 @@ const rows: [family: NetworkFamily, network: string, address: string, fault: Reg
   ['IPV6', 'fe80::/64', 'fe80::1', /link-local/],
   ['IPV6', 'ff05::/64', 'ff05::1', /multicast/],
 ];
-for (const [family, network, address, fault] of rows)
-  test(`${address} in ${network} is ${fault === null ? 'taken' : 'refused'}`, (t) => {
-    const faults = networkFaults(family, network, address);
-    t.is(faults.length, fault === null ? 0 : 1, faults.join());
-    if (fault !== null) t.regex(faults[0]!, fault);
+for (const [family, network, address, error] of rows)
+  test(`${address} in ${network} is ${error === null ? 'taken' : 'refused'}`, (t) => {
+    const errors = networkErrors(family, network, address);
+    t.is(errors.length, error === null ? 0 : 1, errors.join());
+    if (error !== null) t.regex(errors[0]!, error);
   });
 
 for (const family of ['IPV4', 'IPV6'] as const)

@@ -298,13 +298,13 @@ function network(text: string, prefixBits: number): NetworkConfig {
 
 /** Wraps an engine and counts how often each function is called. */
 function counted(engine: PacketEngine, calls: Calls): PacketEngine {
-  const { primitives, endpoints, datagrams, packets, faults } = engine;
+  const { primitives, endpoints, datagrams, packets, errors } = engine;
   return {
     primitives,
     endpoints,
     datagrams,
     packets,
-    faults,
+    errors,
     handed: engine.handed,
     handOver: (batch) => engine.handOver(batch),
     takeHanded: (worker) => engine.takeHanded(worker),

@@ -204,7 +204,7 @@ test('a removed peer cannot come back by itself', (t) => {
   t.is(gateway.engine.liveKeys, 0);
 });
 
-// docs/faults-of-others.md#fault-20: queued packets.
+// docs/bugs-of-others.md#bug-20: queued packets.
 test('a removed peer drops what waits for it, whatever comes later', (t) => {
   const { world, gateway, client } = connected();
   world.run(181 * SECOND);
@@ -312,7 +312,7 @@ test('the same configuration again changes nothing', (t) => {
   t.is(gateway.delivered.length, 1);
 });
 
-// docs/faults-of-others.md#fault-3: preshared key at the next handshake.
+// docs/bugs-of-others.md#bug-3: preshared key at the next handshake.
 test('a new preshared key serves from the next handshake; the session goes on meanwhile', (t) => {
   const { world, gateway, clients, peers } = connectedClients(1);
   const client = clients[0]!;
@@ -336,7 +336,7 @@ test('a new preshared key serves from the next handshake; the session goes on me
   t.true(world.sent(INITIATION).length > messages);
 });
 
-// docs/faults-of-others.md#fault-3: preshared key at the next handshake.
+// docs/bugs-of-others.md#bug-3: preshared key at the next handshake.
 test('a preshared key that only one side has ends in no session, and nothing is answered', (t) => {
   const { world, gateway, clients, peers } = connectedClients(1);
   const client = clients[0]!;

@@ -36,7 +36,7 @@ const kernel: Readonly<Record<string, number>> = {
 };
 
 for (const [name, value] of Object.entries(kernel)) {
-  // docs/faults-of-others.md#fault-2: window of 8,192.
+  // docs/bugs-of-others.md#bug-2: window of 8,192.
   test(`${name} is the kernel's`, (t) => {
     t.is((constants as Record<string, unknown>)[name], value);
   });

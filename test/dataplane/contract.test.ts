@@ -34,11 +34,11 @@ test('the words of a descriptor are distinct and inside it', (t) => {
   t.true(words.every((word) => word < contract.DESCRIPTOR_WORDS));
 });
 
-test('faults are the places of their counters', (t) => {
-  const faults = numbersNamed(/^FAULT_(?!COUNT)/);
+test('errors are the places of their counters', (t) => {
+  const errors = numbersNamed(/^ERROR_(?!COUNT)/);
   t.deepEqual(
-    faults,
-    Array.from({ length: contract.FAULT_COUNT }, (_, i) => i),
+    errors,
+    Array.from({ length: contract.ERROR_COUNT }, (_, i) => i),
   );
 });
 

@@ -203,11 +203,11 @@ test('what no rule decides is said once, and to one who knows nothing', (t) => {
   t.true(isEmpty(standing.replace(config([a]))), 'a whole configuration does not change it');
 });
 
-/** A rule that cannot be compiled while `fault` says so. */
-function fragile(id: string, fault: { isOn: boolean }): RuleConfig {
+/** A rule that cannot be compiled while `failure` says so. */
+function fragile(id: string, failure: { isOn: boolean }): RuleConfig {
   return Object.defineProperty({ ...tcp80, id }, 'portType', {
     get: () => {
-      if (fault.isOn) throw new Error('Array buffer allocation failed');
+      if (failure.isOn) throw new Error('Array buffer allocation failed');
       return 'tcp';
     },
   });
@@ -215,7 +215,7 @@ function fragile(id: string, fault: { isOn: boolean }): RuleConfig {
 
 test('a change that cannot be compiled is undone, and the same when it is asked for again', (t) => {
   const standing = new ConfigInForce();
-  const fault = { isOn: true };
+  const failure = { isOn: true };
   const rules = (ofScopes: Record<string, [string, RuleConfig[]][]>): Amendment => ({
     peers: new Map(),
     rules: new Map(Object.entries(ofScopes).map(([name, ofIds]) => [name, new Map(ofIds)])),
@@ -224,7 +224,7 @@ test('a change that cannot be compiled is undone, and the same when it is asked 
   standing.replace(config([a, { ...a, publicKey: 'B' }], { gone: [six] }));
   const before = standing.fromNothing();
   const failing = {
-    ...rules({ gone: [['6', []]], s: [['1', [drop]]], u: [['2', [fragile('2', fault)]]] }),
+    ...rules({ gone: [['6', []]], s: [['1', [drop]]], u: [['2', [fragile('2', failure)]]] }),
     peers: new Map([
       ['A', null],
       ['B', { ...a, publicKey: 'B', scope: 's' }],
@@ -241,7 +241,7 @@ test('a change that cannot be compiled is undone, and the same when it is asked 
   t.deepEqual(named(standing.amend(ends)), { ...nothing, removed: ['B'] });
   standing.amend({ ...ends, peers: new Map([['B', { ...a, publicKey: 'B' }]]) });
   t.throws(() => standing.amend(failing), { message: /allocation failed/ });
-  fault.isOn = false;
+  failure.isOn = false;
   const change = standing.amend(failing);
   t.deepEqual(named(change), {
     ...nothing,
@@ -256,7 +256,7 @@ test('a change that cannot be compiled is undone, and the same when it is asked 
 
 test('a scope after changes that were undone takes the next one, and no part of those', (t) => {
   const standing = new ConfigInForce(2);
-  const fault = { isOn: true };
+  const failure = { isOn: true };
   const networks = Array.from({ length: 6 }, (_, i) => rule(`${i}`, 'drop', `10.${i}.0.0/16`));
   standing.replace(config([], { s: networks }));
   const amendment = (id: string, ofId: RuleConfig[], bad?: RuleConfig): Amendment => ({
@@ -271,7 +271,7 @@ test('a scope after changes that were undone takes the next one, and no part of 
     ['7', [rule('7', 'drop', '10.3.7.0/24')]],
     ['8', [rule('8', 'accept', '0.0.0.0/0')]],
   ] as const)
-    t.throws(() => standing.amend(amendment(id, [...ofId], fragile('2', fault))));
+    t.throws(() => standing.amend(amendment(id, [...ofId], fragile('2', failure))));
   const [s] = standing.amend(amendment('9', [rule('9', 'drop', '10.5.9.0/24')])).scopes;
   t.deepEqual([s?.compiled?.numbers, s?.compiled?.ids], [[6], ['9']]);
   const all = standing.fromNothing().scopes[0]!.compiled!;

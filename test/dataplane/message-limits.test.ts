@@ -100,7 +100,7 @@ test('messages before the limit renew nothing', (t) => {
   t.is(world.sent(INITIATION).length, 2);
 });
 
-// docs/faults-of-others.md#fault-1: limit of messages.
+// docs/bugs-of-others.md#bug-1: limit of messages.
 test('a key that has sent its last message is silent; packets wait until there is another', (t) => {
   const { world, a, b } = limited();
   world.loses = isHandshake;
@@ -166,7 +166,7 @@ function sealed(key: SendingKey, counter: bigint): Uint8Array {
   return concat(header, chacha20poly1305(key.send, nonce).encrypt(packet));
 }
 
-// docs/faults-of-others.md#fault-1: limit of messages.
+// docs/bugs-of-others.md#bug-1: limit of messages.
 test('the last message of a key is taken, and no authentic one after it', (t) => {
   const { a, b } = limited({});
   const key = a.engine.latestKey!;

@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { FAULT_COUNT } from '../../dataplane/contract.ts';
-import { faultReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
+import { ERROR_COUNT } from '../../dataplane/contract.ts';
+import { errorReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
 
 const DATAPLANE = join(import.meta.dirname, '../../dataplane');
 
@@ -24,7 +24,7 @@ test('names are what a metric label may be', (t) => {
   for (const name of reasonNames) t.regex(name, /^[a-z][a-z0-9_]*$/);
 });
 
-test('every reason is given somewhere, by the data plane or as a fault of the engine', (t) => {
+test('every reason is given somewhere, by the data plane or as an error of the engine', (t) => {
   const files = readdirSync(DATAPLANE, { recursive: true, encoding: 'utf8' }).filter(
     // The clients of the memory gateway are no part of what is counted.
     (file) => file.endsWith('.ts') && file !== 'reasons.ts' && !file.startsWith('memory/'),
@@ -34,10 +34,10 @@ test('every reason is given somewhere, by the data plane or as a fault of the en
     texts.flatMap((text) => [...text.matchAll(/\breasons\.(\w+)/g)].map(([, name]) => name)),
   );
   t.deepEqual(
-    reasonNames.filter((name) => !given.has(name) && !faultReasons.includes(name)),
+    reasonNames.filter((name) => !given.has(name) && !errorReasons.includes(name)),
     [],
   );
-  t.is(faultReasons.length, FAULT_COUNT);
+  t.is(errorReasons.length, ERROR_COUNT);
 });
 
 test('the list cannot be changed at run time', (t) => {

@@ -119,7 +119,7 @@ test('initiations are taken eight at a time, and after a large batch two, once a
   t.is(taken(), 2 * BUSY_BATCH_DATAGRAMS);
 });
 
-// docs/faults-of-others.md#fault-11: timestamps replayed after a restart.
+// docs/bugs-of-others.md#bug-11: timestamps replayed after a restart.
 test('an initiation that is replayed after a restart yields only an unconfirmed keypair', (t) => {
   const { world, gateway, client, recorded } = restarted(180 * SECOND);
   const attacker = world.addClient({ endpoint: elsewhere });
@@ -253,7 +253,7 @@ for (const [title, stepMs] of [
   ['back by an hour', -60 * MINUTE],
   ['forward by an hour', 60 * MINUTE],
 ] as const) {
-  // docs/faults-of-others.md#fault-11: system clock stepped back.
+  // docs/bugs-of-others.md#bug-11: system clock stepped back.
   test(`a wall clock that is stepped ${title} stops nobody`, (t) => {
     const { world, gateway, client } = connected();
     gateway.delivered.length = 0;
@@ -270,7 +270,7 @@ for (const [title, stepMs] of [
   });
 }
 
-// docs/faults-of-others.md#fault-11: jumps of the monotonic clock.
+// docs/bugs-of-others.md#bug-11: jumps of the monotonic clock.
 test('a machine that slept for hours goes on with its next packet', (t) => {
   const { world, gateway, client } = connected();
   gateway.delivered.length = 0;

@@ -87,7 +87,7 @@ test('a removed device is stopped in both directions, in the middle of its traff
   t.deepEqual(exchange(world, gateway, clients[1]!, yours), { up: 1, down: 1 });
 });
 
-// docs/faults-of-others.md#fault-20: queued packets.
+// docs/bugs-of-others.md#bug-20: queued packets.
 test('waiting packets from a removed device to another device are dropped', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const sleeper = world.addClient({ endpoint: { address: '203.0.113.9', port: 9 } });

@@ -29,7 +29,7 @@ import {
 
 // ---- renewing (6.2) --------------------------------------------------------------------------
 
-// docs/faults-of-others.md#fault-8: no storm of rekeys.
+// docs/bugs-of-others.md#bug-8: no storm of rekeys.
 test('through many renewals, both ways, no packet is lost and only the initiator renews', (t) => {
   const { world, gateway, client } = connected();
   const [a, b] = [gateway.delivered.length, client.delivered.length];
@@ -87,7 +87,7 @@ test('data that is not answered by data is acknowledged after 10 s, once', (t) =
   t.is(keepalives[0]!.at, arrived + 10 * SECOND);
 });
 
-// docs/faults-of-others.md#fault-7: no keepalive without need.
+// docs/bugs-of-others.md#bug-7: no keepalive without need.
 test('two idle sides are silent for minutes', (t) => {
   const { world } = connected();
   world.run(30 * SECOND);
@@ -96,7 +96,7 @@ test('two idle sides are silent for minutes', (t) => {
   t.is(world.wire.length, before);
 });
 
-// docs/faults-of-others.md#fault-7: keepalives answer data alone.
+// docs/bugs-of-others.md#bug-7: keepalives answer data alone.
 test('keepalives do not answer keepalives, also when they cross', (t) => {
   const { world, gateway, client } = connected();
   // Both have data to acknowledge, and do so at the same moment.
@@ -109,7 +109,7 @@ test('keepalives do not answer keepalives, also when they cross', (t) => {
 
 // ---- retries, giving up, forgetting (6.3, 6.4) -----------------------------------------------
 
-// docs/faults-of-others.md#fault-8: jitter.
+// docs/bugs-of-others.md#bug-8: jitter.
 test('an initiation is repeated every 5 s and a little, for 90 s, and then no more', (t) => {
   const { world, client } = gatewayAndClient();
   world.loses = () => true;
@@ -174,7 +174,7 @@ test('keys are forgotten 540 s after the last session, on both sides', (t) => {
   t.is(gateway.nextTimeout(), Number.POSITIVE_INFINITY);
 });
 
-// docs/faults-of-others.md#fault-16: failed handshakes.
+// docs/bugs-of-others.md#bug-16: failed handshakes.
 test('keys are forgotten also when all handshakes fail', (t) => {
   const { world, gateway } = connected();
   world.loses = () => true;
@@ -250,7 +250,7 @@ seededTest(10, 'a link that loses a third of everything still makes a session', 
   t.true(gateway.delivered.length > 0);
 });
 
-// docs/faults-of-others.md#fault-8: late responses.
+// docs/bugs-of-others.md#bug-8: late responses.
 test('a long way makes no difference', (t) => {
   const { world, gateway, client } = gatewayAndClient();
   world.link.delayMs = 2_400;

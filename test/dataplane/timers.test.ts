@@ -368,7 +368,9 @@ test('a cookie is shown with every try for 115 s, and then no more', (t) => {
 
 // ---- all rules on any link -------------------------------------------------------------------
 
-/** Minutes of traffic, silence and outages, all by chance, on a link whose faults are chance too. */
+/**
+ * Minutes of traffic, silence and outages, all by chance, on a link whose failures are chance too.
+ */
 function live({ world, a, b }: Scene, minutes: number, eachTurn: () => void): void {
   const chance = chanceOf(world);
   const { link } = world;

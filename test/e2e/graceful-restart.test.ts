@@ -63,7 +63,7 @@ for (const engine of enginesOfRun)
       const last = watch.lines.findLast((line) => Number(line['at']) <= stoppedAt);
       const silentMs = Number(at) - Number(last?.['at']);
       const lateMs = Number(at) - (stoppedAt + startMs);
-      // Others on this machine are no fault of the gateway.
+      // Others on this machine are no error of the gateway.
       const slowness = await measureSlowness(Math.min(WORKERS, CORES));
       waits.push(silentMs);
       limits.push(SILENT_MS * CROWDED * slowness);

@@ -1,5 +1,5 @@
 // Metrics and log of a gateway with a real client: every expression of the dashboard has samples,
-// promtool of Prometheus finds no fault in the text or the expressions, counters show what was
+// promtool of Prometheus finds no error in the text or the expressions, counters show what was
 // dropped, the log says when a device came and went, and neither holds a secret.
 
 import { spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ import { enrol, type Person } from './people.ts';
 
 const METRICS_TOKEN = 'for-prometheus-and-nothing-else';
 
-/** The own tool of Prometheus, with a text or the name of a file; fails if it finds a fault. */
+/** The own tool of Prometheus, with a text or the name of a file; fails if it finds an error. */
 async function promtool(t: ExecutionContext, args: string[], input = ''): Promise<void> {
   const child = spawn('promtool', args);
   const [out, err] = [text(child.stdout), text(child.stderr)];
@@ -54,7 +54,7 @@ function saidOf(postern: Postern, { device }: Person, message: string): Record<s
     .filter((line) => line['msg'] === message && line['device_id'] === device.id);
 }
 
-async function judgeMetrics(t: ExecutionContext, postern: Postern): Promise<string> {
+async function checkMetrics(t: ExecutionContext, postern: Postern): Promise<string> {
   const response = await metricsOf(postern, METRICS_TOKEN);
   t.is(response.status, 200);
   const exposed = await response.text();
@@ -112,7 +112,7 @@ test.serial(
       "fetch('http://127.0.0.1:13000/metrics').then((r) => console.log(r.status))",
     );
     t.is(local.stdout.trim(), '200');
-    const exposed = await judgeMetrics(t, postern);
+    const exposed = await checkMetrics(t, postern);
     const families = readExposition(exposed);
     const labels = { rule_id: drop.id, action: 'drop' };
     t.is(valueOf(families, 'wg_gateway_rule_packets_total', labels), Number(hits['packets']));

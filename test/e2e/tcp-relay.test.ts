@@ -33,7 +33,7 @@ function begin(t: ExecutionContext, filesMax: number | null = null): Scene {
 /** Whether the kernel redirects connections. */
 async function isRedirected(t: ExecutionContext): Promise<boolean> {
   const answer = await runNft(['list', 'tables']);
-  if ('fault' in answer) return t.fail(answer.fault);
+  if ('error' in answer) return t.fail(answer.error);
   return answer.output.includes(INTERFACE);
 }
 

@@ -53,7 +53,7 @@ async function run(send: Send, providerOrigin: string, { psk, strange }: Secrets
   const deviceId = idOf(await post('/v0/devices', { device }));
   await post('/v0/devices', { device });
   await post('/v0/devices', { device: { ...device, preshared_key: `${psk}x` } });
-  // Both are judged before either is written, so one is overtaken by the other.
+  // Both are checked before either is written, so one is overtaken by the other.
   const twin = { ...device, name: 'twin', public_key: newKey() };
   await Promise.all([post('/v0/devices', { device: twin }), post('/v0/devices', { device: twin })]);
   const provider = {
@@ -248,7 +248,7 @@ for (const kind of databaseKinds()) {
       t.false(heard.includes(secret), secret);
     t.true(
       log.some(({ level }) => level === 'error'),
-      'faults were logged',
+      'errors were logged',
     );
   });
 }

@@ -1,4 +1,4 @@
-// The tests of operation: as root, one file after the other, with time for faults to pass. The
+// The tests of operation: as root, one file after the other, with time for failures to pass. The
 // container takes as long to build as all the others together, and a machine that systemd boots wants
 // packages of its own, so they come with the long ones.
 import process from 'node:process';

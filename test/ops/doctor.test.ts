@@ -1,4 +1,4 @@
-// The doctor on a host of its own. Each fault is made for real, found, and fixed by the very
+// The doctor on a host of its own. Each error is made for real, found, and fixed by the very
 // commands that the doctor prints. Also what a start does about forwarding on such a host.
 
 import { execFile } from 'node:child_process';
@@ -73,7 +73,7 @@ async function onHost(t: ExecutionContext, body: (host: Host) => Promise<void>):
 const fix = (host: Host, finding: Finding | undefined): Promise<unknown> =>
   host.run('bash', '-ec', `${SYSTEM_PATH}\n${finding?.fix ?? 'false'}`);
 
-test.serial('a host without faults has good findings only', (t) =>
+test.serial('a host without errors has good findings only', (t) =>
   onHost(t, async (host) => {
     const { status, findings } = await doctor(host);
     t.is(status, 0, JSON.stringify(findings));
@@ -130,7 +130,7 @@ test.serial('without the program nft only rules of others cannot be read', (t) =
   }),
 );
 
-test.serial('forwarding that is off is a fault if nobody will switch it on', (t) =>
+test.serial('forwarding that is off is an error if nobody will switch it on', (t) =>
   onHost(t, async (host) => {
     await host.run('sysctl', '-qw', 'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0');
     t.is((await doctor(host)).status, 0, 'the start does it');

@@ -1,6 +1,6 @@
-// A write load on the API, and a list of what was answered. After a fault every answered write must
-// exist, and each other one must exist completely or not at all. Each writer has records of its
-// own, so the test knows exactly what a record must be.
+// A write load on the API, and a list of what was answered. After a failure every answered write
+// must exist, and each other one must exist completely or not at all. Each writer has records of
+// its own, so the test knows exactly what a record must be.
 
 import type { ExecutionContext } from 'ava';
 import { connectDatabase } from '../../models/index.ts';
@@ -210,7 +210,7 @@ export class Ledger {
       const found = new Map((await this.#list(kind)).map((record) => [record.id, record]));
       for (const entry of this.#entries.values())
         if (entry.kind === kind) this.#compare(t, entry, found.get(entry.id));
-      for (const record of found.values()) this.#judgeUnknown(t, kind, record, userIds);
+      for (const record of found.values()) this.#checkUnknown(t, kind, record, userIds);
     }
     for (const [id, entry] of this.#entries) if (entry.isGone === true) this.#entries.delete(id);
     // Whether they exist was checked above; existing ones are left alone from here on.
@@ -235,7 +235,7 @@ export class Ledger {
   }
 
   /** A record without an answer: it was requested, and must be complete. */
-  #judgeUnknown(t: ExecutionContext, kind: Kind, record: Data, userIds: Set<string>): void {
+  #checkUnknown(t: ExecutionContext, kind: Kind, record: Data, userIds: Set<string>): void {
     const owner = (record['user_id'] ?? null) as string | null;
     if (owner !== null) t.true(userIds.has(owner), `${kind} ${record.id} has its user`);
     if (this.#entries.has(record.id) || this.#others.has(record.id)) return;

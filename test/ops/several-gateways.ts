@@ -125,7 +125,7 @@ export async function allocationNeverCollides(
     }),
   );
   const refused = answers.filter(({ status }) => status !== 201);
-  t.deepEqual(refused, [], JSON.stringify(faultsOf(sites)));
+  t.deepEqual(refused, [], JSON.stringify(errorsOf(sites)));
   const devices = answers.map(({ body }) => (body as { data: Data }).data);
   for (const field of ['ipv4', 'ipv6', 'id'])
     t.is(new Set(devices.map((device) => device[field])).size, perGateway * 3, field);
@@ -136,7 +136,7 @@ export async function allocationNeverCollides(
 }
 
 /** What the gateways logged as errors. */
-function faultsOf({ sites }: Sites): Record<string, unknown>[] {
+function errorsOf({ sites }: Sites): Record<string, unknown>[] {
   return sites.flatMap(({ postern }) =>
     postern.logLines().filter(({ level }) => Number(level) >= 50),
   );
@@ -291,7 +291,7 @@ async function statusOf(postern: Postern, id: string): Promise<Status> {
   };
 }
 
-/** What every gateway must have kept to itself: no fault, no row that cannot be obeyed. */
+/** What every gateway must have kept to itself: no error, no row that cannot be obeyed. */
 export function nothingWentWrong(t: ExecutionContext, { sites }: World): void {
   for (const { postern } of sites.sites) {
     const errors = postern.logLines().filter(({ level }) => level === 'error');

@@ -21,7 +21,7 @@ import {
 import { Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, seed, soakMinutes } from './lengths.ts';
 
-/** Short, it is about datagrams, writes and drops, which a fault loses within seconds. */
+/** Short, it is about datagrams, writes and drops, which an error loses within seconds. */
 const MINUTES = soakMinutes > 0 ? soakMinutes : 0.5;
 const DURATION_MS = MINUTES * 60_000;
 /** Code is compiled and caches are filled meanwhile; a slope needs what comes after. */

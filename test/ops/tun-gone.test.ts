@@ -79,7 +79,7 @@ async function isMadeAgain(t: ExecutionContext, topology: Topology, engine: stri
 }
 
 for (const engine of ['native', 'typescript'])
-  // docs/faults-of-others.md#fault-15: TUN gone.
+  // docs/bugs-of-others.md#bug-15: TUN gone.
   test.serial(`${engine}: a TUN that is removed is made again, with its addresses`, async (t) => {
     t.timeout(120_000);
     const topology = await buildTopology('ot', API_NETWORK);

@@ -82,8 +82,8 @@ export function keysDifference(
   if (Array.isArray(recorded) && Array.isArray(received)) {
     const both = recorded.slice(0, received.length);
     for (const [i, member] of both.entries()) {
-      const fault = keysDifference(member, received[i], closed, `${place}[${i}]`);
-      if (fault !== null) return fault;
+      const error = keysDifference(member, received[i], closed, `${place}[${i}]`);
+      if (error !== null) return error;
     }
     return null;
   }
@@ -99,8 +99,8 @@ export function keysDifference(
   if (names.join() !== now.join())
     return `${place} has the keys ${now.join(', ')}, not ${names.join(', ')}`;
   for (const name of names) {
-    const fault = keysDifference(before[name], after[name], closed, `${place}.${name}`);
-    if (fault !== null) return fault;
+    const error = keysDifference(before[name], after[name], closed, `${place}.${name}`);
+    if (error !== null) return error;
   }
   return null;
 }
@@ -110,8 +110,8 @@ function textDifference(recorded: string, received: string, bindings: Bindings):
   for (const [i, line] of before.entries()) {
     const now = after[i];
     if (now === undefined) return `line ${i + 1} is missing: ${brief(line)}`;
-    const fault = matchFault(line, now, bindings);
-    if (fault !== null) return `line ${i + 1} ${fault}`;
+    const error = matchError(line, now, bindings);
+    if (error !== null) return `line ${i + 1} ${error}`;
   }
   return after.length === before.length
     ? null
@@ -119,7 +119,7 @@ function textDifference(recorded: string, received: string, bindings: Bindings):
 }
 
 /** A name that stands for nothing, after a difference above it, is one more difference. */
-function matchFault(line: string, now: string, bindings: Bindings): string | null {
+function matchError(line: string, now: string, bindings: Bindings): string | null {
   try {
     return bindings.match(line, now);
   } catch (error) {

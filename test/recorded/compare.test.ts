@@ -98,11 +98,11 @@ test('found: a body where there was none', (t) => {
   t.is(compare({ text: '' }, { ...recorded, body: '' }), null);
 });
 
-test('found: a fault that is named beside the recorded ones', (t) => {
+test('found: an error that is named beside the recorded ones', (t) => {
   const refusal = { ...recorded, headers: [], body: '{"errors":{"email":["is invalid"]}}' };
-  const faults = { email: ['is invalid'] };
-  t.is(compare({ text: JSON.stringify({ errors: faults }) }, refusal), null);
-  t.is(compare({ text: JSON.stringify({ errors: faults, code: 7 }) }, refusal), null);
-  const more = JSON.stringify({ errors: { ...faults, name: ['is invalid'] } });
+  const errors = { email: ['is invalid'] };
+  t.is(compare({ text: JSON.stringify({ errors }) }, refusal), null);
+  t.is(compare({ text: JSON.stringify({ errors, code: 7 }) }, refusal), null);
+  const more = JSON.stringify({ errors: { ...errors, name: ['is invalid'] } });
   t.is(compare({ text: more }, refusal), 'body.errors.name was not there');
 });

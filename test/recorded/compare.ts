@@ -42,8 +42,8 @@ export function differenceOf(
   for (const [name, value] of recorded.headers) {
     const received = headers[name];
     if (received === undefined) return `the header ${name} is missing`;
-    const fault = bindings.match(value, String(received));
-    if (fault !== null) return `the header ${name} ${fault}`;
+    const error = bindings.match(value, String(received));
+    if (error !== null) return `the header ${name} ${error}`;
   }
   if (recorded.body === '' || text === '')
     return recorded.body === text ? null : `the body is ${JSON.stringify(text.slice(0, 500))}`;
@@ -66,8 +66,8 @@ function compareBody(recorded: string, text: string, bindings: Bindings): string
 function compare(recorded: unknown, received: unknown, at: At): string | null {
   const { place, bindings } = at;
   if (typeof recorded === 'string' && typeof received === 'string') {
-    const fault = bindings.match(recorded, received);
-    return fault === null ? null : `${place} ${fault}`;
+    const error = bindings.match(recorded, received);
+    return error === null ? null : `${place} ${error}`;
   }
   if (Array.isArray(recorded) && Array.isArray(received))
     return compareLists(recorded, received, at);
@@ -89,8 +89,8 @@ function compareLists(
   if (recorded.length !== received.length)
     return `${place} has ${received.length} members, not ${recorded.length}`;
   for (const [i, member] of recorded.entries()) {
-    const fault = compare(member, received[i], { ...at, place: `${place}[${i}]` });
-    if (fault !== null) return fault;
+    const error = compare(member, received[i], { ...at, place: `${place}[${i}]` });
+    if (error !== null) return error;
   }
   return null;
 }
@@ -111,8 +111,8 @@ function compareObjects(
   const added = Object.keys(received).find((name) => !known.has(name));
   if (added !== undefined && closed.test(place)) return `${place}.${added} was not there`;
   for (const name of names) {
-    const fault = compare(recorded[name], received[name], { ...at, place: `${place}.${name}` });
-    if (fault !== null) return fault;
+    const error = compare(recorded[name], received[name], { ...at, place: `${place}.${name}` });
+    if (error !== null) return error;
   }
   return null;
 }

@@ -68,13 +68,13 @@ export function expected(
   const found = meant.find((one) => one.line === line && one.nth === nth) ?? null;
   if (end === null || found === null) return { end, meant: found };
   const changed = { ...end, ...found.parts };
-  const fault = meantFault(line, end, changed);
-  if (fault !== null) throw new Error(`differences.txt: $ ${line}: ${fault}`);
+  const error = meantError(line, end, changed);
+  if (error !== null) throw new Error(`differences.txt: $ ${line}: ${error}`);
   return { end: changed, meant: found };
 }
 
 /** Why a difference cannot be meant. */
-function meantFault(line: string, end: RecordedEnd, changed: RecordedEnd): string | null {
+function meantError(line: string, end: RecordedEnd, changed: RecordedEnd): string | null {
   if (JSON.stringify(end) === JSON.stringify(changed)) return 'it is as it was recorded';
   const json = jsonIn(end.stdout);
   if (json === null) return null;

@@ -28,12 +28,12 @@ async function record(world: World, file: string, isWiden: boolean): Promise<str
     generaliser ??= new Generaliser(bindings, unrecorded);
     generaliser.sends(bindings.fill(exchange.body));
     const { answer: recorded } = exchange;
-    const fault = recorded === null ? null : differenceOf(recorded, answer, bindings);
-    if (fault !== null) differences.push(`${file}: ${exchange.says}: ${fault}`);
+    const error = recorded === null ? null : differenceOf(recorded, answer, bindings);
+    if (error !== null) differences.push(`${file}: ${exchange.says}: ${error}`);
     const written =
       recorded === null
         ? generaliser.record(exchange, answer)
-        : isWiden && fault === null
+        : isWiden && error === null
           ? generaliser.widen(exchange, recorded, answer)
           : recorded;
     exchanges.push({ ...exchange, answer: written });

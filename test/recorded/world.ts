@@ -79,10 +79,10 @@ export async function* play(
   await fillIn(world.database);
   world.providers.asked.clear();
   const { server } = await serverOn(world.database, settingsOf(special), servicesOf(special));
-  const { fault, clock } = special;
-  if (fault !== undefined)
+  const { fails, clock } = special;
+  if (fails !== undefined)
     server.ext('onPreHandler', () => {
-      throw fault === '503' ? new ConnectionRefusedError(new Error('away')) : new Error('fault');
+      throw fails === '503' ? new ConnectionRefusedError(new Error('away')) : new Error('fails');
     });
   const bindings = await bindTokens(world);
   // Buckets fill with time; in a test of limits it must not matter how fast the machine is.

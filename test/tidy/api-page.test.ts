@@ -1,5 +1,5 @@
 // The page docs/api.md names the operations, fields, statuses and messages that the gateway has.
-// The OpenAPI document, made of the schemas that judge requests, says which those are.
+// The OpenAPI document, made of the schemas that validate requests, says which those are.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

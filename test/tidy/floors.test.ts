@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import test from 'ava';
 import {
   circleAmong,
-  floorFault,
+  floorError,
   type Floors,
   floorsOf,
   type Imports,
@@ -50,7 +50,7 @@ const imports = readImports(['lib', 'models', 'dataplane', 'config']);
 test('imports go downward and through the doors', (t) => {
   const arrows = [...imports].flatMap(([from, targets]) => targets.map((to) => ({ from, to })));
   t.true(arrows.length > 2_000, `${arrows.length} imports`);
-  for (const { from, to } of arrows) t.is(importFault(from, to), null, `${from} imports ${to}`);
+  for (const { from, to } of arrows) t.is(importError(from, to), null, `${from} imports ${to}`);
 });
 
 test('no files import each other in a circle, not for types either', (t) => {
@@ -100,9 +100,9 @@ test('a page lists floors, the highest first', (t) => {
   ]);
 });
 
-test('upward, to a stranger, and from or to nowhere are faults', (t) => {
+test('upward, to a stranger, and from or to nowhere are errors', (t) => {
   const floors = floorsOf(PAGE, 'lib');
-  const rows: [from: string, to: string, fault: string | null][] = [
+  const rows: [from: string, to: string, error: string | null][] = [
     ['door/a.ts', 'kit/b.ts', null],
     ['door/a.ts', 'start.ts', null],
     ['door/a.ts', 'door/deep/b.ts', null],
@@ -113,12 +113,12 @@ test('upward, to a stranger, and from or to nowhere are faults', (t) => {
     ['door/a.ts', 'attic/a.ts', 'lib/attic/a.ts is on no floor'],
     ['else.ts', 'kit/b.ts', 'lib/else.ts is on no floor'],
   ];
-  for (const [from, to, fault] of rows)
-    t.is(floorFault(floors, `lib/${from}`, `lib/${to}`), fault, `${from} imports ${to}`);
+  for (const [from, to, error] of rows)
+    t.is(floorError(floors, `lib/${from}`, `lib/${to}`), error, `${from} imports ${to}`);
 });
 
 test('rooms at the top know each other by their doors alone', (t) => {
-  const rows: [from: string, to: string, isFault: boolean][] = [
+  const rows: [from: string, to: string, isError: boolean][] = [
     ['lib/web/index.ts', 'models/index.ts', false],
     ['lib/web/index.ts', 'models/queries/rows.ts', true],
     ['lib/web/index.ts', TEST_DOOR, true],
@@ -134,10 +134,10 @@ test('rooms at the top know each other by their doors alone', (t) => {
     ['lib/web/index.ts', 'lib/api/body.ts', true],
     ['lib/kit/records/writes.ts', 'lib/kit/process/log.ts', false],
     ['lib/kit/process/log.ts', 'lib/kit/records/writes.ts', true],
-    ['lib/domain/devices/judge.ts', 'lib/api/body.ts', true],
+    ['lib/domain/devices/checks.ts', 'lib/api/body.ts', true],
   ];
-  for (const [from, to, isFault] of rows)
-    t.is(importFault(from, to) !== null, isFault, `${from} imports ${to}`);
+  for (const [from, to, isError] of rows)
+    t.is(importError(from, to) !== null, isError, `${from} imports ${to}`);
 });
 
 test('every way to import is seen, for types too', (t) => {
@@ -180,14 +180,14 @@ test('a circle is found, however long, and beside files that are in none', (t) =
 // ---- reading the tree --------------------------------------------------------------------------
 
 /** Why one file must not import another one; null where it may. */
-function importFault(from: string, to: string): string | null {
+function importError(from: string, to: string): string | null {
   const [upper, lower] = [topOf(from), topOf(to)];
   const part = partOf(from);
-  if (part !== null && part === partOf(to)) return floorFault(INSIDE[part] ?? [], from, to);
-  if (upper === lower) return floorFault(INSIDE[upper] ?? [], from, to);
+  if (part !== null && part === partOf(to)) return floorError(INSIDE[part] ?? [], from, to);
+  if (upper === lower) return floorError(INSIDE[upper] ?? [], from, to);
   if (to === TEST_DOOR && from.startsWith(TEST_ROOM)) return null;
-  const fault = floorFault(HOUSE, from, to);
-  if (fault !== null || to === `${lower}/index.ts`) return fault;
+  const error = floorError(HOUSE, from, to);
+  if (error !== null || to === `${lower}/index.ts`) return error;
   return `${lower} has one door, ${lower}/index.ts`;
 }
 

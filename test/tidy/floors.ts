@@ -43,7 +43,7 @@ export function floorsOf(page: string, folder: string): Floors {
 }
 
 /** Why one file must not import another one of the same floors; null where it may. */
-export function floorFault(floors: Floors, from: string, to: string): string | null {
+export function floorError(floors: Floors, from: string, to: string): string | null {
   const [upper, lower] = [placeOf(floors, from), placeOf(floors, to)];
   if (upper === null) return `${from} is on no floor`;
   if (lower === null) return `${to} is on no floor`;

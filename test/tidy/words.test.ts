@@ -23,6 +23,9 @@ test('retired words are found in comments, texts and names, in any case and acro
     '  /** The same, for IPv6. */',
     '/** As `open`, but slower. */',
     'a list that is narrowed',
+    'function addFault() {}',
+    'const faultsMax = 1;',
+    'FAULT_COUNT',
   ])
     t.not(retiredWordIn(text), null, text);
 });
@@ -36,6 +39,9 @@ test('words that only look like retired ones are not found', (t) => {
     'const toldMs = 1;',
     '// It does the same for IPv6.',
     'shutdown is outside',
+    'mail_fault: null',
+    'isDefault, DEFAULT_PORT and EFAULT',
+    'a page fault of the kernel',
   ])
     t.is(retiredWordIn(text), null, text);
 });

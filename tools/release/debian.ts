@@ -95,7 +95,7 @@ export function unitText(unit: string): string {
     .replaceAll('/opt/postern', `/${PROGRAM}`);
 }
 
-/** Where faults are reported is where the maintainer reads. */
+/** Where bugs are reported is where the maintainer reads. */
 function maintainer(): string {
   const [, address] = /\*\*([\w.-]+@[\w.-]+)\*\*/.exec(readPage('SECURITY.md')) ?? [];
   if (address === undefined) throw new Error('SECURITY.md names no address');

@@ -87,22 +87,22 @@ export const headers: Json = {
 
 /** Answers to requests that fail, by status. */
 export const errorAnswers: Json = {
-  400: fault('The body is no JSON, or its wrapper is missing.', 'Faults'),
-  401: fault('No token, or one that is unknown, revoked or expired.', 'AuthError', {
+  400: answer('The body is no JSON, or its wrapper is missing.', 'Faults'),
+  401: answer('No token, or one that is unknown, revoked or expired.', 'AuthError', {
     'WWW-Authenticate': 'Challenge',
   }),
-  403: fault('The token is that of a user who is no administrator, or lacks the scope.', 'Error'),
-  404: fault('There is no such record.', 'Error'),
-  408: fault('The body did not come in time.', 'Error'),
-  413: fault('The body is too large.', 'Error'),
-  415: fault('The body is declared as something else than JSON.', 'Error'),
-  422: fault(
+  403: answer('The token is that of a user who is no administrator, or lacks the scope.', 'Error'),
+  404: answer('There is no such record.', 'Error'),
+  408: answer('The body did not come in time.', 'Error'),
+  413: answer('The body is too large.', 'Error'),
+  415: answer('The body is declared as something else than JSON.', 'Error'),
+  422: answer(
     'What was sent is not acceptable; the answer names every error of every field.',
     'Faults',
   ),
-  429: fault('Too many requests.', 'Error', { 'Retry-After': 'RetryAfter' }),
-  500: fault('A fault of the gateway; its log has more under the request id.', 'Error'),
-  503: fault('The database is out of reach, or a later version migrated it.', 'Error', {
+  429: answer('Too many requests.', 'Error', { 'Retry-After': 'RetryAfter' }),
+  500: answer('A fault of the gateway; its log has more under the request id.', 'Error'),
+  503: answer('The database is out of reach, or a later version migrated it.', 'Error', {
     'Retry-After': 'RetryAfter',
   }),
 };
@@ -132,6 +132,6 @@ function header(description: string, schema: Json, required = false): Json {
   return { description, ...(required ? { required } : {}), schema };
 }
 
-function fault(description: string, schema: string, names: Record<string, string> = {}): Json {
+function answer(description: string, schema: string, names: Record<string, string> = {}): Json {
   return { description, headers: headerRefs(names), content: jsonContent(schemaRef(schema)) };
 }

@@ -3,7 +3,7 @@
 
 import type Joi from 'joi';
 import type { Answer, Body, Operation } from '../../kit/operations/operation.ts';
-import type { Mode } from '../../kit/validation/judge.ts';
+import type { Mode } from '../../kit/validation/validate.ts';
 import { BODY_BYTES_MAX } from '../body.ts';
 import { pageFields } from '../paging.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';

@@ -5,7 +5,7 @@
 import type Joi from 'joi';
 import { entryOf, type FieldMeta, metaOf } from '../../kit/validation/fields.ts';
 import { SECRET_FIELDS } from '../../kit/records/secrets.ts';
-import type { Mode } from '../../kit/validation/judge.ts';
+import type { Mode } from '../../kit/validation/validate.ts';
 
 /** A JSON Schema of draft 2020-12, or a part of an OpenAPI document. */
 export type Json = Record<string, unknown>;

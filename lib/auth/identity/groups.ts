@@ -7,7 +7,7 @@ import {
   type Authority,
   type Database,
   type GroupsChange,
-  type GroupsProblem,
+  type GroupsError,
   type GroupsSaid,
   type Identity,
   isTrusted,
@@ -72,9 +72,9 @@ export async function takeGroups(
   { userId, identity, authority, hearGroups }: GroupsOf,
   { said, entry }: GroupsOfAnswer,
   transaction: Transaction,
-): Promise<GroupsProblem | null> {
+): Promise<GroupsError | null> {
   const source = methodOf(authority.kind, authority.provider_id);
-  let problem: GroupsProblem | null = 'problem' in said ? said.problem : null;
+  let problem: GroupsError | null = 'problem' in said ? said.problem : null;
   if ('names' in said) {
     const { names } = said;
     const { groups_map: map, groups_create: isCreating = false, admin_group: admins } = entry;
@@ -94,9 +94,9 @@ export async function takeGroups(
 }
 
 /** Logs why the groups of a person are not those that the provider means. */
-export function logGroupsProblem(
+export function logGroupsError(
   log: Log,
-  problem: GroupsProblem | null,
+  problem: GroupsError | null,
   about: Readonly<Record<string, unknown>>,
 ): void {
   if (problem !== null)

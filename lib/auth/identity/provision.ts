@@ -11,7 +11,7 @@ import {
   type Database,
   emailKey,
   findFreeLinks,
-  type GroupsProblem,
+  type GroupsError,
   identityKey,
   type Identity,
   isTrusted,
@@ -68,7 +68,7 @@ export interface ProvisionContext {
 export interface Provisioned {
   readonly userId: string;
   /** Why their groups are not those that the provider means; null where they are. */
-  readonly groupsProblem: GroupsProblem | null;
+  readonly groupsError: GroupsError | null;
 }
 
 /** Finds, links or makes the user of a proven account; throws ProviderRefusal if there is none. */
@@ -113,11 +113,11 @@ async function provision(
     const { kept, refreshAt } = tokens;
     await keepTokens(database, identity.id, { tokens: kept, refreshAt, now }, transaction);
   }
-  if (groups === undefined) return { userId, groupsProblem: null };
+  if (groups === undefined) return { userId, groupsError: null };
   const { kind, provider_id } = account;
   const authority = { kind, provider_id, authority: rules.authority };
   const whose = { userId, identity, authority, hearGroups: groups.hearGroups };
-  return { userId, groupsProblem: await takeGroups(database, whose, groups, transaction) };
+  return { userId, groupsError: await takeGroups(database, whose, groups, transaction) };
 }
 
 /** Whether the account is not linked, and its e-mail address is that of a user. */

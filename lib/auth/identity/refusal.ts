@@ -4,9 +4,9 @@
 // endpoint. docs/api.md#sign-in.
 
 /** Whom a page blames: nobody (404), the sign-in (403), the provider (502) or us (503). */
-type Fault = 'nobody' | 'person' | 'provider' | 'gateway';
+type Blamed = 'nobody' | 'person' | 'provider' | 'gateway';
 
-/** What each reason tells the person, and whose fault it is. */
+/** What each reason tells the person, and who is to blame. */
 const refusals = {
   unknown_provider: ['nobody', 'There is no such identity provider.'],
   request_invalid: ['person', 'This sign-in is not complete. Please begin again.'],
@@ -74,7 +74,7 @@ const refusals = {
     'person',
     'Error signing in: user not found and auto_create_users disabled. That means: nobody here has your e-mail address. Please ask an administrator to add you.',
   ],
-} as const satisfies Record<string, readonly [Fault, string]>;
+} as const satisfies Record<string, readonly [Blamed, string]>;
 
 /** Names what happened; a word of the code, never of a request. */
 export type RefusalReason = keyof typeof refusals;
@@ -85,7 +85,7 @@ export class ProviderRefusal extends Error {
   readonly reason: RefusalReason;
   /** For the person. */
   readonly text: string;
-  readonly fault: Fault;
+  readonly blamed: Blamed;
   /** For the log: a word or two, of ours or of a library, never of the provider. */
   readonly detail: string | null;
 
@@ -100,7 +100,7 @@ export class ProviderRefusal extends Error {
     super(detail === null ? reason : `${reason}: ${detail}`, options);
     this.said = said;
     this.reason = reason;
-    [this.fault, this.text] = refusals[reason];
+    [this.blamed, this.text] = refusals[reason];
     this.detail = detail;
   }
 }

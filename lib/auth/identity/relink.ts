@@ -9,7 +9,7 @@ import {
   readLinks,
 } from '../../../models/index.ts';
 import { type FieldError, messages } from '../../kit/validation/messages.ts';
-import { refuseFaults, type Work } from '../../kit/records/writes.ts';
+import { refuseErrors, type Work } from '../../kit/records/writes.ts';
 
 /** Why the links of one user cannot be freed; null where they can. */
 export function whyNotFreed({ users, administrators }: Links): FieldError | null {
@@ -44,7 +44,7 @@ export function relinkWork(
       const wanted = await find();
       const links = await readLinks(database, wanted, transaction);
       const why = wanted.userId === null ? null : whyNotFreed(links);
-      if (why !== null) refuseFaults({ user_id: [why] });
+      if (why !== null) refuseErrors({ user_id: [why] });
       return links;
     },
     write: async (transaction, links) => {

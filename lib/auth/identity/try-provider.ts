@@ -17,7 +17,7 @@ import {
 import { type OidcClient, OidcClients } from '../oidc/client.ts';
 import { redirectUriOf, refusalOf } from '../oidc/sign-in.ts';
 import { fetchMetadata, MetadataFetchError } from '../saml/fetch-metadata.ts';
-import { metadataDoubts } from '../saml/metadata-problems.ts';
+import { metadataDoubts } from '../saml/metadata-findings.ts';
 import { parseMetadata } from '../saml/provider-metadata.ts';
 import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { addressesOf, bindingOf } from '../saml/service-provider.ts';

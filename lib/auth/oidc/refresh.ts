@@ -14,7 +14,7 @@ import {
   claimDueTokens,
   type Database,
   GATEWAY,
-  type GroupsProblem,
+  type GroupsError,
   type Identity,
   type IdentityTokens,
   lockScopes,
@@ -32,7 +32,7 @@ import { disableByProvider } from '../identity/disable.ts';
 import {
   type GroupsOfAnswer,
   type HearsGroups,
-  logGroupsProblem,
+  logGroupsError,
   takeGroups,
 } from '../identity/groups.ts';
 import { methodOf } from '../identity/method.ts';
@@ -58,7 +58,7 @@ const AT_ONCE_MAX = 4;
 /** Pauses between attempts to save a rotated token, which exists nowhere else. */
 const SAVE_PAUSES_MS = [100, 500, 2_000, 10_000];
 
-/** Errors by which a provider refuses the account; others are faults of us or of the provider. */
+/** Errors by which a provider refuses the account; others are errors of us or of the provider. */
 const REFUSALS = new Set([
   'invalid_grant',
   'access_denied',
@@ -173,7 +173,7 @@ export class Refresher {
     this.#entries = entries;
   }
 
-  /** A fault of ours with one account, such as an unreadable token, must not stop the others. */
+  /** An error of ours with one account, such as an unreadable token, must not stop the others. */
   async #refreshOne(
     row: IdentityTokens,
     providers: readonly OpenidConnectProvider[],
@@ -205,7 +205,7 @@ export class Refresher {
     const { refreshToken } = row.tokens;
     const outcome: Outcome =
       provider === undefined || refreshToken === undefined
-        ? { kind: 'fault', error: 'provider_gone', tokens: {} }
+        ? { kind: 'failed', error: 'provider_gone', tokens: {} }
         : await this.#ask(provider, identity, refreshToken);
     counters.add('refreshes', outcome.kind === 'good' ? 'good' : outcome.error);
     if (outcome.kind !== 'good') {
@@ -234,13 +234,13 @@ export class Refresher {
       const client = await this.#clients.of(provider, { onTokens });
       // If the entry leads to another provider now, that one must not get this provider's token.
       if (client.issuer !== identity.issuer)
-        return { kind: 'fault', error: 'other_issuer', tokens };
+        return { kind: 'failed', error: 'other_issuer', tokens };
       const { refreshTokenGrant } = await loadOpenidClient();
       const answer = await refreshTokenGrant(client.configuration, refreshToken);
       this.#clients.keep(client);
       const subject = answer.claims()?.sub;
       if (subject !== undefined && subject !== identity.subject)
-        return { kind: 'fault', error: 'other_subject', tokens };
+        return { kind: 'failed', error: 'other_subject', tokens };
       tokens = { ...tokens, ...tokensOf(undefined, answer.id_token) };
       return { kind: 'good', tokens, ...(await checkClaims(provider, client, identity, answer)) };
     } catch (error) {
@@ -249,7 +249,7 @@ export class Refresher {
       const refusal = await refusalOf(error);
       if (!(refusal instanceof ProviderRefusal)) throw error;
       const { reason, detail, said } = refusal;
-      const kind = reason === 'claim_required' ? 'refused' : 'fault';
+      const kind = reason === 'claim_required' ? 'refused' : 'failed';
       return { kind, error: reason, detail, said, tokens };
     }
   }
@@ -274,7 +274,7 @@ export class Refresher {
           now: this.#now(),
         });
         const about = { identity: identity.id, provider: identity.provider_id };
-        logGroupsProblem(log, problem, about);
+        logGroupsError(log, problem, about);
         return;
       } catch (error) {
         if (pauseMs === null) throw error;
@@ -318,7 +318,7 @@ async function checkClaims(
 type Outcome =
   | GoodOutcome
   | {
-      readonly kind: 'refused' | 'fault';
+      readonly kind: 'refused' | 'failed';
       readonly error: string;
       /** For the log: which check failed. */
       readonly detail?: string | null;
@@ -340,7 +340,7 @@ interface GoodOutcome {
  */
 const ABANDONED = ['other_issuer', 'provider_gone'];
 
-/** The code by which the provider refuses the account; null: it is another fault. */
+/** The code by which the provider refuses the account; null: it is another error. */
 async function refusedBy(error: unknown): Promise<string | null> {
   const { ResponseBodyError } = await loadOpenidClient();
   const isRefusal =
@@ -361,7 +361,7 @@ interface Settling {
 async function settleOutcome(
   database: Database,
   { row, identity, outcome, isDisabling, hearGroups, owner, now }: Settling,
-): Promise<GroupsProblem | null> {
+): Promise<GroupsError | null> {
   const isEnd = outcome.kind === 'refused' && isDisabling;
   const kept = { ...row.tokens, ...outcome.tokens };
   const { refreshToken: _refused, ...rest } = kept;
@@ -370,7 +370,7 @@ async function settleOutcome(
     // disabled ten minutes later. Without the setting it is kept: the setting may be switched on.
     tokens: isEnd ? rest : kept,
     refreshAt:
-      isEnd || (outcome.kind === 'fault' && ABANDONED.includes(outcome.error))
+      isEnd || (outcome.kind === 'failed' && ABANDONED.includes(outcome.error))
         ? null
         : nextRefresh(now),
     ...(outcome.kind === 'good' ? { refreshedAt: now } : {}),

@@ -284,7 +284,7 @@ const MISCONFIGURED = new Set([
 export async function refusalOf(error: unknown): Promise<unknown> {
   const {
     AuthorizationResponseError,
-    ClientError: ClientFault,
+    ClientError: OpenidClientError,
     ResponseBodyError,
     WWWAuthenticateChallengeError,
   } = await loadOpenidClient();
@@ -307,8 +307,8 @@ export async function refusalOf(error: unknown): Promise<unknown> {
   }
   if (error instanceof WWWAuthenticateChallengeError)
     return new ProviderRefusal('provider_misconfigured', `status ${error.status}`);
-  if (error instanceof ClientFault) return clientRefusal(error);
-  if (isNetworkFault(error)) return new ProviderRefusal('provider_unreachable', 'network');
+  if (error instanceof OpenidClientError) return clientRefusal(error);
+  if (isNetworkError(error)) return new ProviderRefusal('provider_unreachable', 'network');
   return error;
 }
 
@@ -320,7 +320,7 @@ function clientRefusal(error: ClientError): ProviderRefusal {
     if (cause.status >= 500) return new ProviderRefusal('provider_failing', detail);
     return new ProviderRefusal('answer_invalid', detail);
   }
-  if (isNetworkFault(cause) || cause instanceof DocumentError)
+  if (isNetworkError(cause) || cause instanceof DocumentError)
     return new ProviderRefusal('provider_unreachable', 'network');
   return new ProviderRefusal('answer_invalid', checkOf(error));
 }
@@ -343,7 +343,7 @@ function checkOf({ code, cause }: ClientError): string {
 }
 
 /** How fetch fails when it gets no whole answer; mistakes of ours have no cause. */
-function isNetworkFault(error: unknown): boolean {
+function isNetworkError(error: unknown): boolean {
   return error instanceof TypeError && error.cause !== undefined;
 }
 

@@ -5,7 +5,7 @@ import type { OpenidConnectProvider, TestReport } from '../../../models/index.ts
 import { readEmail } from '../identity/provision.ts';
 import type { ProviderRefusal } from '../identity/refusal.ts';
 import { makeReport } from '../identity/test-report.ts';
-import { findGroups } from '../identity/groups-problems.ts';
+import { findGroups } from '../identity/groups-findings.ts';
 import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
 import { CLOCK_TOLERANCE_S } from './client.ts';
 import { checkRequiredClaim, type Claims, EMAIL_CLAIMS, emailOf, groupsOf } from './claims.ts';

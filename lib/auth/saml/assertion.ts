@@ -100,19 +100,19 @@ function checkConfirmation(
   now: Date,
 ): number {
   const { consume } = addressesOf(provider);
-  let fault = 'SubjectConfirmation';
+  let error = 'SubjectConfirmation';
   for (const confirmation of childrenOf(subject, ASSERTION, 'SubjectConfirmation')) {
     if (confirmation.getAttribute('Method') !== BEARER) continue;
     const [data] = childrenOf(confirmation, ASSERTION, 'SubjectConfirmationData');
     if (data === undefined) continue;
     const end = timeOf(data, 'NotOnOrAfter');
-    if (data.getAttribute('Recipient') !== consume) fault = 'Recipient';
-    else if (data.getAttribute('InResponseTo') !== requestId) fault = 'InResponseTo';
-    else if (end === null) fault = 'NotOnOrAfter';
-    else if (!isWithin(timeOf(data, 'NotBefore'), end, now)) fault = 'time';
+    if (data.getAttribute('Recipient') !== consume) error = 'Recipient';
+    else if (data.getAttribute('InResponseTo') !== requestId) error = 'InResponseTo';
+    else if (end === null) error = 'NotOnOrAfter';
+    else if (!isWithin(timeOf(data, 'NotBefore'), end, now)) error = 'time';
     else return end;
   }
-  return refuse(fault);
+  return refuse(error);
 }
 
 function checkConditions(assertion: Element, { ours }: SamlSetup, now: Date): number {

@@ -9,16 +9,16 @@ import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { parseMetadata } from './provider-metadata.ts';
 
 /** Why metadata were not taken: a word for counters. */
-export type MetadataFault = 'unreachable' | 'unfit' | 'expired' | 'other_entity' | 'too_busy';
+export type MetadataReason = 'unreachable' | 'unfit' | 'expired' | 'other_entity' | 'too_busy';
 
 /** Metadata that were not taken; the message is for people and quotes nothing of theirs. */
 export class MetadataFetchError extends Error {
   override name = 'MetadataFetchError';
-  readonly fault: MetadataFault;
+  readonly reason: MetadataReason;
 
-  constructor(fault: MetadataFault, message: string, options?: ErrorOptions) {
+  constructor(reason: MetadataReason, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.fault = fault;
+    this.reason = reason;
   }
 }
 

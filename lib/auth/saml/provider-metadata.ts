@@ -51,7 +51,7 @@ export async function metadataOf(
 }
 
 /** Says what is wrong with metadata; null when nothing is. */
-export async function metadataFaultOf(text: string, wanted?: string): Promise<string | null> {
+export async function metadataErrorOf(text: string, wanted?: string): Promise<string | null> {
   try {
     await parseMetadata(text, wanted);
     return null;

@@ -116,10 +116,10 @@ async function refresh(
     return isSaved ? { kind: 'fetched', isChanged } : { kind: 'overtaken' };
   } catch (error) {
     if (!(error instanceof MetadataFetchError)) throw error;
-    const { fault, message: problem } = error;
-    counters?.add('metadata_refreshes', fault);
+    const { reason, message: problem } = error;
+    counters?.add('metadata_refreshes', reason);
     log?.warn(
-      { provider: entry.id, reason: fault, problem },
+      { provider: entry.id, reason, problem },
       'SAML metadata were not refreshed; the last good ones serve',
     );
     const changes = { problem, refresh_at: later(now, HOUR_MS) };

@@ -152,13 +152,13 @@ async function signedAssertion(
     const xml = profile?.getAssertionXml?.();
     if (typeof xml === 'string') return xml;
   } catch (error) {
-    refuse(faultOf(error), error);
+    refuse(errorOf(error), error);
   }
   return refuse('no assertion');
 }
 
 /** node-saml's messages may quote the answer: a word of ours stands for each. */
-function faultOf(error: unknown): string {
+function errorOf(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   if (/signature/i.test(message)) return BAD_SIGNATURE;
   if (/audience/i.test(message)) return 'audience';

@@ -4,7 +4,7 @@
 import type { SamlIdentityProvider, SignedParts, TestReport } from '../../../models/index.ts';
 import { readEmail } from '../identity/provision.ts';
 import { makeReport } from '../identity/test-report.ts';
-import { findGroups } from '../identity/groups-problems.ts';
+import { findGroups } from '../identity/groups-findings.ts';
 import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
 import { type Assertion, checkRequired } from './assertion.ts';

@@ -44,7 +44,7 @@ export function parseXml(text: string, limits: XmlLimits): Element {
   const { DOMParser, onWarningStopParsing } = loadParser();
   let root: Element | null = null;
   try {
-    // The parser warns about faults in the XML, such as an attribute without quotes.
+    // The parser warns about errors in the XML, such as an attribute without quotes.
     const parser = new DOMParser({ onError: onWarningStopParsing });
     root = parser.parseFromString(text.trim(), 'text/xml').documentElement;
   } catch {

@@ -11,7 +11,7 @@ import {
 } from '../../../models/index.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import { entryList, withUnsent } from '../../kit/validation/fields.ts';
-import { type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import { type Errors, type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import type { DocumentLimits } from '../../auth/documents.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import type { PolicyContext } from '../policy/trial.ts';
@@ -19,7 +19,7 @@ import { watchFailures } from '../policy/watch.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { schemaOf } from '../../kit/validation/resource.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
-import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
+import { refuseErrors, saveChanges } from '../../kit/records/writes.ts';
 import {
   type EffectiveConfiguration,
   effectiveConfiguration,
@@ -62,27 +62,27 @@ export type ConfigurationValues = Omit<SentOf<typeof configurationFields>, keyof
 export const validateConfiguration = validatorOf<ConfigurationValues>(configurationSchema);
 
 /** Looks at the row under the lock, and says why it is not changed; nothing where it is. */
-export type Unless = (present: Configuration, transaction: Transaction) => Faults | Promise<Faults>;
+export type Unless = (present: Configuration, transaction: Transaction) => Errors | Promise<Errors>;
 
 /** Changes the configuration, unless a look at the row under the lock says why not. */
 export async function updateConfiguration(
   context: ConfigurationContext,
   caller: Caller,
-  { values, faults }: Validated<ConfigurationValues>,
+  { values, errors }: Validated<ConfigurationValues>,
   unless: Unless = () => ({}),
 ): Promise<Shown> {
   const { services, recall, fixed } = context;
   const { Configuration: configurations } = services.database.models;
   const standing = await recall.configuration();
-  refuseFixed(values, fixed, faults);
-  await validateDocuments(services.database, values, standing, faults, services.discoveryLimits);
+  refuseFixed(values, fixed, errors);
+  await validateDocuments(services.database, values, standing, errors, services.discoveryLimits);
   const written = await context.writes.run(caller, {
     scopes: { configuration: true },
     check: async (transaction) => {
-      refuseFaults(faults);
+      refuseErrors(errors);
       const found = { transaction, lock: true, rejectOnEmpty: true } as const;
       const present = await configurations.findByPk(standing.id, found);
-      refuseFaults(await unless(present, transaction));
+      refuseErrors(await unless(present, transaction));
       return present;
     },
     write: (transaction, present) => saveConfiguration(context, present, values, transaction),

@@ -7,12 +7,12 @@ import {
   type ConfigurationVariable,
   configurationVariables,
 } from '../../../config/index.ts';
-import { samlMetadataFault } from '../../auth/saml-metadata.ts';
-import { isFaultless } from '../../kit/validation/judge.ts';
+import { samlMetadataError } from '../../auth/saml-metadata.ts';
+import { hasNoErrors } from '../../kit/validation/validate.ts';
 import {
   type FieldError,
   isFieldError,
-  metadataFault,
+  metadataError,
   sentenceOf,
   sentences,
 } from '../../kit/validation/messages.ts';
@@ -23,7 +23,7 @@ import type { FixedSettings } from '../../kit/records/effective-configuration.ts
 /** What was read from the variables; `fixed` is empty if there are errors. */
 export interface ReadFixed {
   readonly fixed: FixedSettings;
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
 /** Reads the texts of the variables; names every error of each. */
@@ -31,7 +31,7 @@ export function readFixedSettings(
   config: Pick<Config, 'externalUrl'>,
   texts: Config['configurationTexts'],
 ): ReadFixed {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const values: ConfigurationValues = {};
   for (const variable of configurationVariables as readonly ConfigurationVariable[]) {
     const text = texts[variable.name];
@@ -39,16 +39,16 @@ export function readFixedSettings(
     const read = readOne(variable, text);
     if ('errors' in read) {
       const end = `got ${quoted(variable, text)}; for example ${variable.name}=${variable.example}`;
-      faults.push(...read.errors.map((one) => `${variable.name} ${one}; ${end}`));
+      errors.push(...read.errors.map((one) => `${variable.name} ${one}; ${end}`));
     } else Object.assign(values, read.values);
   }
-  return { fixed: faults.length === 0 ? storedValues(config, values) : {}, faults };
+  return { fixed: errors.length === 0 ? storedValues(config, values) : {}, errors };
 }
 
 /** The settings that are fixed. Throws if there are errors, which the start has checked before. */
 export function fixedSettingsOf(config: Config): FixedSettings {
-  const { fixed, faults } = readFixedSettings(config, config.configurationTexts);
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+  const { fixed, errors } = readFixedSettings(config, config.configurationTexts);
+  if (errors.length > 0) throw new Error(errors.join('\n'));
   return fixed;
 }
 
@@ -59,15 +59,15 @@ function readOne(
   const raw = rawValue(form, text);
   if (raw === undefined) return { errors: [sentences.badJson] };
   const field = name.toLowerCase();
-  const { values, faults } = validateConfiguration({ [field]: raw }, 'update');
+  const { values, errors } = validateConfiguration({ [field]: raw }, 'update');
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
-    const isJudged = faults[field] === undefined && provider.metadata !== '';
+    const isChecked = errors[field] === undefined && provider.metadata !== '';
     // Metadata with an address are fetched later, so that no provider delays a start.
-    const fault = isJudged ? samlMetadataFault(provider.metadata, provider.entity_id) : null;
-    if (fault !== null)
-      return { errors: [`entry ${index + 1}: metadata ${sentenceOf(metadataFault(fault))}`] };
+    const error = isChecked ? samlMetadataError(provider.metadata, provider.entity_id) : null;
+    if (error !== null)
+      return { errors: [`entry ${index + 1}: metadata ${sentenceOf(metadataError(error))}`] };
   }
-  return isFaultless(faults) ? { values } : { errors: (faults[field] ?? []).flatMap(textsOf) };
+  return hasNoErrors(errors) ? { values } : { errors: (errors[field] ?? []).flatMap(textsOf) };
 }
 
 /** The value that a request would have sent; undefined for text that should be JSON and is not. */
@@ -83,9 +83,9 @@ export function rawValue(form: ConfigurationVariable['form'], text: string): unk
 }
 
 /** The texts of one message, or of the messages about one entry of a list. */
-function textsOf(fault: FieldError | Record<string, FieldError[]>, index: number): string[] {
-  if (isFieldError(fault)) return [sentenceOf(fault)];
-  return Object.entries(fault).flatMap(([member, texts]) =>
+function textsOf(error: FieldError | Record<string, FieldError[]>, index: number): string[] {
+  if (isFieldError(error)) return [sentenceOf(error)];
+  return Object.entries(error).flatMap(([member, texts]) =>
     texts.map((text) => `entry ${index + 1}: ${member} ${sentenceOf(text)}`),
   );
 }

@@ -11,9 +11,9 @@ import type {
 } from '../../../models/index.ts';
 import { fetchDiscoveryDocument } from '../../auth/discovery.ts';
 import { DocumentError, type DocumentLimits } from '../../auth/documents.ts';
-import { addFault, type FieldFaults, type Faults } from '../../kit/validation/judge.ts';
+import { addError, type FieldErrors, type Errors } from '../../kit/validation/validate.ts';
 import {
-  discoveryFault,
+  discoveryError,
   type FieldError,
   isFieldError,
   messages,
@@ -21,7 +21,7 @@ import {
 import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
 import {
   entityOf,
-  type FieldFault,
+  type MetadataError,
   type MetadataContext,
   validateMetadata,
 } from './provider-metadata.ts';
@@ -32,7 +32,7 @@ import type { ProviderValues, SamlValues } from './providers.ts';
 const AT_ONCE_MAX = 16;
 const TOGETHER_MS_MAX = 15_000;
 
-type EntryFaults = Record<string, FieldError[]>[];
+type EntryErrors = Record<string, FieldError[]>[];
 
 /**
  * Adds the errors of new and changed entries to those of the fields, and fills in metadata that
@@ -42,26 +42,26 @@ export async function validateDocuments(
   database: Database,
   values: ProviderValues,
   present: Pick<EffectiveConfiguration, 'openid_connect_providers' | 'saml_identity_providers'>,
-  faults: Faults,
+  errors: Errors,
   limits?: DocumentLimits,
 ): Promise<void> {
   const { openid_connect_providers: openid = [], saml_identity_providers: saml = [] } = values;
   const context = { present: present.saml_identity_providers, database, limits };
-  const details = await parseAll(saml, context, faults);
-  validateEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
+  const details = await parseAll(saml, context, errors);
+  validateEntries('saml_identity_providers', saml.length, errors, (index, entryErrors) => {
     const detail = details.get(index);
     if (detail === undefined) return;
-    addFault(entryFaults, detail.field, detail.fault);
+    addError(entryErrors, detail.field, detail.error);
   });
-  validateNaming('openid_connect_providers', 'groups_claim', openid, present, faults);
-  validateNaming('saml_identity_providers', 'groups_attribute', saml, present, faults);
-  await validateTrust(database, 'openid_connect_providers', openid, present, faults);
-  await validateTrust(database, 'saml_identity_providers', saml, present, faults);
-  const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
-  validateEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
+  validateNaming('openid_connect_providers', 'groups_claim', openid, present, errors);
+  validateNaming('saml_identity_providers', 'groups_attribute', saml, present, errors);
+  await validateTrust(database, 'openid_connect_providers', openid, present, errors);
+  await validateTrust(database, 'saml_identity_providers', saml, present, errors);
+  const reasons = await fetchAll(openid, present.openid_connect_providers, errors, limits);
+  validateEntries('openid_connect_providers', openid.length, errors, (index, entryErrors) => {
     const reason = reasons.get(index);
     if (reason !== undefined)
-      addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
+      addError(entryErrors, 'discovery_document_uri', discoveryError(reason));
   });
 }
 
@@ -71,9 +71,9 @@ function validateNaming(
   field: 'groups_claim' | 'groups_attribute',
   entries: readonly (OpenidConnectProvider | SamlValues)[],
   present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
-  faults: Faults,
+  errors: Errors,
 ): void {
-  validateEntries(list, entries.length, faults, (index, entryFaults) => {
+  validateEntries(list, entries.length, errors, (index, entryErrors) => {
     const entry = entries[index];
     // What is not sent stays as it is.
     const before = present[list].find(({ id }) => id === entry?.id);
@@ -81,7 +81,7 @@ function validateNaming(
     const isSet = (name: string): boolean => (whole[name] ?? null) !== null;
     const needsNames =
       whole['groups_create'] === true || isSet('groups_map') || isSet('admin_group');
-    if (needsNames && !isSet(field)) addFault(entryFaults, field, messages.groupsUnnamed);
+    if (needsNames && !isSet(field)) addError(entryErrors, field, messages.groupsUnnamed);
   });
 }
 
@@ -91,16 +91,16 @@ async function validateTrust(
   list: keyof typeof documentFields,
   entries: readonly (OpenidConnectProvider | SamlValues)[],
   present: Pick<EffectiveConfiguration, keyof typeof documentFields>,
-  faults: Faults,
+  errors: Errors,
 ): Promise<void> {
-  const checked = entriesToCheck(list, entries, present[list], faults);
+  const checked = entriesToCheck(list, entries, present[list], errors);
   const named = checked.map(([place, entry]): [number, typeof entry] => {
     const before = present[list].find(({ id }) => id === entry.id);
     return [place, 'metadata' in entry ? withEntity(entry, before as SamlIdentityProvider) : entry];
   });
   const untrusted = await untrustedPlaces(database, named);
-  validateEntries(list, entries.length, faults, (index, entryFaults) => {
-    if (untrusted.has(index)) addFault(entryFaults, 'admin_group', messages.notTrusted);
+  validateEntries(list, entries.length, errors, (index, entryErrors) => {
+    if (untrusted.has(index)) addError(entryErrors, 'admin_group', messages.notTrusted);
   });
 }
 
@@ -115,18 +115,18 @@ function withEntity(entry: SamlValues, before: SamlIdentityProvider | undefined)
 function validateEntries(
   field: string,
   count: number,
-  faults: Faults,
-  check: (index: number, entryFaults: Record<string, FieldError[]>) => void,
+  errors: Errors,
+  check: (index: number, entryErrors: Record<string, FieldError[]>) => void,
 ): void {
-  if (isWholeRefused(faults[field])) return;
-  const entries = (faults[field] ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
-  for (const [index, entryFaults] of entries.entries()) check(index, entryFaults);
-  if (entries.some((entry) => Object.keys(entry).length > 0)) faults[field] = entries;
+  if (isWholeRefused(errors[field])) return;
+  const entries = (errors[field] ?? Array.from({ length: count }, () => ({}))) as EntryErrors;
+  for (const [index, entryErrors] of entries.entries()) check(index, entryErrors);
+  if (entries.some((entry) => Object.keys(entry).length > 0)) errors[field] = entries;
 }
 
 /** True if the list as a whole was refused: then its entries are not checked. */
-function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
-  return isFieldError(fieldFaults?.[0]);
+function isWholeRefused(fieldErrors: FieldErrors | undefined): boolean {
+  return isFieldError(fieldErrors?.[0]);
 }
 
 /** The entries that are new or changed and whose fields can be read, by their place. */
@@ -134,14 +134,14 @@ function entriesToCheck<Entry extends object>(
   list: keyof typeof documentFields,
   entries: readonly Entry[],
   present: readonly { readonly id: string }[],
-  faults: Faults,
+  errors: Errors,
 ): [index: number, entry: Entry][] {
-  const listFaults = faults[list];
-  if (isWholeRefused(listFaults)) return [];
+  const listErrors = errors[list];
+  if (isWholeRefused(listErrors)) return [];
   const fields = documentFields[list];
   return [...entries.entries()].filter(([index, entry]) => {
-    const entryFaults = (listFaults as EntryFaults | undefined)?.[index] ?? {};
-    const isRead = fields.every((field) => entryFaults[field] === undefined);
+    const entryErrors = (listErrors as EntryErrors | undefined)?.[index] ?? {};
+    const isRead = fields.every((field) => entryErrors[field] === undefined);
     return isRead && !isUnchanged(entry, present);
   });
 }
@@ -156,19 +156,19 @@ const documentFields = {
 async function parseAll(
   entries: readonly SamlValues[],
   { present, ...context }: MetadataContext & { present: readonly SamlIdentityProvider[] },
-  faults: Faults,
-): Promise<Map<number, FieldFault>> {
-  const details = new Map<number, FieldFault>();
+  errors: Errors,
+): Promise<Map<number, MetadataError>> {
+  const details = new Map<number, MetadataError>();
   const untilMs = performance.now() + TOGETHER_MS_MAX;
   for (const [index, entry] of entriesToCheck(
     'saml_identity_providers',
     entries,
     present,
-    faults,
+    errors,
   )) {
     const saved = present.find(({ id }) => id === entry.id);
-    const fault = await validateMetadata(entry, saved, { ...context, untilMs });
-    if (fault !== null) details.set(index, fault);
+    const error = await validateMetadata(entry, saved, { ...context, untilMs });
+    if (error !== null) details.set(index, error);
   }
   return details;
 }
@@ -177,10 +177,10 @@ async function parseAll(
 async function fetchAll(
   entries: readonly OpenidConnectProvider[],
   present: readonly OpenidConnectProvider[],
-  faults: Faults,
+  errors: Errors,
   limits?: DocumentLimits,
 ): Promise<Map<number, string>> {
-  const checked = entriesToCheck('openid_connect_providers', entries, present, faults);
+  const checked = entriesToCheck('openid_connect_providers', entries, present, errors);
   const waiting = [...new Set(checked.map(([, entry]) => entry.discovery_document_uri))];
   const reasons = new Map<string, string | null>();
   const untilMs = performance.now() + TOGETHER_MS_MAX;

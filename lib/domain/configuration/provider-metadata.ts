@@ -11,12 +11,12 @@ import {
 import type { DocumentLimits } from '../../auth/documents.ts';
 import { fetchMetadata, MetadataFetchError } from '../../auth/saml/fetch-metadata.ts';
 import {
-  metadataFaultOf,
+  metadataErrorOf,
   parseMetadata,
   readEntityIds,
 } from '../../auth/saml/provider-metadata.ts';
 import { namedEntities } from '../../auth/saml-metadata.ts';
-import { type FieldError, metadataFault } from '../../kit/validation/messages.ts';
+import { type FieldError, metadataError } from '../../kit/validation/messages.ts';
 import type { SamlValues } from './providers.ts';
 
 /** What checking needs. */
@@ -26,9 +26,9 @@ export interface MetadataContext {
 }
 
 /** What is wrong with metadata, and which field is to blame. */
-export interface FieldFault {
+export interface MetadataError {
   readonly field: 'metadata' | 'metadata_url' | 'entity_id';
-  readonly fault: FieldError;
+  readonly error: FieldError;
 }
 
 /** Checks an entry that is new or changed; nothing is fetched after `untilMs` of this process. */
@@ -36,7 +36,7 @@ export async function validateMetadata(
   entry: SamlValues,
   standing: SamlIdentityProvider | undefined,
   { database, limits, untilMs }: MetadataContext & { readonly untilMs: number },
-): Promise<FieldFault | null> {
+): Promise<MetadataError | null> {
   const url = addressOf(entry, standing);
   const wanted = entityOf(entry, standing);
   if (standing !== undefined) await takeOver(entry, url, wanted, standing, database);
@@ -45,34 +45,34 @@ export async function validateMetadata(
     entry.metadata === standing?.metadata &&
     wanted === standing?.entity_id;
   if (entry.metadata !== '') {
-    const entityFault = isAsBefore ? null : await entityFaultOf(entry.metadata, wanted);
-    if (entityFault !== null) return { field: 'entity_id', fault: entityFault };
-    const fault = await metadataFaultOf(entry.metadata, wanted);
-    if (fault !== null) return { field: 'metadata', fault: metadataFault(fault) };
+    const entityError = isAsBefore ? null : await entityErrorOf(entry.metadata, wanted);
+    if (entityError !== null) return { field: 'entity_id', error: entityError };
+    const error = await metadataErrorOf(entry.metadata, wanted);
+    if (error !== null) return { field: 'metadata', error: metadataError(error) };
   }
   if (url === undefined || isAsBefore) return null;
   if (performance.now() >= untilMs) {
-    const fault = metadataFault('no time was left to fetch it beside the others');
-    return entry.metadata === '' ? { field: 'metadata_url', fault } : null;
+    const error = metadataError('no time was left to fetch it beside the others');
+    return entry.metadata === '' ? { field: 'metadata_url', error } : null;
   }
   try {
     const present = entry.metadata === '' ? null : await parseMetadata(entry.metadata, wanted);
     const expected = present?.entityId ?? null;
     const { text, metadata } = await fetchMetadata(url, expected, limits, new Date(), wanted);
     if (wanted === undefined && metadata.entityIds !== undefined)
-      return { field: 'entity_id', fault: mustName(metadata.entityIds) };
+      return { field: 'entity_id', error: mustName(metadata.entityIds) };
     if (entry.metadata === '') entry.metadata = text;
     return null;
   } catch (error) {
     if (!(error instanceof MetadataFetchError)) throw error;
-    const isAway = error.fault === 'unreachable' || error.fault === 'too_busy';
+    const isAway = error.reason === 'unreachable' || error.reason === 'too_busy';
     if (isAway && entry.metadata !== '') return null;
-    return { field: 'metadata_url', fault: metadataFault(error.message) };
+    return { field: 'metadata_url', error: metadataError(error.message) };
   }
 }
 
 /** What is wrong with the provider that an entry names, or does not name; null if nothing is. */
-async function entityFaultOf(text: string, wanted: string | undefined): Promise<FieldError | null> {
+async function entityErrorOf(text: string, wanted: string | undefined): Promise<FieldError | null> {
   const ids = await readEntityIds(text);
   const isNamed = wanted === undefined ? ids.length <= 1 : ids.includes(wanted);
   // Where there is none, the metadata are to blame.

@@ -15,8 +15,8 @@ import {
 } from '../../../models/index.ts';
 import { isMetadataAddress } from '../../auth/saml/fetch-metadata.ts';
 import { isCanonicalBase64 } from '../../kit/validation/keys.ts';
-import { isReadableId, joi, mark, trimmed, url, urlFault } from '../../kit/validation/fields.ts';
-import { isObject } from '../../kit/validation/judge.ts';
+import { isReadableId, joi, mark, trimmed, url, urlError } from '../../kit/validation/fields.ts';
+import { isObject } from '../../kit/validation/validate.ts';
 import { schemaOf } from '../../kit/validation/resource.ts';
 
 const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -90,7 +90,7 @@ function readLogo(value: object): object | null {
 
 /** The host goes into the policy of every page, where other signs would be words of the policy. */
 function isLogoUrl(value: unknown): value is string {
-  if (typeof value !== 'string' || !isReadableId(value) || urlFault(value.trim()) !== null)
+  if (typeof value !== 'string' || !isReadableId(value) || urlError(value.trim()) !== null)
     return false;
   return /^[\w.:[\]-]+$/.test(new URL(value.trim()).host);
 }
@@ -114,7 +114,7 @@ function metadataUrl({ description }: ApiField): Joi.Schema {
   return url(description).custom(
     (value: string, helpers) =>
       // What is no address has its message already.
-      urlFault(value) !== null || isMetadataAddress(new URL(value))
+      urlError(value) !== null || isMetadataAddress(new URL(value))
         ? value
         : helpers.error('url.https'),
     'https',

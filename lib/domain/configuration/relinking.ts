@@ -13,12 +13,12 @@ import {
   resource,
   timestamp,
 } from '../../kit/validation/fields.ts';
-import { addFault, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import { addError, type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import { type Shown, showTime } from '../../kit/records/shown.ts';
-import { refuseFaults } from '../../kit/records/writes.ts';
+import { refuseErrors } from '../../kit/records/writes.ts';
 import type { NamedEntry } from './trusted-providers.ts';
 
 const PEOPLE_MAX = 2 ** 31 - 1;
@@ -53,14 +53,14 @@ export async function relink(
   context: RecordContext,
   caller: Caller,
   named: NamedEntry,
-  { values, faults }: Validated<RelinkValues>,
+  { values, errors }: Validated<RelinkValues>,
 ): Promise<Shown> {
   const { user_id: userId = null, everyone = false } = values;
   // An empty variable of a script must not mean everybody.
-  if (userId === null && !everyone) addFault(faults, 'user_id', messages.blank);
-  if (userId !== null && everyone) addFault(faults, 'everyone', messages.notPresent);
+  if (userId === null && !everyone) addError(errors, 'user_id', messages.blank);
+  if (userId !== null && everyone) addError(errors, 'everyone', messages.notPresent);
   const work = relinkWork(context.services.database, async () => {
-    refuseFaults(faults);
+    refuseErrors(errors);
     return { ...(await findEntry(context, named)), userId };
   });
   const { users, administrators, until } = await context.writes.run(caller, work);

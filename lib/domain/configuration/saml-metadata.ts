@@ -19,12 +19,12 @@ import {
   timestamp,
   url,
 } from '../../kit/validation/fields.ts';
-import { type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import { type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { Shared } from '../../kit/process/shared.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import { type Shown, showTime } from '../../kit/records/shown.ts';
-import { refuseFaults } from '../../kit/records/writes.ts';
+import { refuseErrors } from '../../kit/records/writes.ts';
 import type { ConfigurationContext } from './configuration.ts';
 
 const shownText = (description: string) => mark(text(description), { readOnly: true });
@@ -87,10 +87,10 @@ export async function updateSamlMetadata(
   context: SamlMetadataContext,
   caller: Caller,
   id: string,
-  { values, faults }: Validated<SamlMetadataValues>,
+  { values, errors }: Validated<SamlMetadataValues>,
 ): Promise<Shown> {
   const { database, log, counters, discoveryLimits: limits } = context.services;
-  refuseFaults(faults);
+  refuseErrors(errors);
   const entry = await findEntry(context, id);
   if (values.refresh === true) await refreshOnDemand({ database, log, counters, limits }, entry);
   await context.writes.run(caller, {

@@ -5,11 +5,11 @@ import { type Authority, isTrusted, markTrusted } from '../../../models/index.ts
 import { type EntryAuthority, authoritiesOf } from '../../auth/identity/authority.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { choice, flag, mark, resource, text } from '../../kit/validation/fields.ts';
-import { type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import { type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import type { Shown } from '../../kit/records/shown.ts';
-import { refuseFaults } from '../../kit/records/writes.ts';
+import { refuseErrors } from '../../kit/records/writes.ts';
 
 /** The mark of an entry, as it is answered. */
 export const trustedProviderFields = resource({
@@ -52,14 +52,14 @@ export async function setTrust(
   context: RecordContext,
   caller: Caller,
   named: NamedEntry,
-  { values, faults }: Validated<TrustedProviderValues>,
+  { values, errors }: Validated<TrustedProviderValues>,
 ): Promise<Shown> {
   const { database } = context.services;
   const entry = await context.writes.run(caller, {
     // Nobody may change the address of the entry between reading and marking.
     scopes: { configuration: true },
     check: async () => {
-      refuseFaults(faults);
+      refuseErrors(errors);
       await context.recall.refresh();
       return findEntry(context, named);
     },

@@ -23,7 +23,7 @@ export interface NetworkSettings {
 }
 
 /** Why an address cannot be a device's. */
-export type AddressFault = 'outside' | 'reserved';
+export type AddressError = 'outside' | 'reserved';
 
 /** The columns that hold the sortable keys of addresses. */
 export type KeyColumn = 'ipv4_key' | 'ipv6_key';
@@ -65,7 +65,7 @@ export class AddressPool {
   }
 
   /** Checks an address of this family; null when a device may have it. */
-  judge(key: string): AddressFault | null {
+  check(key: string): AddressError | null {
     const address = numberOf(key);
     if (address < this.#first || address > this.#last) return 'outside';
     const isReserved = [this.#first, this.#last, this.#gateway].includes(address);

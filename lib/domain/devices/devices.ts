@@ -1,5 +1,5 @@
 // Devices: what may be sent, what is shown, and what the operations do. Checks that need the
-// database are in judge.ts. docs/api.md#devices.
+// database are in checks.ts. docs/api.md#devices.
 
 import { randomBytes } from 'node:crypto';
 import type Joi from 'joi';
@@ -28,7 +28,7 @@ import { type Switches, switchValues } from './switches.ts';
 import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isUuid, mark, networkList, text, type TextSchema } from '../../kit/validation/fields.ts';
-import { isFaultless, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import { hasNoErrors, type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import { columnsSent, schemaOf } from '../../kit/validation/resource.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import {
@@ -39,8 +39,8 @@ import {
   selectOwner,
 } from '../../kit/records/collection.ts';
 import { showerOf, type Shown, showTimeOrNull } from '../../kit/records/shown.ts';
-import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../../kit/records/writes.ts';
-import { type CheckServices, DeviceChecks, type DeviceValues, type FoundRow } from './judge.ts';
+import { type JointWork, refusalFor, refuseErrors, saveChanges } from '../../kit/records/writes.ts';
+import { type CheckServices, DeviceChecks, type DeviceValues, type FoundRow } from './checks.ts';
 
 const KEY_CHARACTERS = 44;
 
@@ -96,8 +96,8 @@ export class Devices implements Collection<DeviceValues> {
       scopes: () => ({ addressPool: true }),
       check: async (transaction, inputs) => {
         const checked = await this.#checks.forCreate(inputs, transaction);
-        return checked.map(({ faults, row }, i) =>
-          isFaultless(faults) ? newDeviceRow(row, inputs[i]?.values ?? {}) : refusalFor(faults),
+        return checked.map(({ errors, row }, i) =>
+          hasNoErrors(errors) ? newDeviceRow(row, inputs[i]?.values ?? {}) : refusalFor(errors),
         );
       },
       write: (transaction, rows) =>
@@ -159,7 +159,7 @@ export class Devices implements Collection<DeviceValues> {
       scopes: { addressPool: movesInNetworks(values) },
       check: async (transaction) => {
         const present = await this.#lock(id, ownerId, transaction);
-        refuseFaults(await this.#checks.forUpdate(input, present, transaction));
+        refuseErrors(await this.#checks.forUpdate(input, present, transaction));
         return present;
       },
       write: (transaction, present) => this.#save(present, values, transaction),

@@ -16,7 +16,7 @@ import {
   type Transaction,
 } from '../../../models/index.ts';
 import { inTime } from '../../kit/http/in-time.ts';
-import { addFault, type Faults } from '../../kit/validation/judge.ts';
+import { addError, type Errors } from '../../kit/validation/validate.ts';
 import {
   type FieldError,
   routeHolds,
@@ -109,38 +109,38 @@ function networksOf({ name, routes }: Pick<RoutedDevice, 'name' | 'routes'>): Ot
   return othersOf(routes, `which is behind the device ${name}`);
 }
 
-/** Adds to `faults` what is wrong with networks. */
+/** Adds to `errors` what is wrong with networks. */
 export async function validateRoutes(
   routes: readonly string[],
   neighbours: RouteNeighbours,
-  faults: Faults,
+  errors: Errors,
 ): Promise<void> {
   const ranges = namedRanges(routes);
   const theirs = await neighbours.theirs();
-  const fault = (found: FieldError): void => addFault(faults, 'routes', found);
+  const error = (found: FieldError): void => addError(errors, 'routes', found);
   for (const [i, range] of ranges.entries()) {
     if (range.name.endsWith('/0')) {
-      fault(routeIsAll(range.name));
+      error(routeIsAll(range.name));
       continue;
     }
     const reserved = RESERVED.find((other) => doMeet(range, other));
-    if (reserved !== undefined) fault(routeMeets(range.name, reserved.name, 'which is reserved'));
+    if (reserved !== undefined) error(routeMeets(range.name, reserved.name, 'which is reserved'));
     const twin = ranges.slice(0, i).find((other) => doMeet(range, other));
-    if (twin !== undefined) fault(routeMeets(range.name, twin.name, 'which is in the list too'));
+    if (twin !== undefined) error(routeMeets(range.name, twin.name, 'which is in the list too'));
     for (const other of theirs)
-      if (doMeet(range, other)) fault(routeMeets(range.name, other.name, other.what));
+      if (doMeet(range, other)) error(routeMeets(range.name, other.name, other.what));
   }
-  if (faults['routes'] !== undefined) return;
+  if (errors['routes'] !== undefined) return;
   const own = neighbours.own();
   const needed = await neighbours.needed();
   for (const range of ranges) {
     const met = own.find((other) => doMeet(range, other));
     if (met !== undefined) {
-      fault(routeMeets(range.name, met.name, met.what));
+      error(routeMeets(range.name, met.name, met.what));
       continue;
     }
     for (const other of needed)
-      if (doMeet(range, other)) fault(routeHolds(range.name, other.name, other.what));
+      if (doMeet(range, other)) error(routeHolds(range.name, other.name, other.what));
   }
 }
 

@@ -4,7 +4,7 @@
 
 import type { Config } from '../../../config/index.ts';
 import { clientSettings, type DeviceRow, type SettingName } from '../../../models/index.ts';
-import { addFault, type Faults } from '../../kit/validation/judge.ts';
+import { addError, type Errors } from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
 
@@ -62,17 +62,17 @@ export function shownSettings(device: Settings, defaults: SettingValues): Settin
 export function validateSettings(
   values: Partial<Settings>,
   present: Settings | null,
-  faults: Faults,
+  errors: Errors,
 ): void {
   for (const name of settingNames) {
     const flagName = `use_default_${name}` as const;
     // A flag that could not be read says nothing about its value.
-    if (faults[flagName] !== undefined) continue;
+    if (errors[flagName] !== undefined) continue;
     const usesDefault = values[flagName] ?? present?.[flagName] ?? true;
-    if (usesDefault && !isEmpty(values[name])) addFault(faults, name, messages.notPresent);
-    if (usesDefault || name !== 'endpoint' || faults[name] !== undefined) continue;
+    if (usesDefault && !isEmpty(values[name])) addError(errors, name, messages.notPresent);
+    if (usesDefault || name !== 'endpoint' || errors[name] !== undefined) continue;
     const endpoint = values.endpoint === undefined ? present?.endpoint : values.endpoint;
-    if (isEmpty(endpoint)) addFault(faults, name, messages.blank);
+    if (isEmpty(endpoint)) addError(errors, name, messages.blank);
   }
 }
 

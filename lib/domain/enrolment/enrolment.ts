@@ -22,13 +22,13 @@ import {
   text,
   timestamp,
 } from '../../kit/validation/fields.ts';
-import { addFault, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import { addError, type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import type { Mails } from '../../kit/mail/mailer.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
 import { type Shown, showTime, showTimeOrNull } from '../../kit/records/shown.ts';
-import { refuseFaults } from '../../kit/records/writes.ts';
+import { refuseErrors } from '../../kit/records/writes.ts';
 import { findUser } from '../users/users.ts';
 import { type JoinWish, planJoining } from './joining.ts';
 import { type Ended, leave } from './leaving.ts';
@@ -112,9 +112,9 @@ export class Enrolments {
   async make(caller: Caller, userId: string, input: Validated<EnrolmentValues>): Promise<Shown> {
     const { values } = input;
     const { config, mails } = this.#context.services;
-    const faults = { ...input.faults };
-    if (values.mail === true && mails === undefined) addFault(faults, 'mail', messages.needsMail);
-    refuseFaults(faults);
+    const errors = { ...input.errors };
+    if (values.mail === true && mails === undefined) addError(errors, 'mail', messages.needsMail);
+    refuseErrors(errors);
     const wish = {
       purpose: PURPOSE,
       hours: values.hours ?? LINK_HOURS.default,
@@ -124,7 +124,7 @@ export class Enrolments {
     const { user, secret, link } = await this.#context.writes.run(caller, {
       check: async (transaction) => {
         const present = await findUser(this.#database, userId, transaction);
-        if (present.disabled_at !== null) refuseFaults({ base: [messages.linkOfDisabled] });
+        if (present.disabled_at !== null) refuseErrors({ base: [messages.linkOfDisabled] });
         return present;
       },
       write: async (transaction, present) => ({
@@ -135,9 +135,9 @@ export class Enrolments {
     const url = linkAddress(config.externalUrl, secret);
     if (values.mail !== true || mails === undefined) return { ...showLink(user, link), url };
     const outcome = await mailLink(this.#database, mails, { link, email: user.email, url });
-    const { mailed_at: mailedAt, mail_fault: mailFault } = outcome;
+    const { mailed_at: mailedAt, mail_fault: mailError } = outcome;
     const shown = { ...showLink(user, link), mailed_at: showTimeOrNull(mailedAt) };
-    return { ...shown, mail_fault: mailFault, url };
+    return { ...shown, mail_fault: mailError, url };
   }
 
   /** Makes the users of a list who do not exist, with links and memberships: all, or nobody. */

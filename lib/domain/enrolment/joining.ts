@@ -16,12 +16,12 @@ import {
 } from '../../../models/index.ts';
 import { guardMembers } from '../groups/members.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import { addFault, type Faults } from '../../kit/validation/judge.ts';
+import { addError, type Errors } from '../../kit/validation/validate.ts';
 import type { FieldError } from '../../kit/validation/messages.ts';
 import { shortened } from '../../kit/validation/texts.ts';
 import type { FailingTest } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
-import { refuseFaults } from '../../kit/records/writes.ts';
+import { refuseErrors } from '../../kit/records/writes.ts';
 import type { NamedGroup, Person } from './people-list.ts';
 
 /** How many groups one statement looks for. */
@@ -106,7 +106,7 @@ async function changesOf(
     // No policy test is about somebody who does not exist yet.
     return userId === undefined ? [] : [{ userId, before, after }];
   });
-  if (bad.length > 0) refuseFaults({ emails: bad });
+  if (bad.length > 0) refuseErrors({ emails: bad });
   return changes;
 }
 
@@ -153,19 +153,19 @@ function refuseTooMany({ people, groups: common }: JoinWish): void {
     const { size } = new Set([...common, ...person.groups].map(({ name }) => keyOf(name)));
     return size > GROUPS_OF_USER_MAX ? [inTooMany(person, size)] : [];
   });
-  if (bad.length > 0) refuseFaults({ emails: bad });
+  if (bad.length > 0) refuseErrors({ emails: bad });
 }
 
 function refuseUnknown(named: readonly NamedGroup[], found: ReadonlyMap<string, Group>): void {
   const unknown = named.filter(({ name }) => !found.has(keyOf(name)));
-  const faults: Faults = {};
+  const errors: Errors = {};
   const ofLines: FieldError[] = [];
   for (const { name, line } of unknown) {
     const error: FieldError = { code: 'noSuchGroup', values: { name: shortened(name) } };
-    if (line === null) addFault(faults, 'groups', error);
+    if (line === null) addError(errors, 'groups', error);
     else ofLines.push({ ...error, line });
   }
-  refuseFaults(ofLines.length > 0 ? { ...faults, emails: ofLines } : faults);
+  refuseErrors(ofLines.length > 0 ? { ...errors, emails: ofLines } : errors);
 }
 
 /** Refuses new people whose address looks like that of a user or of somebody else in the list. */
@@ -186,7 +186,7 @@ async function refuseLookAlikes(
       values: { email },
       ...inLine(line),
     }));
-  if (bad.length > 0) refuseFaults({ emails: bad });
+  if (bad.length > 0) refuseErrors({ emails: bad });
 }
 
 function inLine(line: number | null): Pick<FieldError, 'line'> {

@@ -6,8 +6,8 @@ import type { Database, Transaction, User } from '../../../models/index.ts';
 import { endSessions, switchedUser } from '../../auth/accounts.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import type { RecordContext } from '../../kit/records/collection.ts';
-import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
-import { disablingFault, findUser } from '../users/users.ts';
+import { refuseErrors, saveChanges } from '../../kit/records/writes.ts';
+import { disablingError, findUser } from '../users/users.ts';
 
 /** What ended with a person who left. */
 export interface Ended {
@@ -27,8 +27,8 @@ export function leave(context: RecordContext, caller: Caller, userId: string): P
     scopes: { configuration: true },
     check: async (transaction) => {
       const user = await findUser(database, userId, transaction);
-      const fault = await disablingFault(context, user, caller, transaction);
-      refuseFaults(fault === null ? {} : { enabled: [fault] });
+      const error = await disablingError(context, user, caller, transaction);
+      refuseErrors(error === null ? {} : { enabled: [error] });
       return user;
     },
     write: (transaction, user) => endAll(database, user, transaction),

@@ -29,8 +29,8 @@ export async function mailLink(
 ): Promise<MailOutcome> {
   const { id } = mailed.link;
   const isOver = !(await isLive(database, id, new Date()));
-  const fault = isOver ? OVER : await mails.send(mailOf(mailed));
-  const outcome = { mailed_at: fault === null ? new Date() : null, mail_fault: fault };
+  const error = isOver ? OVER : await mails.send(mailOf(mailed));
+  const outcome = { mailed_at: error === null ? new Date() : null, mail_fault: error };
   await noteMails(database, [id], outcome);
   return { ...outcome, isOver };
 }

@@ -48,7 +48,7 @@ export interface EnrolWish extends LinkChoices {
 }
 
 /** What is wrong with a number of hours; null: nothing. */
-export function hoursFault(hours: number): string | null {
+export function hoursError(hours: number): string | null {
   const { min, max } = LINK_HOURS;
   const isGood = Number.isInteger(hours) && hours >= min && hours <= max;
   return isGood ? null : `is a whole number of hours from ${min} to ${max}`;

@@ -6,7 +6,7 @@ import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { type Operation, read, USER_PARAM, write } from '../../kit/operations/operation.ts';
 import { placed } from '../../kit/operations/places.ts';
 import { schemaOfAnswer } from '../../kit/validation/answers.ts';
-import { refuseFaults } from '../../kit/records/writes.ts';
+import { refuseErrors } from '../../kit/records/writes.ts';
 import { insistence } from '../policy/guard.ts';
 import {
   enrolmentFields,
@@ -93,8 +93,8 @@ export const enrolmentOperations: readonly Operation<HasEnrolments>[] = [
       fields: schemaOfAnswer(peopleEnrolledFields),
       description: 'The people, and their links.',
     },
-    async run({ enrolments }, caller, { body: { values, faults }, query }) {
-      refuseFaults(faults);
+    async run({ enrolments }, caller, { body: { values, errors }, query }) {
+      refuseErrors(errors);
       const { hours = LINK_HOURS.default, mail: isMailed = false } = values;
       const wish = { ...wishOf(values), force: query.force };
       const { people, links } = await enrolments.enrol(caller, wish, { hours, isMailed });

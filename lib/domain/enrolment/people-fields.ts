@@ -3,7 +3,7 @@
 import { LINK_HOURS } from '../../auth/one-time-links.ts';
 import { type AnswerOf, answerTable } from '../../kit/validation/answers.ts';
 import { flag, integer, joi, resource, text } from '../../kit/validation/fields.ts';
-import { validatorOf } from '../../kit/validation/judge.ts';
+import { validatorOf } from '../../kit/validation/validate.ts';
 import type { JoinWish } from './joining.ts';
 import { ENROLLED_MAX } from './people-list.ts';
 

@@ -9,7 +9,7 @@ import { type CsvRecord, isFormula, readCsv } from '../../kit/records/csv.ts';
 
 /** People who get links at once: each costs some rows in one transaction. */
 export const ENROLLED_MAX = 500;
-const FAULTS_SHOWN = 5;
+const ERRORS_SHOWN = 5;
 
 const EMAIL_HEADING = /^e-?mails?( address(es)?)?$/i;
 const GROUPS_HEADING = /^groups?$/i;
@@ -42,7 +42,7 @@ export interface Person {
 /** The result of reading a list: its people without repetitions, or its errors. */
 export interface PeopleList {
   readonly people: readonly Person[];
-  readonly fault: string | null;
+  readonly error: string | null;
 }
 
 /** Where the values of a list are. */
@@ -71,7 +71,7 @@ export function readPeople(text: string): PeopleList {
       }
     }
   }
-  return { people: [...found.values()], fault: faultOf(bad, found.size) };
+  return { people: [...found.values()], error: errorOf(bad, found.size) };
 }
 
 /** The names of groups in a text; an id or a name may be repeated. */
@@ -88,7 +88,7 @@ export function addressIn(text: string): string {
 }
 
 /** What is wrong with the e-mail of somebody who is to become a user; null: nothing. */
-export function newEmailFault(email: string): string | null {
+export function newEmailError(email: string): string | null {
   if (!isPossibleEmail(email)) return notAnEmail(email);
   return AMBIGUOUS.test(email)
     ? `“${shortened(email)}” holds a space, a comma, a semicolon or a bracket; write the address alone, such as ann@example.com`
@@ -101,9 +101,9 @@ export function notAnEmail(text: string): string {
 }
 
 /** The first errors of a list, in one sentence. */
-export function faultsInOne(bad: readonly string[]): string {
-  const more = bad.length > FAULTS_SHOWN ? [`and ${bad.length - FAULTS_SHOWN} more`] : [];
-  return [...bad.slice(0, FAULTS_SHOWN), ...more].join('; ');
+export function errorsInOne(bad: readonly string[]): string {
+  const more = bad.length > ERRORS_SHOWN ? [`and ${bad.length - ERRORS_SHOWN} more`] : [];
+  return [...bad.slice(0, ERRORS_SHOWN), ...more].join('; ');
 }
 
 function columnsOf(heading: readonly string[]): Columns {
@@ -116,8 +116,8 @@ function personOf({ line, values }: CsvRecord, { count, groups }: Columns): Pers
   if (values === null) return UNCLOSED;
   const email = addressIn(values[0] ?? '');
   const others = values.slice(1).filter((_, at) => !groups.includes(at + 1));
-  const fault = emailFault(email, others);
-  if (fault !== null) return fault;
+  const error = emailError(email, others);
+  if (error !== null) return error;
   // A separator that nobody quoted would make columns of groups, and lose them.
   if (count !== null && values.slice(count).some((value) => value.trim() !== '')) return TOO_LONG;
   const named = groups.flatMap((at) => groupNames(values[at] ?? '', '|', line));
@@ -125,9 +125,9 @@ function personOf({ line, values }: CsvRecord, { count, groups }: Columns): Pers
 }
 
 /** What is wrong with the e-mail of a list; null: nothing. */
-function emailFault(email: string, further: readonly string[]): string | null {
-  const fault = newEmailFault(email);
-  if (fault !== null) return fault;
+function emailError(email: string, further: readonly string[]): string | null {
+  const error = newEmailError(email);
+  if (error !== null) return error;
   const others = further.map(addressIn).filter((value) => value !== '');
   if (others.length > 0 && others.every(isPossibleEmail)) return SEVERAL;
   // An apostrophe would make it safe in the file of the links, and wrong for programs.
@@ -136,8 +136,8 @@ function emailFault(email: string, further: readonly string[]): string | null {
     : null;
 }
 
-function faultOf(bad: readonly string[], count: number): string | null {
-  if (bad.length > 0) return faultsInOne(bad);
+function errorOf(bad: readonly string[], count: number): string | null {
+  if (bad.length > 0) return errorsInOne(bad);
   if (count === 0) return 'holds no e-mail address';
   if (count > ENROLLED_MAX) return `holds ${count} e-mail addresses; ${ENROLLED_MAX} at most`;
   return null;

@@ -13,7 +13,12 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import {
+  addError,
+  type Errors,
+  type Validated,
+  validatorOf,
+} from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { columnDefaults, columnsSent, schemaOf } from '../../kit/validation/resource.ts';
 import type { PolicyContext } from '../policy/trial.ts';
@@ -21,7 +26,7 @@ import { watchFailures } from '../policy/watch.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../../kit/records/collection.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
-import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
+import { refuseErrors, saveChanges } from '../../kit/records/writes.ts';
 import { type RenamePlan, validateRename } from './rename.ts';
 
 /** The values of the fields of a group. */
@@ -69,12 +74,12 @@ export class Groups {
     });
   }
 
-  update(caller: Caller, id: string, { values, faults }: Validated<GroupValues>): Promise<Group> {
+  update(caller: Caller, id: string, { values, errors }: Validated<GroupValues>): Promise<Group> {
     return this.#context.writes.run(caller, {
       scopes: { configuration: true },
       check: async (transaction) => {
-        const present = await lockRecord(this.#database.models.Group, id, transaction, faults);
-        return planGroupChange(this.#context, present, { values, faults }, transaction);
+        const present = await lockRecord(this.#database.models.Group, id, transaction, errors);
+        return planGroupChange(this.#context, present, { values, errors }, transaction);
       },
       write: (transaction, plan) => writeGroupChange(plan, transaction),
     });
@@ -103,15 +108,15 @@ type NewGroup = Pick<Group, 'name' | 'description'>;
 /** Checks a new group, and throws what refuses it; the configuration must be locked. */
 export async function validateNewGroup(
   database: Database,
-  { values, faults }: Validated<GroupValues>,
+  { values, errors }: Validated<GroupValues>,
   transaction: Transaction,
 ): Promise<NewGroup> {
   const row = { ...columnDefaults(groupFields), name: '', ...columnsSent(groupFields, values) };
-  const found = { ...faults };
+  const found = { ...errors };
   await validateName(database, row, null, found, transaction);
   if ((await database.models.Group.count({ transaction })) >= GROUPS_MAX)
-    addFault(found, 'base', { code: 'tooManyGroups', values: { most: GROUPS_MAX } });
-  refuseFaults(found);
+    addError(found, 'base', { code: 'tooManyGroups', values: { most: GROUPS_MAX } });
+  refuseErrors(found);
   return row;
 }
 
@@ -127,15 +132,15 @@ export interface GroupChange {
 export async function planGroupChange(
   context: PolicyContext,
   present: Group,
-  { values, faults }: Validated<GroupValues>,
+  { values, errors }: Validated<GroupValues>,
   transaction: Transaction,
 ): Promise<GroupChange> {
   const row = columnsSent(groupFields, values);
-  const found = { ...faults };
+  const found = { ...errors };
   await validateName(context.services.database, row, present.id, found, transaction);
   const { name = present.name } = row;
   const rename = await validateRename(context, present, name, found, transaction);
-  refuseFaults(found);
+  refuseErrors(found);
   return { present, row, rename };
 }
 
@@ -153,10 +158,10 @@ async function validateName(
   { models }: Database,
   { name }: { readonly name?: string },
   id: string | null,
-  faults: Faults,
+  errors: Errors,
   transaction: Transaction,
 ): Promise<void> {
-  if (name === undefined || faults['name'] !== undefined) return;
+  if (name === undefined || errors['name'] !== undefined) return;
   const other = await models.Group.findOne({ attributes: ['id'], where: { name }, transaction });
-  if (other !== null && other.id !== id) addFault(faults, 'name', messages.taken);
+  if (other !== null && other.id !== id) addError(errors, 'name', messages.taken);
 }

@@ -19,15 +19,20 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isReadableId, isUuid, joi, resource } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import {
+  addError,
+  type Errors,
+  type Validated,
+  validatorOf,
+} from '../../kit/validation/validate.ts';
 import type { FieldError } from '../../kit/validation/messages.ts';
 import { shortened } from '../../kit/validation/texts.ts';
-import { type FailingTest, failureFaults, noteFailures } from '../policy/guard.ts';
+import { type FailingTest, failureErrors, noteFailures } from '../policy/guard.ts';
 import { failuresOfGroups } from '../policy/memberships.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { lockRecord, type RecordContext } from '../../kit/records/collection.ts';
-import { refuseFaults } from '../../kit/records/writes.ts';
+import { refuseErrors } from '../../kit/records/writes.ts';
 import type { MembersChanged, ShownMember } from './fields.ts';
 
 /** The most users whom one request adds or removes. */
@@ -85,7 +90,7 @@ export class Members {
    */
   async add(caller: Caller, groupId: string, name: string, force = false): Promise<GroupMember> {
     const user = await this.#existing(name);
-    await this.change(caller, groupId, { values: { add: [user.id] }, faults: {} }, force);
+    await this.change(caller, groupId, { values: { add: [user.id] }, errors: {} }, force);
     const [member] = await readMembers(this.#database, groupId.toLowerCase(), {
       userIds: [user.id],
     });
@@ -96,7 +101,7 @@ export class Members {
   /** Removes a member; answers who says still that they are one. */
   async remove(caller: Caller, groupId: string, name: string): Promise<readonly string[]> {
     const user = await this.#existing(name);
-    const sent = { values: { remove: [user.id] }, faults: {} };
+    const sent = { values: { remove: [user.id] }, errors: {} };
     const { removed } = await this.change(caller, groupId, sent);
     if (removed === 0) throw new ApiError('not_found');
     const userIds = [user.id];
@@ -111,15 +116,15 @@ export class Members {
   change(
     caller: Caller,
     groupId: string,
-    { values, faults }: Validated<MembersSent>,
+    { values, errors }: Validated<MembersSent>,
     force = false,
   ): Promise<MembersChanged> {
     return this.#context.writes.run(caller, {
       // All changes of members hold this scope, so that they cannot exceed the limit together.
       scopes: { configuration: true },
       check: async (transaction) => {
-        const group = await lockRecord(this.#database.models.Group, groupId, transaction, faults);
-        const plan = await planMembers(this.#database, group, values, { ...faults }, transaction);
+        const group = await lockRecord(this.#database.models.Group, groupId, transaction, errors);
+        const plan = await planMembers(this.#database, group, values, { ...errors }, transaction);
         return { plan, failing: await guardMembers(this.#context, plan, force, transaction) };
       },
       write: (transaction, { plan, failing }) => {
@@ -147,17 +152,17 @@ export async function planMembers(
   database: Database,
   group: Group,
   { add = [], remove = [] }: MembersSent,
-  faults: Faults,
+  errors: Errors,
   transaction: Transaction,
 ): Promise<MembersPlan> {
-  refuseFaults(faults);
+  refuseErrors(errors);
   const users = await findUsers(database, [...add, ...remove], transaction);
   const named = (field: 'add' | 'remove', sent: readonly string[]): User[] => {
     const found = new Set<User>();
     for (const name of sent) {
       const user = users.get(keyOf(name));
       if (user === undefined)
-        addFault(faults, field, { code: 'noSuchUser', values: { name: shortened(name) } });
+        addError(errors, field, { code: 'noSuchUser', values: { name: shortened(name) } });
       else found.add(user);
     }
     return [...found];
@@ -165,8 +170,8 @@ export async function planMembers(
   const plan = { group, add: named('add', add), remove: named('remove', remove) };
   const ids = [...plan.add, ...plan.remove].map(({ id }) => id);
   const groups = await readGroupsOfUsers(database, ids, transaction);
-  const staying = await validatePlan(database, plan, groups, faults, transaction);
-  refuseFaults(faults);
+  const staying = await validatePlan(database, plan, groups, errors, transaction);
+  refuseErrors(errors);
   const stayingIds = new Set(staying.map(({ id }) => id));
   const changeOf = ({ id: userId }: User, isAdded: boolean): GroupsChange => {
     const before = groups.get(userId) ?? [];
@@ -192,7 +197,7 @@ export async function guardMembers(
   transaction: Transaction,
 ): Promise<FailingTest[]> {
   const failing = await failuresOfGroups(context, changes, transaction);
-  if (!force) refuseFaults(failureFaults(failing, null));
+  if (!force) refuseErrors(failureErrors(failing, null));
   return failing;
 }
 
@@ -201,22 +206,22 @@ async function validatePlan(
   database: Database,
   { group, add, remove }: Omit<MembersPlan, 'changes' | 'staying'>,
   groups: ReadonlyMap<string, readonly string[]>,
-  faults: Faults,
+  errors: Errors,
   transaction: Transaction,
 ): Promise<GroupMember[]> {
   for (const user of add) {
     const present = groups.get(user.id) ?? [];
     if (present.length >= GROUPS_OF_USER_MAX && !present.includes(group.id))
-      addFault(faults, 'add', inTooMany(user.email));
+      addError(errors, 'add', inTooMany(user.email));
     if (remove.includes(user))
-      addFault(faults, 'remove', { code: 'alsoAdded', values: { email: user.email } });
+      addError(errors, 'remove', { code: 'alsoAdded', values: { email: user.email } });
   }
   const userIds = remove.map(({ id }) => id);
   const members = await readMembers(database, group.id, { userIds, transaction });
   for (const { email, sources } of members)
     // What an administrator said may go; what a provider says changes there alone.
     if (!sources.includes(MANUAL))
-      for (const source of sources) addFault(faults, 'remove', ofProvider(email, source));
+      for (const source of sources) addError(errors, 'remove', ofProvider(email, source));
   return members.filter(({ sources }) => sources.some((source) => source !== MANUAL));
 }
 

@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from '../../../models/index.ts';
 import { followGroup } from '../../auth/identity/renamed-group.ts';
-import { addFault, type Faults } from '../../kit/validation/judge.ts';
+import { addError, type Errors } from '../../kit/validation/validate.ts';
 import type { FieldError } from '../../kit/validation/messages.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import {
@@ -31,7 +31,7 @@ export async function validateRename(
   { services: { database }, fixed }: PolicyContext,
   { provider, name: before }: Group,
   after: string,
-  faults: Faults,
+  errors: Errors,
   transaction: Transaction,
 ): Promise<RenamePlan | null> {
   const configuration = await database.models.Configuration.findOne({ transaction, lock: true });
@@ -40,9 +40,9 @@ export async function validateRename(
   const lists: Record<string, unknown> = {};
   for (const [field, list] of Object.entries(followGroup(settings, { provider, before, after }))) {
     const [method = ''] = list.changed;
-    if (Object.hasOwn(fixed, field)) addFault(faults, 'name', usedByFixed(method, field));
+    if (Object.hasOwn(fixed, field)) addError(errors, 'name', usedByFixed(method, field));
     for (const { id, groups_map: map = {} } of list.entries)
-      if (Object.keys(map).length > GROUPS_MAPPED_MAX) addFault(faults, 'name', mapIsFull(id));
+      if (Object.keys(map).length > GROUPS_MAPPED_MAX) addError(errors, 'name', mapIsFull(id));
     lists[field] = list.entries;
   }
   return Object.keys(lists).length === 0 ? null : { configuration, lists };

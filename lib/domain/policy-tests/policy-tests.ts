@@ -15,7 +15,12 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isUuid, text } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import {
+  addError,
+  type Errors,
+  type Validated,
+  validatorOf,
+} from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import {
   columnDefaults,
@@ -39,7 +44,7 @@ import {
   selectOwner,
 } from '../../kit/records/collection.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
-import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
+import { refuseErrors, saveChanges } from '../../kit/records/writes.ts';
 
 /** The most policy tests: each write of a rule may ask all of them. */
 export const POLICY_TESTS_MAX = 1_000;
@@ -151,9 +156,9 @@ export class PolicyTests implements Collection<PolicyTestValues> {
     const test = await this.#context.writes.run(caller, {
       check: async (transaction) => {
         const { PolicyTest: tests } = this.#database.models;
-        const present = await lockRecord(tests, id, transaction, input.faults);
+        const present = await lockRecord(tests, id, transaction, input.errors);
         const row = merge(input.values, present);
-        refuseFaults(await validateContent(this.#database, { input, row }, transaction));
+        refuseErrors(await validateContent(this.#database, { input, row }, transaction));
         return { present, row };
       },
       write: (transaction, { present, row }) => saveChanges(present, row, transaction),
@@ -180,11 +185,11 @@ export async function validateNewPolicyTest(
   transaction: Transaction,
 ): Promise<PolicyTestContent> {
   const row = merge(input.values, null);
-  const faults = await validateContent(database, { input, row }, transaction);
+  const errors = await validateContent(database, { input, row }, transaction);
   const count = await database.models.PolicyTest.count({ transaction });
   if (count >= POLICY_TESTS_MAX)
-    addFault(faults, 'base', { code: 'tooManyPolicyTests', values: { most: POLICY_TESTS_MAX } });
-  refuseFaults(faults);
+    addError(errors, 'base', { code: 'tooManyPolicyTests', values: { most: POLICY_TESTS_MAX } });
+  refuseErrors(errors);
   return row;
 }
 
@@ -199,39 +204,39 @@ async function validateContent(
   database: Database,
   { input, row }: Sent,
   transaction: Transaction,
-): Promise<Faults> {
+): Promise<Errors> {
   // The errors are copied, because the transaction may run again with another state.
-  const faults = { ...input.faults };
-  validatePort(row, faults);
-  if (faults['user_id'] !== undefined || faults['device_id'] !== undefined) return faults;
+  const errors = { ...input.errors };
+  validatePort(row, errors);
+  if (errors['user_id'] !== undefined || errors['device_id'] !== undefined) return errors;
   const { user_id: userId, device_id: deviceId } = row;
-  if (userId === null && deviceId === null) addFault(faults, 'user_id', messages.blank);
-  else if (userId !== null && deviceId !== null) addFault(faults, 'device_id', messages.notPresent);
+  if (userId === null && deviceId === null) addError(errors, 'user_id', messages.blank);
+  else if (userId !== null && deviceId !== null) addError(errors, 'device_id', messages.notPresent);
   else if (userId !== null) {
     const existing = await readUserIds(database, [userId], { transaction, lock: true });
-    if (!existing.has(userId)) addFault(faults, 'user_id', messages.absent);
-  } else await validateDevice(database, row, faults, transaction);
-  return faults;
+    if (!existing.has(userId)) addError(errors, 'user_id', messages.absent);
+  } else await validateDevice(database, row, errors, transaction);
+  return errors;
 }
 
-function validatePort({ protocol, port }: PolicyTestContent, faults: Faults): void {
-  if (faults['protocol'] !== undefined || faults['port'] !== undefined) return;
-  if (protocol === 'icmp' && port !== null) addFault(faults, 'port', messages.notPresent);
-  if (protocol !== 'icmp' && port === null) addFault(faults, 'port', messages.blank);
+function validatePort({ protocol, port }: PolicyTestContent, errors: Errors): void {
+  if (errors['protocol'] !== undefined || errors['port'] !== undefined) return;
+  if (protocol === 'icmp' && port !== null) addError(errors, 'port', messages.notPresent);
+  if (protocol !== 'icmp' && port === null) addError(errors, 'port', messages.blank);
 }
 
 async function validateDevice(
   { models }: Database,
   { device_id: id, destination }: PolicyTestContent,
-  faults: Faults,
+  errors: Errors,
   transaction: Transaction,
 ): Promise<void> {
   const device = await models.Device.findByPk(id ?? '', { transaction, lock: true });
-  if (device === null) addFault(faults, 'device_id', messages.absent);
-  const family = faults['destination'] === undefined ? parseAddress(destination)?.family : null;
+  if (device === null) addError(errors, 'device_id', messages.absent);
+  const family = errors['destination'] === undefined ? parseAddress(destination)?.family : null;
   if (device === null || family === null || family === undefined) return;
   if ((family === 4 ? device.ipv4 : device.ipv6) === null)
-    addFault(faults, 'destination', messages.otherFamilyThanDevice);
+    addError(errors, 'destination', messages.otherFamilyThanDevice);
 }
 
 /** A test of which nothing is said yet; a creation must send what is empty here. */

@@ -10,7 +10,7 @@ import {
   type Transaction,
 } from '../../../models/index.ts';
 import { choice } from '../../kit/validation/fields.ts';
-import { type Faults } from '../../kit/validation/judge.ts';
+import { type Errors } from '../../kit/validation/validate.ts';
 import type { FieldError } from '../../kit/validation/messages.ts';
 import { sentOnce } from '../../kit/validation/query.ts';
 import type { Query } from '../../kit/operations/operation.ts';
@@ -157,12 +157,12 @@ function testsInReach(
  * The errors of a write that breaks passing policy tests; none if it breaks none. `ruleId`: the
  * rule that is written; null: it is something else.
  */
-export function failureFaults(failing: readonly FailingTest[], ruleId: string | null): Faults {
+export function failureErrors(failing: readonly FailingTest[], ruleId: string | null): Errors {
   const heldUp = failing.filter(({ isHeldUp }) => isHeldUp);
-  return heldUp.length === 0 ? {} : { base: failureErrors(heldUp, ruleId) };
+  return heldUp.length === 0 ? {} : { base: eachFailing(heldUp, ruleId) };
 }
 
-function failureErrors(failing: readonly FailingTest[], ruleId: string | null): FieldError[] {
+function eachFailing(failing: readonly FailingTest[], ruleId: string | null): FieldError[] {
   const errors: FieldError[] = failing.slice(0, NAMED_MAX).map(({ test, result, at }) => {
     const decider = deciderInWords(result, ruleId);
     const when = at === null ? '' : ` from ${at.toISOString()} on`;

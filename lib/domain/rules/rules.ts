@@ -26,12 +26,12 @@ import {
 import { ApiError } from '../../kit/http/errors.ts';
 import { isReadableId, isUuid, joi, mark, text } from '../../kit/validation/fields.ts';
 import {
-  addFault,
-  type Faults,
-  isFaultless,
+  addError,
+  type Errors,
+  hasNoErrors,
   type Validated,
   validatorOf,
-} from '../../kit/validation/judge.ts';
+} from '../../kit/validation/validate.ts';
 import {
   type Collection,
   lockRecord,
@@ -39,7 +39,7 @@ import {
   selectOwner,
 } from '../../kit/records/collection.ts';
 import { messages } from '../../kit/validation/messages.ts';
-import { type FailingTest, failureFaults, noteFailures, PolicyGuard } from '../policy/guard.ts';
+import { type FailingTest, failureErrors, noteFailures, PolicyGuard } from '../policy/guard.ts';
 import type { PolicyContext } from '../policy/trial.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import {
@@ -53,7 +53,7 @@ import { validatePorts, validateTimes } from './field-pairs.ts';
 import type { RuleMemory } from './rule-memory.ts';
 import { ruleTimes } from '../../reconcile/translate.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
-import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../../kit/records/writes.ts';
+import { type JointWork, refusalFor, refuseErrors, saveChanges } from '../../kit/records/writes.ts';
 
 const PORT_MAX = 65_535;
 /** The most rules that are named beside another rule. */
@@ -211,7 +211,7 @@ export class Rules implements Collection<RuleValues> {
    * itself, if it exists. With `memory` the database is not asked.
    */
   async touching(
-    { values, faults }: Validated<RuleValues>,
+    { values, errors }: Validated<RuleValues>,
     id: string | null,
     memory?: RuleMemory,
   ): Promise<Touching> {
@@ -229,7 +229,7 @@ export class Rules implements Collection<RuleValues> {
       'action',
       'starts_at',
       'ends_at',
-    ].every((name) => faults[name] === undefined);
+    ].every((name) => errors[name] === undefined);
     if (!isReadable || row.destination === '' || !isOn(row))
       return { rivals: [], others: [], shadow: null, shadowed: [] };
     const now = Date.now();
@@ -281,20 +281,20 @@ export async function guardNewRules(
     validateNewRules(database, rules, transaction),
     readPolicyTests(database, { transaction }),
   ]);
-  const named = checked.map(({ faults, row }) => ({ faults, row: { ...row, id: newId() } }));
+  const named = checked.map(({ errors, row }) => ({ errors, row: { ...row, id: newId() } }));
   const changes = named.map(({ row }) => ({ before: null, after: row }));
-  const good = changes.filter((_, i) => isFaultless(named[i]?.faults ?? {}));
+  const good = changes.filter((_, i) => hasNoErrors(named[i]?.errors ?? {}));
   const guard = await PolicyGuard.open(context, tests, good, transaction);
   const outcomes: (GuardedRule | ApiError)[] = [];
-  for (const [i, { faults, row }] of named.entries()) {
-    if (!isFaultless(faults)) {
-      outcomes.push(refusalFor(faults));
+  for (const [i, { errors, row }] of named.entries()) {
+    if (!hasNoErrors(errors)) {
+      outcomes.push(refusalFor(errors));
       continue;
     }
     const failing = guard.change({ before: null, after: row });
     const forced = rules[i]?.isForced === true;
-    const held = failureFaults(failing, row.id);
-    if (!isFaultless(held) && !forced) {
+    const held = failureErrors(failing, row.id);
+    if (!hasNoErrors(held) && !forced) {
       outcomes.push(refusalFor(held));
       break;
     }
@@ -309,8 +309,8 @@ export function obeyedRule(rule: Rule): ObeyedRule {
 }
 
 /** A rule that was checked; `row` is good if there are no errors. */
-export interface JudgedRule {
-  readonly faults: Faults;
+export interface CheckedRule {
+  readonly errors: Errors;
   readonly row: RuleContent;
 }
 
@@ -322,20 +322,20 @@ export async function validateNewRules(
   database: Database,
   rules: readonly NewRule[],
   transaction: Transaction,
-): Promise<JudgedRule[]> {
+): Promise<CheckedRule[]> {
   const now = Date.now();
   const checked = (await validateFields(rules, null, { database, transaction })).map((rule) => ({
     ...rule,
-    extent: isFaultless(rule.faults) && isOn(rule.row) ? extentOf(rule.row, now) : null,
+    extent: hasNoErrors(rule.errors) && isOn(rule.row) ? extentOf(rule.row, now) : null,
   }));
   const wanted = checked.map(({ extent }) => extent).filter((extent) => extent !== null);
   const rivals: RuleExtent[] = await readRivalRules(database, wanted, now, transaction);
-  return checked.map(({ faults, row, extent }) => {
-    if (extent === null) return { faults, row };
+  return checked.map(({ errors, row, extent }) => {
+    if (extent === null) return { errors, row };
     if (rivals.some((rival) => overlaps(rival, extent)))
-      return { faults: { destination: [messages.overlap] }, row };
+      return { errors: { destination: [messages.overlap] }, row };
     rivals.push(extent);
-    return { faults, row };
+    return { errors, row };
   });
 }
 
@@ -357,15 +357,15 @@ export async function validateChange(
 ): Promise<GuardedChange> {
   const { database } = context.services;
   const row = merge(input.values, present);
-  const [faults, tests] = await Promise.all([
+  const [errors, tests] = await Promise.all([
     validateUpdate(database, { input, row }, present, transaction),
     readPolicyTests(database, { transaction }),
   ]);
-  refuseFaults(faults);
+  refuseErrors(errors);
   const change = { before: obeyedRule(present), after: { ...row, id: present.id } };
   const guard = await PolicyGuard.open(context, tests, [change], transaction);
   const failing = guard.change(change);
-  if (!force) refuseFaults(failureFaults(failing, present.id));
+  if (!force) refuseErrors(failureErrors(failing, present.id));
   return { row, failing };
 }
 
@@ -375,18 +375,18 @@ async function validateUpdate(
   rule: NewRule,
   present: Rule,
   transaction: Transaction,
-): Promise<Faults> {
-  const [{ faults } = { faults: {} }] = await validateFields([rule], present, {
+): Promise<Errors> {
+  const [{ errors } = { errors: {} }] = await validateFields([rule], present, {
     database,
     transaction,
   });
-  if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
+  if (!hasNoErrors(errors) || !movesRule(rule.row, present)) return errors;
   const now = Date.now();
   const extent = extentOf(rule.row, now);
   const rivals = await readRivalRules(database, [extent], now, transaction);
   if (rivals.some((rival) => rival.id !== present.id && overlaps(rival, extent)))
-    addFault(faults, 'destination', messages.overlap);
-  return faults;
+    addError(errors, 'destination', messages.overlap);
+  return errors;
 }
 
 /** A rule as it was sent, and as it would become. */
@@ -399,26 +399,26 @@ async function validateFields(
   rules: readonly NewRule[],
   present: Rule | null,
   { database, transaction }: { database: Database; transaction: Transaction },
-): Promise<JudgedRule[]> {
+): Promise<CheckedRule[]> {
   const named = (field: 'user_id' | 'group_id'): string[] => {
-    const readable = rules.filter(({ input }) => input.faults[field] === undefined);
+    const readable = rules.filter(({ input }) => input.errors[field] === undefined);
     return [...new Set(readable.map(({ row }) => row[field]).filter((id) => id !== null))];
   };
   const lock = { transaction, lock: true };
   const users = await readUserIds(database, named('user_id'), lock);
   const groups = await readGroupIds(database, named('group_id'), transaction);
   return rules.map(({ input, row }) => {
-    const faults = { ...input.faults };
-    validatePorts(input.values, present, faults);
-    validateTimes(row, faults);
+    const errors = { ...input.errors };
+    validatePorts(input.values, present, errors);
+    validateTimes(row, errors);
     const { user_id, group_id } = row;
-    if (user_id !== null && faults['user_id'] === undefined && !users.has(user_id))
-      addFault(faults, 'user_id', messages.absent);
-    if (group_id !== null && faults['group_id'] === undefined) {
-      if (user_id !== null) addFault(faults, 'group_id', messages.ofUserAlready);
-      else if (!groups.has(group_id)) addFault(faults, 'group_id', messages.absent);
+    if (user_id !== null && errors['user_id'] === undefined && !users.has(user_id))
+      addError(errors, 'user_id', messages.absent);
+    if (group_id !== null && errors['group_id'] === undefined) {
+      if (user_id !== null) addError(errors, 'group_id', messages.ofUserAlready);
+      else if (!groups.has(group_id)) addError(errors, 'group_id', messages.absent);
     }
-    return { faults, row };
+    return { errors, row };
   });
 }
 

@@ -140,7 +140,7 @@ export class Undos {
     if (values === null) plan.left.push({ name, why: CHANGED });
     else if (!('destination' in row)) plan.rows.push({ row, values });
     else {
-      const input = { values: values as RuleValues, faults: {} };
+      const input = { values: values as RuleValues, errors: {} };
       const change = await orRefused(
         validateChange(this.#context, input, { present: row, force: false }, transaction),
       );

@@ -16,19 +16,19 @@ import {
   type UserRow,
 } from '../../../models/index.ts';
 import { newPassword, withEmailRule } from '../../auth/account-fields.ts';
-import { endWait, switchedUser, switchOffFault } from '../../auth/accounts.ts';
-import { neededFault } from '../../auth/administrators.ts';
+import { endWait, switchedUser, switchOffError } from '../../auth/accounts.ts';
+import { neededError } from '../../auth/administrators.ts';
 import { looksTaken } from '../../auth/named-user.ts';
 import { hashPassword } from '../../auth/passwords.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isReadableId, isUuid, text, trimmed } from '../../kit/validation/fields.ts';
 import {
-  addFault,
-  type Faults,
-  isFaultless,
+  addError,
+  type Errors,
+  hasNoErrors,
   type Validated,
   validatorOf,
-} from '../../kit/validation/judge.ts';
+} from '../../kit/validation/validate.ts';
 import { type FieldError, messages } from '../../kit/validation/messages.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { quotaStateOf } from '../../reconcile/quota-state.ts';
@@ -40,7 +40,7 @@ import {
 import type { EffectiveConfiguration } from '../../kit/records/effective-configuration.ts';
 import { columnsSent, limited, schemaOf, type SentColumn } from '../../kit/validation/resource.ts';
 import { showerOf, type Shown } from '../../kit/records/shown.ts';
-import { refuseFaults, saveChanges } from '../../kit/records/writes.ts';
+import { refuseErrors, saveChanges } from '../../kit/records/writes.ts';
 
 /** The schema that validates a user and describes it. */
 export const userSchema = schemaOf(userFields, {
@@ -73,7 +73,7 @@ export function validatePasswordFields(
   fields: Readonly<Record<'password' | 'password_confirmation', string>>,
 ): Validated<Pick<UserValues, 'password'>> {
   const validated = validateUser(fields, 'update');
-  validateConfirmation(validated.values, validated.faults);
+  validateConfirmation(validated.values, validated.errors);
   return validated;
 }
 
@@ -144,8 +144,8 @@ export class Users implements Collection<UserValues> {
     const user = await this.#context.writes.run(caller, {
       scopes: { configuration: true },
       check: async (transaction) => {
-        const faults = await this.#check(input, null, caller, transaction);
-        refuseFaults(faults);
+        const errors = await this.#check(input, null, caller, transaction);
+        refuseErrors(errors);
         return { email: '', ...changes, ...switchOf(NEVER_DISABLED, input.values) };
       },
       write: (transaction, row) =>
@@ -165,7 +165,7 @@ export class Users implements Collection<UserValues> {
       },
       check: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
-        refuseFaults(await this.#check(input, present, caller, transaction));
+        refuseErrors(await this.#check(input, present, caller, transaction));
         return present;
       },
       write: async (transaction, present) => {
@@ -189,8 +189,8 @@ export class Users implements Collection<UserValues> {
       check: async (transaction) => {
         const present = await findUser(this.#database, id, transaction);
         const last = messages.lastAdministratorRemains;
-        const fault = await this.#neededFault(present, last, transaction);
-        refuseFaults(fault === null ? {} : { base: [fault] });
+        const error = await this.#neededError(present, last, transaction);
+        refuseErrors(error === null ? {} : { base: [error] });
         return present.id;
       },
       write: (transaction, userId) => removeUser(this.#database, userId, transaction),
@@ -229,24 +229,24 @@ export class Users implements Collection<UserValues> {
     present: User | null,
     caller: Caller,
     transaction: Transaction,
-  ): Promise<Faults> {
+  ): Promise<Errors> {
     const { role, enabled } = input.values;
-    const faults = await validateEmailTaken(this.#database, input, present, transaction);
+    const errors = await validateEmailTaken(this.#database, input, present, transaction);
     if (present !== null && enabled === false) {
-      const fault = await disablingFault(this.#context, present, caller, transaction);
-      if (fault !== null) addFault(faults, 'enabled', fault);
+      const error = await disablingError(this.#context, present, caller, transaction);
+      if (error !== null) addError(errors, 'enabled', error);
     }
-    if (present === null || role === undefined || role === present.role) return faults;
-    const fault =
+    if (present === null || role === undefined || role === present.role) return errors;
+    const error =
       present.id === caller.userId
         ? messages.ownRole
-        : await this.#neededFault(present, messages.lastAdministratorStays, transaction);
-    if (fault !== null) addFault(faults, 'role', fault);
-    return faults;
+        : await this.#neededError(present, messages.lastAdministratorStays, transaction);
+    if (error !== null) addError(errors, 'role', error);
+    return errors;
   }
 
-  #neededFault(user: User, last: FieldError, transaction: Transaction): Promise<FieldError | null> {
-    return neededFault(this.#database, user, { last, fixed: this.#context.fixed }, transaction);
+  #neededError(user: User, last: FieldError, transaction: Transaction): Promise<FieldError | null> {
+    return neededError(this.#database, user, { last, fixed: this.#context.fixed }, transaction);
   }
 }
 
@@ -275,24 +275,24 @@ function switchOf(
  * Why a user cannot be disabled; null where that can be. The scope of the configuration must be
  * locked.
  */
-export async function disablingFault(
+export async function disablingError(
   { services: { database }, fixed }: Pick<RecordContext, 'services' | 'fixed'>,
   user: User,
   caller: Caller,
   transaction: Transaction,
 ): Promise<FieldError | null> {
   if (user.id === caller.userId) return messages.ownSwitch;
-  return switchOffFault(database, user, fixed, transaction);
+  return switchOffError(database, user, fixed, transaction);
 }
 
 /** The values to write. Hashing the password is slow, so this runs before the transaction. */
 export async function userChanges(
-  { values, faults }: Validated<UserValues>,
+  { values, errors }: Validated<UserValues>,
   passwordCost?: number,
 ): Promise<UserChanges> {
-  validateConfirmation(values, faults);
+  validateConfirmation(values, errors);
   const { password } = values;
-  const isHashed = typeof password === 'string' && isFaultless(faults);
+  const isHashed = typeof password === 'string' && hasNoErrors(errors);
   return {
     ...columnsSent(userFields, values),
     ...(isHashed ? { password_hash: await hashPassword(password, passwordCost) } : {}),
@@ -305,13 +305,13 @@ export async function userChanges(
  */
 export async function validateEmailTaken(
   database: Database,
-  { values: { email }, faults: present }: Validated<UserValues>,
+  { values: { email }, errors: present }: Validated<UserValues>,
   user: User | null,
   transaction: Transaction,
-): Promise<Faults> {
+): Promise<Errors> {
   // The errors are copied, because the transaction may run again with another state.
-  const faults = { ...present };
-  if (email === undefined) return faults;
+  const errors = { ...present };
+  if (email === undefined) return errors;
   const except = user === null ? {} : { id: { [Op.ne]: user.id } };
   const where = { email_key: emailKey(email), ...except };
   const options = { attributes: ['id'], where, transaction };
@@ -319,20 +319,20 @@ export async function validateEmailTaken(
     database.models.User.findOne(options),
     looksTaken(database, email, user, transaction),
   ]);
-  if (other !== null) addFault(faults, 'email', messages.taken);
-  else if (looks) addFault(faults, 'email', messages.looksTaken);
-  return faults;
+  if (other !== null) addError(errors, 'email', messages.taken);
+  else if (looks) addError(errors, 'email', messages.looksTaken);
+  return errors;
 }
 
 /** Adds the error if password and confirmation differ; a confirmation alone is ignored. */
-function validateConfirmation(values: UserValues, faults: Faults): void {
+function validateConfirmation(values: UserValues, errors: Errors): void {
   const { password, password_confirmation: confirmation } = values;
   if (typeof password !== 'string') {
-    delete faults['password_confirmation'];
+    delete errors['password_confirmation'];
     return;
   }
-  if (faults['password_confirmation'] !== undefined) return;
+  if (errors['password_confirmation'] !== undefined) return;
   if (confirmation === undefined || confirmation === null)
-    addFault(faults, 'password_confirmation', messages.blank);
-  else if (confirmation !== password) addFault(faults, 'password_confirmation', messages.noMatch);
+    addError(errors, 'password_confirmation', messages.blank);
+  else if (confirmation !== password) addError(errors, 'password_confirmation', messages.noMatch);
 }

@@ -48,11 +48,11 @@ export async function diagnose(
   return { findings, isWell: findings.every(({ level }) => level !== 'failed') };
 }
 
-/** What is found when the settings have faults: where the rest is, nobody can tell then. */
-export function checkSettings(faults: readonly string[], warnings: readonly string[]): Finding[] {
+/** What is found when the settings have errors: where the rest is, nobody can tell then. */
+export function checkSettings(errors: readonly string[], warnings: readonly string[]): Finding[] {
   const fix = 'set it right; docs/reference/settings.md lists all settings';
   return [
-    ...faults.map((fault) => failed('settings', fault, fix)),
+    ...errors.map((error) => failed('settings', error, fix)),
     ...warnings.map((message) => warning('settings', message, null)),
   ];
 }

@@ -9,8 +9,8 @@ export async function mail({ smtpUrl }: Pick<Config, 'smtpUrl'>): Promise<Findin
   if (smtpUrl === null) return [];
   const check = 'mail';
   const { greet } = await import('../../kit/mail/server.ts');
-  const { server, fault, isSafe } = await greet(smtpUrl);
-  if (fault !== null) return [failed(check, `${server}: ${fault.text}`, fault.fix)];
+  const { server, error, isSafe } = await greet(smtpUrl);
+  if (error !== null) return [failed(check, `${server}: ${error.text}`, error.fix)];
   if (isSafe) return [ok(check, `${server} takes mails`)];
   return [
     warning(

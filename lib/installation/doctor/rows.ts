@@ -19,9 +19,9 @@ import { ALIKE_FIX, readDifferences } from '../../kit/records/gateway-difference
 import { effectiveConfiguration } from '../../kit/records/effective-configuration.ts';
 import { fixedSettingsOf } from '../../domain/configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../../auth/administrators.ts';
-import { groupsFaults } from '../../auth/identity/groups-problems.ts';
-import { metadataProblems } from '../../auth/saml/metadata-problems.ts';
-import { fixOf } from '../../kit/database/fault.ts';
+import { groupsFindings } from '../../auth/identity/groups-findings.ts';
+import { metadataFindings } from '../../auth/saml/metadata-findings.ts';
+import { fixOf } from '../../kit/database/say-error.ts';
 import { defaultEndpoint, defaultSettings } from '../../domain/devices/settings.ts';
 import { forgottenCredentials } from '../setup/first-credentials.ts';
 import { knownServerPrivateKey } from '../setup/first-start.ts';
@@ -165,7 +165,7 @@ async function samlMetadata(opened: Database, config: Config): Promise<Finding[]
   const stored = await opened.models.Configuration.findOne();
   if (stored === null) return [];
   const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
-  const problems = await metadataProblems(opened, settings.saml_identity_providers);
+  const problems = await metadataFindings(opened, settings.saml_identity_providers);
   return problems.map(({ text, fix }) => warning('SAML metadata', text, fix));
 }
 
@@ -174,8 +174,8 @@ async function providerGroups(opened: Database, config: Config): Promise<Finding
   const stored = await opened.models.Configuration.findOne();
   if (stored === null) return [];
   const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
-  const faults = await groupsFaults(opened, settings);
-  return faults.map(({ text, fix }) => warning('groups of providers', text, fix));
+  const errors = await groupsFindings(opened, settings);
+  return errors.map(({ text, fix }) => warning('groups of providers', text, fix));
 }
 
 /** Whether the first password lies where the start put it. */

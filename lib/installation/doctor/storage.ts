@@ -5,7 +5,7 @@ import { constants, accessSync, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../../config/index.ts';
 import type { Database } from '../../../models/index.ts';
-import { sayFault } from '../../kit/database/fault.ts';
+import { sayError } from '../../kit/database/say-error.ts';
 import { databaseFile, roomOf } from '../../kit/database/place.ts';
 import { defaultEndpoint } from '../../domain/devices/settings.ts';
 import { RESTORE_KEY } from '../keys/advice.ts';
@@ -67,7 +67,7 @@ export async function storage(
     opened = await openDatabase();
   } catch (error) {
     const fix = 'start the server, or correct the setting';
-    return found(failed('database', sayFault(error, config), fix));
+    return found(failed('database', sayError(error, config), fix));
   }
   try {
     const findings = await rows(opened, config, shell);

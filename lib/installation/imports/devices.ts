@@ -3,10 +3,10 @@
 
 import type { Config } from '../../../config/index.ts';
 import type { Database, Transaction } from '../../../models/index.ts';
-import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
-import { DeviceChecks, type DeviceValues } from '../../domain/devices/judge.ts';
+import { hasNoErrors, validatorOf } from '../../kit/validation/validate.ts';
+import { DeviceChecks, type DeviceValues } from '../../domain/devices/checks.ts';
 import { deviceSchema, newDeviceRow } from '../../domain/devices/devices.ts';
-import { faultLines, FAULTS_MAX, type FieldPlaces, type ImportedDevice } from './run.ts';
+import { errorLines, ERRORS_MAX, type FieldPlaces, type ImportedDevice } from './run.ts';
 
 /** Devices that are validated at once. */
 const BATCH = 200;
@@ -44,17 +44,17 @@ export async function importDevices(
   const config = { ...services.config, maxDevicesPerUser: Number.MAX_SAFE_INTEGER };
   const checks = new DeviceChecks({ ...services, config });
   const validateFields = validatorOf<DeviceValues>(deviceSchema);
-  const faults: string[] = [];
+  const errors: string[] = [];
   // Read once: what each batch would read grows with those before it.
   const standing = wanted.length === 0 ? undefined : await checks.standing(transaction);
-  for (let at = 0; at < wanted.length && faults.length <= FAULTS_MAX;) {
+  for (let at = 0; at < wanted.length && errors.length <= ERRORS_MAX;) {
     const batch = wanted.slice(at, at + BATCH);
     const inputs = batch.map(({ fields }) => validateFields(fields, 'create'));
     const checked = await checks.forCreate(inputs, transaction, standing);
     const rows = [];
-    for (const [i, { faults: found, row }] of checked.entries()) {
+    for (const [i, { errors: found, row }] of checked.entries()) {
       const { place, places, columns } = batch[i] as WantedDevice;
-      if (!isFaultless(found)) faults.push(...faultLines(place, found, places));
+      if (!hasNoErrors(found)) errors.push(...errorLines(place, found, places));
       // The id keeps its place before the preshared key, which is sealed for it.
       else {
         rows.push({ ...newDeviceRow(row, inputs[i]?.values ?? {}), ...columns });
@@ -65,5 +65,5 @@ export async function importDevices(
       await services.database.models.Device.bulkCreate(rows, { transaction, validate: false });
     at += checked.length;
   }
-  return faults;
+  return errors;
 }

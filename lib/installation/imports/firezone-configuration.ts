@@ -9,18 +9,18 @@ import {
   type OpenidConnectProvider,
   type Transaction,
 } from '../../../models/index.ts';
-import { addFault, type Faults, isFaultless, isObject } from '../../kit/validation/judge.ts';
-import { type FieldError, metadataFault } from '../../kit/validation/messages.ts';
+import { addError, type Errors, hasNoErrors, isObject } from '../../kit/validation/validate.ts';
+import { type FieldError, metadataError } from '../../kit/validation/messages.ts';
 import {
   type ConfigurationValues,
   storedValues,
   validateConfiguration,
 } from '../../domain/configuration/configuration.ts';
 import { fixedSettingsOf } from '../../domain/configuration/fixed-settings.ts';
-import { metadataDoubts } from '../../auth/saml/metadata-problems.ts';
-import { namedEntities, parseSamlMetadata, samlMetadataFault } from '../../auth/saml-metadata.ts';
+import { metadataDoubts } from '../../auth/saml/metadata-findings.ts';
+import { namedEntities, parseSamlMetadata, samlMetadataError } from '../../auth/saml-metadata.ts';
 import type { DumpRecord } from './firezone-dump.ts';
-import { faultLines } from './run.ts';
+import { errorLines } from './run.ts';
 
 /** Stands for a secret that the dump does not tell; no provider has it. */
 const UNKNOWN_SECRET = 'to-be-set-anew';
@@ -32,18 +32,18 @@ export async function importConfiguration(
   { config, database }: { config: Config; database: Database },
   dumped: DumpRecord,
   transaction: Transaction,
-): Promise<{ faults: string[]; notes: string[] }> {
+): Promise<{ errors: string[]; notes: string[] }> {
   const notes: string[] = [];
-  const { values, faults } = validateConfiguration(readable(dumped, notes), 'update');
+  const { values, errors } = validateConfiguration(readable(dumped, notes), 'update');
   const fixed = fixedSettingsOf(config);
   for (const name of Object.keys(fixed) as (keyof typeof fixed)[]) {
-    if (!Object.hasOwn(values, name) && faults[name] === undefined) continue;
+    if (!Object.hasOwn(values, name) && errors[name] === undefined) continue;
     delete values[name];
-    delete faults[name];
+    delete errors[name];
     notes.push(`configuration.${name} is fixed by the environment and was left as it is`);
   }
-  validateMetadata(values, faults, notes);
-  if (!isFaultless(faults)) return { faults: faultLines('configuration', faults), notes };
+  validateMetadata(values, errors, notes);
+  if (!hasNoErrors(errors)) return { errors: errorLines('configuration', errors), notes };
   const present = await lockConfiguration(database, transaction);
   const stored = storedValues(config, values, present);
   await present.update(
@@ -60,7 +60,7 @@ export async function importConfiguration(
     },
     { transaction },
   );
-  return { faults: [], notes };
+  return { errors: [], notes };
 }
 
 /** The configuration, or a fresh one that goes with the transaction of an import that fails. */
@@ -93,16 +93,16 @@ function readable(dumped: DumpRecord, notes: string[]): DumpRecord {
 
 function validateMetadata(
   { saml_identity_providers: saml = [] }: ConfigurationValues,
-  faults: Faults,
+  errors: Errors,
   notes: string[],
 ) {
-  if (faults['saml_identity_providers'] !== undefined) return;
+  if (errors['saml_identity_providers'] !== undefined) return;
   const found = saml.map((provider) => {
     const { id, metadata, entity_id: wanted } = provider;
     const entry: Record<string, FieldError[]> = {};
-    const fault = samlMetadataFault(metadata, wanted);
-    if (fault !== null) {
-      addFault(entry, 'metadata', metadataFault(fault));
+    const error = samlMetadataError(metadata, wanted);
+    if (error !== null) {
+      addError(entry, 'metadata', metadataError(error));
       return entry;
     }
     const { entityId, entityIds } = parseSamlMetadata(metadata, wanted);
@@ -120,7 +120,7 @@ function validateMetadata(
       notes.push(`saml_identity_providers: ${id}: ${text} ${fix}`);
     return entry;
   });
-  if (found.some((entry) => !isFaultless(entry))) faults['saml_identity_providers'] = found;
+  if (found.some((entry) => !hasNoErrors(entry))) errors['saml_identity_providers'] = found;
 }
 
 function merged<Provider extends { readonly id: string }>(

@@ -4,8 +4,8 @@
 
 import { newId } from '../../../models/index.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import { isObject } from '../../kit/validation/judge.ts';
-import { FAULTS_MAX } from './run.ts';
+import { isObject } from '../../kit/validation/validate.ts';
+import { ERRORS_MAX } from './run.ts';
 
 /** A record of the dump. */
 export type DumpRecord = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export interface FirezoneDump {
   readonly rules: readonly DumpRecord[];
   readonly configuration: DumpRecord | null;
   /** What has another shape. */
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
 const LISTS = ['users', 'devices', 'rules'] as const;
@@ -25,33 +25,33 @@ const LISTS = ['users', 'devices', 'rules'] as const;
 /** Reads the text of a dump; throws with a sentence when it is none at all. */
 export function parseFirezoneDump(text: string): FirezoneDump {
   const dump = parse(text);
-  const faults = Object.keys(dump)
+  const errors = Object.keys(dump)
     .filter((name) => name !== 'configuration' && !LISTS.some((list) => list === name))
     .map((name) => `${name} is not known; a dump has users, devices, rules and configuration`);
   const listOf = (name: (typeof LISTS)[number]): DumpRecord[] => {
     const list = contentOf(dump[name] ?? []);
     if (!Array.isArray(list)) {
-      faults.push(refusalIn(name, list) ?? `${name} is no list`);
+      errors.push(refusalIn(name, list) ?? `${name} is no list`);
       return [];
     }
     const records = list as unknown[];
     for (const [index, record] of records.entries())
-      if (!isObject(record) && faults.length <= FAULTS_MAX)
-        faults.push(`${name}[${index}] is no object`);
+      if (!isObject(record) && errors.length <= ERRORS_MAX)
+        errors.push(`${name}[${index}] is no object`);
     return records.map((record) => (isObject(record) ? (record as DumpRecord) : {}));
   };
   const [users, devices, rules] = [listOf('users'), listOf('devices'), listOf('rules')];
   const configuration = contentOf(dump['configuration'] ?? null);
   const refusal = refusalIn('configuration', configuration);
-  if (refusal !== null) faults.push(refusal);
+  if (refusal !== null) errors.push(refusal);
   else if (configuration !== null && !isObject(configuration))
-    faults.push('configuration is no object');
+    errors.push('configuration is no object');
   return {
     users,
     devices,
     rules,
     configuration: isObject(configuration) ? (configuration as DumpRecord) : null,
-    faults,
+    errors,
   };
 }
 

@@ -10,12 +10,12 @@ import {
   type User,
 } from '../../../models/index.ts';
 import { isSameAddress } from '../../auth/email.ts';
-import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
+import { hasNoErrors, validatorOf } from '../../kit/validation/validate.ts';
 import { sentences } from '../../kit/validation/messages.ts';
 import { userSchema } from '../../domain/users/users.ts';
 import { commandLine } from '../../kit/process/command-line.ts';
 import { type DumpRecord, freeId, madeAt, timeOf } from './firezone-dump.ts';
-import { faultLines, FAULTS_MAX, type PresentUser } from './run.ts';
+import { errorLines, ERRORS_MAX, type PresentUser } from './run.ts';
 
 /** Users that are inserted at once. */
 const BATCH = 200;
@@ -25,7 +25,7 @@ const METHOD_CHARACTERS_MAX = 64;
 export interface ImportedUsers {
   /** From the id of a user in the dump to the id of the user here. */
   readonly ids: ReadonlyMap<string, string>;
-  readonly faults: string[];
+  readonly errors: string[];
   readonly notes: string[];
   readonly made: number;
   readonly merged: number;
@@ -49,47 +49,47 @@ export async function importUsers(
   const taken = new Set(standing.map(({ id }) => id));
   const made = new Set<string>();
   const ids = new Map<string, string>();
-  const faults: string[] = [];
+  const errors: string[] = [];
   const present: PresentUser[] = [];
   const rows = [];
   for (const [index, record] of dumped.entries()) {
-    if (faults.length > FAULTS_MAX) break;
+    if (errors.length > ERRORS_MAX) break;
     const place = `users[${index}]`;
-    const { values, faults: found } = validate(
+    const { values, errors: found } = validate(
       { email: record['email'], role: record['role'] },
       'create',
     );
-    if (!isFaultless(found)) faults.push(...faultLines(place, found));
+    if (!hasNoErrors(found)) errors.push(...errorLines(place, found));
     // A user who was disabled must stay disabled, even if the time is written in another way.
     const disabledAt = record['disabled_at'] ?? null;
     if (disabledAt !== null && timeOf(disabledAt) === null)
-      faults.push(`${place}.disabled_at must be a time such as 2024-01-31T12:00:00Z, or null`);
+      errors.push(`${place}.disabled_at must be a time such as 2024-01-31T12:00:00Z, or null`);
     const { email = '', role = 'unprivileged' } = values;
     const user = known.get(emailKey(email));
     const id = user?.id ?? freeId(record['id'], taken);
     taken.add(id);
     const named = typeof record['id'] === 'string' ? record['id'].toLowerCase() : id;
-    if (ids.has(named)) faults.push(`${place}.id ${sentences.taken}`);
+    if (ids.has(named)) errors.push(`${place}.id ${sentences.taken}`);
     else ids.set(named, id);
-    if (!isFaultless(found)) continue;
+    if (!hasNoErrors(found)) continue;
     // Users are found by a key in which addresses of different people may meet; the devices and the
     // rules of one of them must not become those of the other.
     const isOther = user !== undefined && !isSameAddress(user.email, email);
     if (isOther || (user === undefined && looks.has(emailLook(email))))
-      faults.push(`${place}.email ${sentences.looksTaken}`);
+      errors.push(`${place}.email ${sentences.looksTaken}`);
     else if (user === undefined) {
       looks.add(emailLook(email));
       const row = { id, email, role, ...stateOf(record), ...madeAt(record) };
       known.set(emailKey(email), row);
       made.add(id);
       rows.push(row);
-    } else if (made.has(user.id)) faults.push(`${place}.email ${sentences.taken}`);
+    } else if (made.has(user.id)) errors.push(`${place}.email ${sentences.taken}`);
     else present.push(compare(user, role, record));
   }
   for (let at = 0; at < rows.length; at += BATCH)
     await User.bulkCreate(rows.slice(at, at + BATCH), { transaction, validate: false });
   const notes = [...passwordNotes(rows.length), ...presentNotes(present)];
-  return { ids, faults, notes, made: rows.length, merged: dumped.length - rows.length, present };
+  return { ids, errors, notes, made: rows.length, merged: dumped.length - rows.length, present };
 }
 
 /** What a dump says of a user that the API would not set. */

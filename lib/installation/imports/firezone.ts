@@ -5,7 +5,7 @@
 
 import type { Transaction } from '../../../models/index.ts';
 import { fixedSettingsOf } from '../../domain/configuration/fixed-settings.ts';
-import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
+import { hasNoErrors, validatorOf } from '../../kit/validation/validate.ts';
 import { watchFailures } from '../../domain/policy/watch.ts';
 import {
   newRule,
@@ -24,7 +24,7 @@ import {
   parseFirezoneDump,
 } from './firezone-dump.ts';
 import { importUsers } from './firezone-users.ts';
-import { faultLines, FAULTS_MAX, type Imported, runImport } from './run.ts';
+import { errorLines, ERRORS_MAX, type Imported, runImport } from './run.ts';
 
 /** Rules that are validated at once. */
 const BATCH = 200;
@@ -42,14 +42,14 @@ export async function importFirezone(
     const users = await importUsers(services.database, dump.users, transaction);
     const { ids } = users;
     const wanted = await wantedDevices(services, dump, ids, transaction);
-    const deviceFaults = await importDevices(services, wanted, transaction);
+    const deviceErrors = await importDevices(services, wanted, transaction);
     const rules = await importRules(services, dump.rules, ids, transaction);
     const configuration =
       dump.configuration === null
-        ? { faults: [], notes: [] }
+        ? { errors: [], notes: [] }
         : await importConfiguration(services, dump.configuration, transaction);
     return {
-      faults: [...dump.faults, ...users.faults, ...deviceFaults, ...rules, ...configuration.faults],
+      errors: [...dump.errors, ...users.errors, ...deviceErrors, ...rules, ...configuration.errors],
       notes: [...users.notes, ...keyNotes(services, dump), ...configuration.notes],
       counts: {
         'users made': users.made,
@@ -96,9 +96,9 @@ async function importRules(
   const validate = validatorOf<RuleValues>(ruleSchema);
   const present = await Rule.findAll({ attributes: ['id'], transaction });
   const taken = new Set(present.map(({ id }) => id));
-  const faults: string[] = [];
+  const errors: string[] = [];
   const nowMs = Date.now() - dumped.length;
-  for (let at = 0; at < dumped.length && faults.length <= FAULTS_MAX; at += BATCH) {
+  for (let at = 0; at < dumped.length && errors.length <= ERRORS_MAX; at += BATCH) {
     const batch = dumped.slice(at, at + BATCH);
     const rules = batch.map((record) => {
       const user_id = record['user_id'] === null ? null : ownerOf(record, ids);
@@ -106,17 +106,17 @@ async function importRules(
     });
     const rows = [];
     const checked = await validateNewRules(database, rules, transaction);
-    for (const [i, { faults: found, row }] of checked.entries()) {
+    for (const [i, { errors: found, row }] of checked.entries()) {
       const record = batch[i] ?? {};
       const id = freeId(record['id'], taken);
       taken.add(id);
-      if (!isFaultless(found)) faults.push(...faultLines(`rules[${at + i}]`, found));
+      if (!hasNoErrors(found)) errors.push(...errorLines(`rules[${at + i}]`, found));
       // Lists are in the order in which rules were made; without a time, that of the dump.
       else rows.push({ id, ...row, inserted_at: new Date(nowMs + at + i), ...madeAt(record) });
     }
     await Rule.bulkCreate(rows, { transaction, validate: false });
   }
-  return faults;
+  return errors;
 }
 
 /** Whose a record is, by the id of the user here; an id that the dump does not know stays. */

@@ -8,11 +8,11 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
-import type { FieldFaults, Faults } from '../../kit/validation/judge.ts';
+import type { FieldErrors, Errors } from '../../kit/validation/validate.ts';
 import { isFieldError, sentenceOf } from '../../kit/validation/messages.ts';
 
 /** So many errors are named; an import stops to look for more. */
-export const FAULTS_MAX = 100;
+export const ERRORS_MAX = 100;
 
 /** A device that an import makes. */
 export interface ImportedDevice {
@@ -26,7 +26,7 @@ export interface ImportedDevice {
 /** The result of an import, before it is known whether it is committed. */
 export interface Imported {
   /** Errors with their places: `devices[3].name has already been taken`. */
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   /** What a person should know or do. */
   readonly notes: readonly string[];
   /** How many records of each kind were made, or otherwise dealt with. */
@@ -62,7 +62,7 @@ export async function runImport(
       await lockScopes(database, transaction, { configuration: true, addressPool: true });
       const found = await work(transaction);
       const imported = { ...found, notes: joined(found.notes) };
-      if (imported.faults.length > 0) throw new ImportError(errorText(imported));
+      if (imported.errors.length > 0) throw new ImportError(errorText(imported));
       if (isTrial) throw new TrialEnds(imported);
       return imported;
     });
@@ -87,27 +87,27 @@ class TrialEnds extends Error {
 export type FieldPlaces = Readonly<Record<string, string>>;
 
 /** The errors of one record as lines that begin with its place, or with that of the field. */
-export function faultLines(place: string, faults: Faults, places: FieldPlaces = {}): string[] {
-  return Object.entries(faults).flatMap(([field, messages]) =>
+export function errorLines(place: string, errors: Errors, places: FieldPlaces = {}): string[] {
+  return Object.entries(errors).flatMap(([field, messages]) =>
     linesOf(field === 'base' ? place : (places[field] ?? `${place}.${field}`), messages),
   );
 }
 
-function linesOf(place: string, messages: FieldFaults): string[] {
+function linesOf(place: string, messages: FieldErrors): string[] {
   return messages.flatMap((message, index) =>
     isFieldError(message)
       ? [`${place} ${sentenceOf(message)}`]
-      : faultLines(`${place}[${index}]`, message),
+      : errorLines(`${place}[${index}]`, message),
   );
 }
 
-function errorText({ faults, notes }: Imported): string {
-  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
+function errorText({ errors, notes }: Imported): string {
+  const count = errors.length === 1 ? 'one error' : `${errors.length} errors`;
   const head =
-    faults.length > FAULTS_MAX
-      ? `more than ${FAULTS_MAX} faults, and nothing was written; the first ${FAULTS_MAX}:`
+    errors.length > ERRORS_MAX
+      ? `more than ${ERRORS_MAX} errors, and nothing was written; the first ${ERRORS_MAX}:`
       : `${count}, and nothing was written:`;
-  return [head, ...indented(faults.slice(0, FAULTS_MAX)), ...indented(notes)].join('\n');
+  return [head, ...indented(errors.slice(0, ERRORS_MAX)), ...indented(notes)].join('\n');
 }
 
 /** Notes that differ in their line alone become one, with the first line and how many follow. */

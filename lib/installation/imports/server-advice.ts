@@ -1,7 +1,7 @@
 // What to set so that clients find the server that they know: its key, its port, and networks that
 // hold their addresses. Nothing is advised that the settings would refuse. A secret is never named.
 
-import { type Config, faultsOfSettings } from '../../../config/index.ts';
+import { type Config, errorsOfSettings } from '../../../config/index.ts';
 import { derivePublicKey, formatAddress } from '../../../dataplane/index.ts';
 import { type Family, parseAddress, parseRange } from '../../../models/index.ts';
 import { isKey } from '../../kit/validation/keys.ts';
@@ -83,8 +83,8 @@ export function settingAdvice(
   present: number,
 ): string[] {
   if (value === String(present)) return [];
-  const [fault] = faultsOfSettings(config, { [name]: value });
-  return [fault === undefined ? `set ${name}=${value}` : `${name} stays ${present}: ${fault}`];
+  const [error] = errorsOfSettings(config, { [name]: value });
+  return [error === undefined ? `set ${name}=${value}` : `${name} stays ${present}: ${error}`];
 }
 
 /** The network of a family, as the settings have it; null where it is off. */
@@ -113,9 +113,9 @@ function adviceOfFamily(
   let refusal: string | null = null;
   for (const candidate of candidates) {
     const texts = textsOf(family, candidate);
-    const [fault] = faultsOfSettings(config, texts);
-    if (fault !== undefined) {
-      refusal ??= fault;
+    const [error] = errorsOfSettings(config, texts);
+    if (error !== undefined) {
+      refusal ??= error;
       continue;
     }
     const given = presentTexts(config, family);

@@ -3,7 +3,7 @@
 // not read.
 
 import type { ForeignRow, ForeignTables } from '../../../models/index.ts';
-import { isObject } from '../../kit/validation/judge.ts';
+import { isObject } from '../../kit/validation/validate.ts';
 import { timeOf } from './firezone-dump.ts';
 
 /** A client of wg-easy, with its values as the file has them. */
@@ -40,7 +40,7 @@ export interface WgEasy {
   /** The addresses of the server, with their prefixes. */
   readonly addresses: readonly string[];
   readonly clients: readonly WgEasyClient[];
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -54,9 +54,9 @@ export function parseWgEasyJson(text: string): WgEasy {
   const clients = content['clients'];
   if (server === null || !isObject(clients))
     throw new Error('wg0.json of wg-easy is one JSON object with server and clients');
-  const faults: string[] = [];
+  const errors: string[] = [];
   const address = trimmedText(server['address']);
-  if (address === '') faults.push('server.address is missing');
+  if (address === '') errors.push('server.address is missing');
   return {
     privateKey: trimmedText(server['privateKey']),
     keyPlace: 'privateKey of server',
@@ -66,10 +66,10 @@ export function parseWgEasyJson(text: string): WgEasy {
     clients: Object.entries(clients).flatMap(([id, client]: [string, unknown]) => {
       const record = recordOf(client);
       if (record !== null) return [clientOfJson(id, record)];
-      faults.push(`clients.${id} is no object`);
+      errors.push(`clients.${id} is no object`);
       return [];
     }),
-    faults,
+    errors,
     notes: [
       'wg0.json holds no port and no MTU: if WG_PORT of wg-easy was not 51820, set WIREGUARD_PORT to it',
     ],
@@ -103,7 +103,7 @@ export function readWgEasyTables({ tables, lacksLog }: ForeignTables): WgEasy {
     );
   const [server = {}] = interfaces;
   const defaults = tables.get('user_configs_table')?.[0] ?? {};
-  const faults =
+  const errors =
     interfaces.length === 1
       ? []
       : [`interfaces_table has ${interfaces.length} rows; the gateway has one interface`];
@@ -116,7 +116,7 @@ export function readWgEasyTables({ tables, lacksLog }: ForeignTables): WgEasy {
       .map((name) => trimmedText(server[name]))
       .filter((text) => text !== ''),
     clients: clients.map((row) => clientOfRow(row, defaults)),
-    faults,
+    errors,
     notes: [...logNotes(lacksLog), ...defaultNotes(defaults)],
   };
 }

@@ -5,7 +5,7 @@
 import { parseAddress, parseRange } from '../../../models/index.ts';
 import type { DeviceImport, WantedDevice } from './devices.ts';
 import { timeOf } from './firezone-dump.ts';
-import { FAULTS_MAX, type Imported } from './run.ts';
+import { ERRORS_MAX, type Imported } from './run.ts';
 import {
   addressText,
   keyAdvice,
@@ -30,7 +30,7 @@ export async function importWgEasy(
     peers: kept.clients.map(({ addresses }) => addresses),
   });
   const names = new Names();
-  const faults = [...kept.faults];
+  const errors = [...kept.errors];
   const said = new Said();
   const notes = [
     ...keyAdvice(kept.privateKey, serverPublicKey, kept.keyPlace),
@@ -46,12 +46,12 @@ export async function importWgEasy(
   ];
   const wanted: WantedDevice[] = [];
   for (const client of kept.clients) {
-    if (faults.length > FAULTS_MAX) break;
-    wanted.push(deviceOf(services, client, { owner, names, networks, faults, said }));
+    if (errors.length > ERRORS_MAX) break;
+    wanted.push(deviceOf(services, client, { owner, names, networks, errors, said }));
   }
   notes.push(...said.lines());
   return importOwned(services, owner, isTrial, {
-    faults,
+    errors,
     notes,
     devices: wanted,
     count: kept.clients.length,
@@ -72,7 +72,7 @@ interface Context {
   readonly owner: Owner;
   readonly names: Names;
   readonly networks: NetworkAdvice;
-  readonly faults: string[];
+  readonly errors: string[];
   readonly said: Said;
 }
 
@@ -100,7 +100,7 @@ class Said {
 function deviceOf(
   { config }: DeviceImport,
   client: WgEasyClient,
-  { owner, names, networks, faults, said }: Context,
+  { owner, names, networks, errors, said }: Context,
 ): WantedDevice {
   const { place, name, presharedKey, expiresAt, insertedAt, allowedIps, own } = client;
   const fields: Record<string, unknown> = {
@@ -112,7 +112,7 @@ function deviceOf(
   };
   for (const address of client.addresses) {
     const family = parseAddress(address)?.family;
-    if (family === undefined) faults.push(`${place} has the address ${address}, which is none`);
+    if (family === undefined) errors.push(`${place} has the address ${address}, which is none`);
     else if (holds(networkOf(config, family), address)) fields[`ipv${family}`] = address;
     else if (networkOf(config, family) === null)
       said.add(
@@ -125,16 +125,16 @@ function deviceOf(
         ? 'set the networks as said below, then import again'
         : 'no setting of the networks holds it beside the others';
       const network = networkOf(config, family) ?? '';
-      faults.push(`${place} has the address ${address}, which is not inside ${network}; ${remedy}`);
+      errors.push(`${place} has the address ${address}, which is not inside ${network}; ${remedy}`);
     }
   }
-  if (client.addresses.length === 0) faults.push(`${place} has no address`);
+  if (client.addresses.length === 0) errors.push(`${place} has no address`);
   if (expiresAt !== null && expiresAt !== '') {
     // A day alone ends with it, as in wg-easy.
     const isDay = typeof expiresAt === 'string' && /^\d{4}-\d\d-\d\d$/.test(expiresAt);
     const end = timeOf(isDay ? `${expiresAt}T23:59:59Z` : expiresAt);
     if (end === null)
-      faults.push(`${place} ends at ${JSON.stringify(expiresAt)}, which is no time`);
+      errors.push(`${place} ends at ${JSON.stringify(expiresAt)}, which is no time`);
     else fields['ends_at'] = end.toISOString();
   }
   if (allowedIps !== null) setOwn(fields, 'allowed_ips', allowedIps);

@@ -32,7 +32,7 @@ export interface DisabledPeer {
 export interface WgQuickFile {
   readonly sections: readonly Section[];
   readonly disabled: readonly DisabledPeer[];
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
 type OpenSurroundings = { -readonly [Name in keyof Surroundings]: Surroundings[Name] } & {
@@ -65,7 +65,7 @@ export function parseWgQuick(text: string): WgQuickFile {
 class Reader {
   readonly #sections: OpenSection[] = [];
   readonly #disabled: { around: OpenSurroundings; hasSettings: boolean }[] = [];
-  readonly #faults: string[] = [];
+  readonly #errors: string[] = [];
   readonly #texts: string[] = [];
   /** The comments since the last setting. */
   #pending: Comment[] = [];
@@ -101,7 +101,7 @@ class Reader {
         line: around.line,
         title: nameOf(around, marks),
       })),
-      faults: this.#faults,
+      errors: this.#errors,
     };
   }
 
@@ -120,7 +120,7 @@ class Reader {
       section.settings.push({ key, name, value: value.trim(), line });
       section.around.within.push(...this.#pending);
       if (comment !== null && OWN_SETTINGS.has(key)) section.around.trailing.push(comment);
-    } else this.#faults.push(`line ${line} is neither a section nor a setting in a section`);
+    } else this.#errors.push(`line ${line} is neither a section nor a setting in a section`);
   }
 
   /**

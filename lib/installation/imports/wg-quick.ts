@@ -11,13 +11,13 @@ import {
   type Transaction,
 } from '../../../models/index.ts';
 import { looksTaken } from '../../auth/named-user.ts';
-import { isFaultless, validatorOf } from '../../kit/validation/judge.ts';
+import { hasNoErrors, validatorOf } from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { userSchema } from '../../domain/users/users.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import {
-  faultLines,
-  FAULTS_MAX,
+  errorLines,
+  ERRORS_MAX,
   type FieldPlaces,
   type Imported,
   type ImportedDevice,
@@ -60,9 +60,9 @@ export async function importWgQuick(
   { owner, isTrial }: { readonly owner: Owner; readonly isTrial: boolean },
 ): Promise<Imported> {
   const { config } = services;
-  const { sections, disabled, faults } = parseWgQuick(text);
+  const { sections, disabled, errors } = parseWgQuick(text);
   const servers = sections.filter(({ kind }) => kind === 'interface');
-  const structure = [...faults];
+  const structure = [...errors];
   if (servers.length !== 1)
     structure.push(`the file has ${servers.length} [Interface] sections; a server's has one`);
   const peers = sections.filter(({ kind }) => kind === 'peer').map(readPeer);
@@ -74,9 +74,9 @@ export async function importWgQuick(
   const read: ReadPeer[] = [];
   let count = structure.length;
   for (const peer of peers) {
-    if (count > FAULTS_MAX) break;
+    if (count > ERRORS_MAX) break;
     const device = deviceOf(config, peer, { owner, names, networks });
-    count += device.faults.length;
+    count += device.errors.length;
     read.push(device);
   }
   const notes = [
@@ -86,7 +86,7 @@ export async function importWgQuick(
     ...read.flatMap((one) => one.notes),
   ];
   return importOwned(services, owner, isTrial, {
-    faults: [...structure, ...read.flatMap((one) => one.faults)],
+    errors: [...structure, ...read.flatMap((one) => one.errors)],
     notes,
     devices: read.map(({ device }) => device),
     count: peers.length,
@@ -95,7 +95,7 @@ export async function importWgQuick(
 
 /** The result of reading a file. */
 interface Owned {
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   readonly notes: readonly string[];
   /** The devices that were read: not all where there were too many errors. */
   readonly devices: readonly WantedDevice[];
@@ -108,19 +108,19 @@ export function importOwned(
   services: DeviceImport,
   owner: Owner,
   isTrial: boolean,
-  { faults, notes, devices: wanted, count }: Owned,
+  { errors, notes, devices: wanted, count }: Owned,
 ): Promise<Imported> {
   return runImport(services.database, isTrial, async (transaction) => {
-    const found = [...(await makeOwner(services.database, owner, transaction)), ...faults];
+    const found = [...(await makeOwner(services.database, owner, transaction)), ...errors];
     const devices: ImportedDevice[] = [];
     const checked = await importDevices(
       services,
-      found.length > FAULTS_MAX ? [] : wanted,
+      found.length > ERRORS_MAX ? [] : wanted,
       transaction,
       (device) => devices.push(device),
     );
     return {
-      faults: [...found, ...checked],
+      errors: [...found, ...checked],
       notes: [...notes],
       counts: { ...(owner.newEmail === null ? {} : { 'users made': 1 }), devices: count },
       devices,
@@ -135,13 +135,13 @@ export async function makeOwner(
   transaction: Transaction,
 ): Promise<string[]> {
   if (newEmail === null) return [];
-  const { values, faults } = validatorOf<{ email: string; role: Role }>(userSchema)(
+  const { values, errors } = validatorOf<{ email: string; role: Role }>(userSchema)(
     { email: newEmail },
     'create',
   );
-  if (!isFaultless(faults)) return faultLines('--email', { base: faults['email'] ?? [] });
+  if (!hasNoErrors(errors)) return errorLines('--email', { base: errors['email'] ?? [] });
   if (await looksTaken(database, values.email, null, transaction))
-    return faultLines('--email', { base: [messages.looksTaken] });
+    return errorLines('--email', { base: [messages.looksTaken] });
   await database.models.User.create({ id, ...values }, { transaction });
   return [];
 }
@@ -164,7 +164,7 @@ interface SplitPeer extends Section {
 
 interface ReadPeer {
   readonly device: WantedDevice;
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -201,7 +201,7 @@ function deviceOf(
   const place = `line ${peer.line}: [Peer]`;
   const value = (key: string): string | undefined =>
     peer.settings.find((setting) => setting.key === key)?.value;
-  const { addresses, routes, faults, notes } = addressesOf(config, peer, place, context.networks);
+  const { addresses, routes, errors, notes } = addressesOf(config, peer, place, context.networks);
   const left = peer.settings.filter(({ key }) => !TAKEN.has(key));
   const seen = new Set<string>();
   const twice = peer.settings.filter(({ key }) => {
@@ -223,7 +223,7 @@ function deviceOf(
       },
       columns: {},
     },
-    faults: [...faults, ...twice.map(secondOf)],
+    errors: [...errors, ...twice.map(secondOf)],
     notes: [...notes, ...left.map((setting) => notTaken(setting))],
   };
 }
@@ -248,13 +248,13 @@ function placesOf(place: string): FieldPlaces {
 function addressesOf(config: Config, { allowed }: SplitPeer, place: string, advice: NetworkAdvice) {
   const addresses: Partial<Record<'ipv4' | 'ipv6', string>> = {};
   const routes: string[] = [];
-  const faults: string[] = [];
+  const errors: string[] = [];
   const notes: string[] = [];
   for (const { text, address, range, prefix, isSingle, line } of allowed) {
     const note = (why: string): void =>
       void notes.push(`line ${line}: AllowedIPs ${text} is not taken over; ${why}`);
     if (range === null) {
-      faults.push(`line ${line}: AllowedIPs holds ${text}, which is no network`);
+      errors.push(`line ${line}: AllowedIPs holds ${text}, which is no network`);
       continue;
     }
     const field = range.family === 4 ? 'ipv4' : 'ipv6';
@@ -266,8 +266,8 @@ function addressesOf(config: Config, { allowed }: SplitPeer, place: string, advi
     else routes.push(`${addressText(range.start)}/${prefix}`);
   }
   if (Object.keys(addresses).length === 0)
-    faults.push(withoutAddress(config, allowed, place, advice));
-  return { addresses, routes, faults, notes };
+    errors.push(withoutAddress(config, allowed, place, advice));
+  return { addresses, routes, errors, notes };
 }
 
 /** What to do with a peer none of whose addresses is inside a network of the gateway. */

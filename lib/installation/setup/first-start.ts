@@ -93,7 +93,7 @@ export function gatewayIdentity(config: Config): { id: string; name: string } {
   return { id, name: hostname() };
 }
 
-/** Reads a small file in DATA_DIR, or makes it; a fault names the setting and what helps. */
+/** Reads a small file in DATA_DIR, or makes it; an error names the setting and what helps. */
 function readOrCreateFile(path: string, make: () => string): string {
   try {
     return openFile(path, make);

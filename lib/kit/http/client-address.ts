@@ -40,7 +40,7 @@ export function addressFinder(proxies: BelievedProxies): FindAddress {
     const { headers } = request;
     const remote = remoteOf(request);
     const forwarded = headers['x-forwarded-for'];
-    const judge = (): string => {
+    const decide = (): string => {
       const address = addressOf(
         remote,
         typeof forwarded === 'string' ? forwarded : '',
@@ -51,7 +51,7 @@ export function addressFinder(proxies: BelievedProxies): FindAddress {
     };
     const peer = isForwarded(headers) ? canonical(remote) : null;
     const looking = peer === null ? null : proxies.heed(peer);
-    return looking === null ? judge() : looking.then(judge);
+    return looking === null ? decide() : looking.then(decide);
   };
 }
 

@@ -9,12 +9,12 @@ import {
   isDatabaseFull,
   SchemaNewerError,
 } from '../../../models/index.ts';
-import { fixOf } from '../database/fault.ts';
+import { fixOf } from '../database/say-error.ts';
 import { isLocal } from './local-socket.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
 import { SparseLines } from '../process/sparse-lines.ts';
-import { type Faults, inSentences } from '../validation/judge.ts';
+import { type Errors, inSentences } from '../validation/validate.ts';
 import { sentences } from '../validation/messages.ts';
 
 /** How one kind of error is answered. */
@@ -74,7 +74,7 @@ const answers = {
   schema_newer: { status: 503, body: { error: 'schema_newer' }, headers: RETRY_AFTER },
 } as const satisfies Record<string, Answer>;
 
-/** A provider's fault is logged where it is met, a later schema once; anybody can cause both. */
+/** A provider's error is logged where it is met, a later schema once; anybody can cause both. */
 const LOGGED_ELSEWHERE: ReadonlySet<string> = new Set(['bad_gateway', 'schema_newer']);
 
 /** The time between two lines about a full disk: a line for each refused write would fill it. */
@@ -86,7 +86,7 @@ export type ErrorCode = keyof typeof answers;
 /** What may go with an error. */
 export interface ErrorOptions {
   /** Public: the errors by field. */
-  readonly faults?: Faults;
+  readonly errors?: Errors;
   /** Public: more than the code says, as a sentence; `detail` of the answer. */
   readonly sentence?: string;
   /**
@@ -104,18 +104,18 @@ export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(answers, text);
 }
 
-/** An error that is answered as the table says; thrown where the fault is known. */
+/** An error that is answered as the table says; thrown where the error is known. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly code: ErrorCode;
-  readonly faults: Faults | null;
+  readonly errors: Errors | null;
   readonly sentence: string | null;
   readonly reason: string;
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     super(options.detail ?? code, { cause: options.cause });
     this.code = code;
-    this.faults = options.faults ?? null;
+    this.errors = options.errors ?? null;
     this.sentence = options.sentence ?? null;
     this.reason = options.reason ?? code;
   }
@@ -143,7 +143,7 @@ export const errorAnswers: Plugin<ErrorAnswers> = {
       counters.add('requests_refused', error.reason);
       const isOurs = answers[error.code].status >= 500 && !LOGGED_ELSEWHERE.has(error.code);
       const more = isOurs ? linesFor(full, error) : null;
-      if (more !== null) logFault({ config, log }, request, error, more);
+      if (more !== null) logError({ config, log }, request, error, more);
       const page = await answerPerson(request, h, error);
       return withHeaders(page ?? answerTo(request, h, error), error);
     });
@@ -165,16 +165,16 @@ export function statusOf({ code }: ApiError): number {
 
 function answerTo(request: Request, h: ResponseToolkit, error: ApiError): ResponseObject {
   const { status, body }: Answer = answers[error.code];
-  const faults = error.faults === null ? {} : { errors: inSentences(error.faults) };
+  const errors = error.errors === null ? {} : { errors: inSentences(error.errors) };
   const codes = isLocal(request.raw.req) ? codesOf(error) : {};
   const sentence = error.sentence === null ? {} : { detail: error.sentence };
   const id = status === 500 ? { request_id: request.app.id } : {};
-  return h.response({ ...body, ...faults, ...codes, ...sentence, ...id }).code(status);
+  return h.response({ ...body, ...errors, ...codes, ...sentence, ...id }).code(status);
 }
 
 /** A command of this host makes its own sentences. */
-function codesOf({ code, faults }: ApiError): object {
-  return { code, ...(faults === null ? {} : { error_codes: faults }) };
+function codesOf({ code, errors }: ApiError): object {
+  return { code, ...(errors === null ? {} : { error_codes: errors }) };
 }
 
 function withHeaders(response: ResponseObject, { code }: ApiError): ResponseObject {
@@ -198,7 +198,7 @@ function toApiError(request: Request, error: Error & Partial<Boom.Boom>): ApiErr
   return new ApiError(found ?? 'internal_server_error', { cause: error });
 }
 
-function logFault(
+function logError(
   { config, log }: Pick<Shared, 'config' | 'log'>,
   request: Request,
   error: ApiError,

@@ -59,7 +59,7 @@ export interface Gatekeeper {
   /** Whether anything is limited at all. */
   readonly isOn: boolean;
   /** Why a request may not go on; null where it may. */
-  judge(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null>;
+  check(request: IncomingMessage, scope: string): Refusal | null | Promise<Refusal | null>;
   /** Whether a request that may go on is of somebody who is known. */
   isKnown(request: IncomingMessage): boolean;
   /** A TLS handshake begins; `taken`: it took one of the bucket of the address. */
@@ -116,7 +116,7 @@ export function guardListener(listener: Server, options: GateOptions): void {
     if (handlers.length === 0) continue;
     listener.removeAllListeners(event);
     listener.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      gate.judge(request, response, () => {
+      gate.check(request, response, () => {
         for (const handler of handlers) handler.call(listener, request, response);
       });
     });
@@ -151,7 +151,7 @@ class Gate {
     }
   }
 
-  judge(request: IncomingMessage, response: ServerResponse, goOn: () => void): void {
+  check(request: IncomingMessage, response: ServerResponse, goOn: () => void): void {
     // What came with requests for which the connection was ended.
     if (request.socket.destroyed) return;
     const connection = this.#connectionOf(request.socket);
@@ -192,7 +192,7 @@ class Gate {
       if (knocked !== null) keeper.take(knocked);
       this.#refuse(refusal, { request, response }, connection);
     };
-    const answer = keeper.judge(request, scope);
+    const answer = keeper.check(request, scope);
     if (answer instanceof Promise) void answer.then(end, () => response.destroy());
     else end(answer);
   }

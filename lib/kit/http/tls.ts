@@ -110,7 +110,7 @@ function stateOf({ httpTlsCert, httpTlsKey }: Paths): string {
   return `${stateOfFile(httpTlsCert ?? '')} ${stateOfFile(httpTlsKey ?? '')}`;
 }
 
-/** If a file cannot be looked at, the message is its state; reading it then reports the fault. */
+/** If a file cannot be looked at, the message is its state; reading it then reports the error. */
 function stateOfFile(path: string): string {
   try {
     const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });

@@ -4,7 +4,7 @@
 import type { Config } from '../../../config/index.ts';
 import type { Counters } from '../process/counters.ts';
 import type { Log } from '../process/log.ts';
-import { faultOf, type MailFault, soon, transportOf } from './server.ts';
+import { errorOf, type MailError, soon, transportOf } from './server.ts';
 
 /** Mails, and work that sends some, that wait at most. */
 export const WAITING_MAX = 1_000;
@@ -54,14 +54,14 @@ export class Mailer implements Mails {
   }
 
   async send(mail: Mail): Promise<string | null> {
-    const fault = await this.#try(mail);
-    if (fault === null) {
+    const error = await this.#try(mail);
+    if (error === null) {
       this.#counters.add('mails', 'sent');
       return null;
     }
-    this.#counters.add('mails', fault.reason);
-    this.#log.warn({ reason: fault.reason }, 'a mail was not sent');
-    return `${fault.text}. ${fault.fix}`;
+    this.#counters.add('mails', error.reason);
+    this.#log.warn({ reason: error.reason }, 'a mail was not sent');
+    return `${error.text}. ${error.fix}`;
   }
 
   later(work: () => Promise<unknown>): boolean {
@@ -90,7 +90,7 @@ export class Mailer implements Mails {
     this.#running = null;
   }
 
-  async #try({ to, subject, text }: Mail): Promise<MailFault | null> {
+  async #try({ to, subject, text }: Mail): Promise<MailError | null> {
     if (AMBIGUOUS.test(to)) return REFUSED_HERE;
     if (this.#sending >= WAITING_MAX) return TOO_MANY;
     this.#sending += 1;
@@ -108,19 +108,19 @@ export class Mailer implements Mails {
       await soon(sent);
       return null;
     } catch (error) {
-      return faultOf(error);
+      return errorOf(error);
     } finally {
       this.#sending -= 1;
     }
   }
 }
 
-const REFUSED_HERE: MailFault = {
+const REFUSED_HERE: MailError = {
   reason: 'mail_refused',
   text: 'No mail can be sent to this address: it holds spaces, commas or brackets',
   fix: 'Correct the e-mail of the user.',
 };
-const TOO_MANY: MailFault = {
+const TOO_MANY: MailError = {
   reason: 'too_many_mails',
   text: 'Too many mails wait',
   fix: 'Try again later.',

@@ -11,7 +11,7 @@ const WHOLE_MS = 30_000;
 const AT_ONCE_MAX = 2;
 
 /** Why a mail was not sent, for counters and log, and for administrators. */
-export interface MailFault {
+export interface MailError {
   readonly reason: string;
   /** Without the dot of its end. */
   readonly text: string;
@@ -76,7 +76,7 @@ export async function soon<Answer>(asked: Promise<Answer>): Promise<Answer> {
 }
 
 /** What an error of nodemailer means; what the server wrote is not repeated. */
-export function faultOf(error: unknown): MailFault {
+export function errorOf(error: unknown): MailError {
   const { code, responseCode } = error as { code?: string; responseCode?: number };
   const answer = responseCode === undefined ? '' : ` (it answered ${responseCode})`;
   if (code === 'EAUTH')
@@ -115,7 +115,7 @@ export interface Greeting {
   /** Host and port. */
   readonly server: string;
   /** Null: it would take mails. */
-  readonly fault: MailFault | null;
+  readonly error: MailError | null;
   /** Whether nobody between reads the mails. */
   readonly isSafe: boolean;
 }
@@ -125,11 +125,11 @@ export async function greet(smtpUrl: string): Promise<Greeting> {
   const { host, port, isHere } = mailServerOf(smtpUrl);
   const server = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const error = await tryOnce(smtpUrl, !isHere);
-  if (error === null) return { server, fault: null, isSafe: true };
+  if (error === null) return { server, error: null, isSafe: true };
   // A server without STARTTLS takes mails in the clear where SMTP_URL has no password.
   const isPlain = !isHere && (error as { code?: string }).code === 'ETLS';
   const plain = isPlain ? await tryOnce(smtpUrl, false) : error;
-  return { server, fault: plain === null ? null : faultOf(plain), isSafe: plain !== null };
+  return { server, error: plain === null ? null : errorOf(plain), isSafe: plain !== null };
 }
 
 async function tryOnce(smtpUrl: string, isSafe: boolean): Promise<unknown> {

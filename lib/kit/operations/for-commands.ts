@@ -1,7 +1,7 @@
 // How an operation is performed for a command, in the process of the command or in the gateway that
 // it asks: both call `performForCommand` with the same plain data.
 
-import { refuseFaults } from '../records/writes.ts';
+import { refuseErrors } from '../records/writes.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Shown } from '../records/shown.ts';
 import type { Build } from './build.ts';
@@ -56,7 +56,7 @@ export async function performForCommand<Rooms>(
   { params, validatesFirst, force, body }: Omit<CommandRequest, 'operation'>,
 ): Promise<CommandAnswer> {
   if ((params === null || validatesFirst) && operation.body !== undefined)
-    refuseFaults(validatedBody(operation.body, body).faults);
+    refuseErrors(validatedBody(operation.body, body).errors);
   if (params === null) return { answer: null, failing: 0 };
   const query = new URLSearchParams(force ? { force: 'true' } : {});
   const answer = await perform(operation, rooms, caller, { params, query, body });

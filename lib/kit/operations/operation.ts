@@ -4,7 +4,7 @@
 
 import type Joi from 'joi';
 import { ApiError } from '../http/errors.ts';
-import { isFaultless, type Mode, type Validated, type Validator } from '../validation/judge.ts';
+import { hasNoErrors, type Mode, type Validated, type Validator } from '../validation/validate.ts';
 import { sentOnce } from '../validation/query.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Filters, Listed, Selected } from '../records/collection.ts';
@@ -197,8 +197,8 @@ export function queryOf<Asked>(fields: Joi.ObjectSchema, validate: Validator<Ask
   return {
     schemas: Object.fromEntries((keys ?? []).map(({ key, schema }) => [key, schema])),
     read(sent) {
-      const { values, faults } = validate(sentOnce(sent), 'update');
-      if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
+      const { values, errors } = validate(sentOnce(sent), 'update');
+      if (!hasNoErrors(errors)) throw new ApiError('unprocessable', { errors });
       return values;
     },
   };

@@ -2,7 +2,7 @@
 // and hides secrets from callers who may not see them.
 
 import { ApiError } from '../http/errors.ts';
-import { type Faults, isObject, type Validated } from '../validation/judge.ts';
+import { type Errors, isObject, type Validated } from '../validation/validate.ts';
 import { messages } from '../validation/messages.ts';
 import type { Caller } from '../process/caller.ts';
 import { withoutSecrets } from '../records/secrets.ts';
@@ -16,7 +16,7 @@ export interface Sent {
   /** With its wrapper; ignored by an operation without a body. */
   readonly body: unknown;
   /** Errors that the door found itself; each counts where the body has none of that field. */
-  readonly faults?: Faults;
+  readonly errors?: Errors;
 }
 
 /** Performs an operation; answers null where nothing is left to show. */
@@ -24,26 +24,26 @@ export async function perform<Rooms>(
   operation: Performed<Rooms>,
   rooms: Rooms,
   caller: Caller,
-  { params, query, body, faults = {} }: Sent,
+  { params, query, body, errors = {} }: Sent,
 ): Promise<Shown | readonly Shown[] | null> {
   const answer = await operation.run(rooms, caller, {
     params,
-    body: withFaults(
+    body: withErrors(
       operation.body === undefined ? NOTHING : validatedBody(operation.body, body),
-      faults,
+      errors,
     ),
     query: operation.query?.read(query) ?? {},
   });
   return caller.seesSecrets ? answer : (withoutSecrets(answer) as typeof answer);
 }
 
-const NOTHING: Validated<object> = { values: {}, faults: {} };
+const NOTHING: Validated<object> = { values: {}, errors: {} };
 
-function withFaults<Values>(
-  { values, faults }: Validated<Values>,
-  found: Faults,
+function withErrors<Values>(
+  { values, errors }: Validated<Values>,
+  found: Errors,
 ): Validated<Values> {
-  return { values, faults: { ...found, ...faults } };
+  return { values, errors: { ...found, ...errors } };
 }
 
 /** What a body holds; throws where the wrapper is missing. */
@@ -56,5 +56,5 @@ export function validatedBody<Values>(
       ? (body as Record<string, unknown>)[wrapper]
       : undefined;
   if (isObject(record)) return validate(record, mode);
-  throw new ApiError('missing_wrapper', { faults: { [wrapper]: [messages.blank] } });
+  throw new ApiError('missing_wrapper', { errors: { [wrapper]: [messages.blank] } });
 }

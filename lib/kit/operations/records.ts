@@ -2,7 +2,7 @@
 // docs/api.md#operations.
 
 import type Joi from 'joi';
-import type { Mode, Validator } from '../validation/judge.ts';
+import type { Mode, Validator } from '../validation/validate.ts';
 import type { Collection, Filters, Selected } from '../records/collection.ts';
 import { type Body, type Operation, type Param, type Query, read, write } from './operation.ts';
 import { recordPlace } from './places.ts';

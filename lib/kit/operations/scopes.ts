@@ -34,7 +34,7 @@ export function requireScope(route: Route, scopes: readonly Scope[]): void {
   const opening = scopesFor(route);
   if (!opening.some((scope) => scopes.includes(scope)))
     throw new ApiError('insufficient_scope', {
-      faults: { scopes: [oneOfWords(`${['admin', ...opening].join(', ')} for this`)] },
+      errors: { scopes: [oneOfWords(`${['admin', ...opening].join(', ')} for this`)] },
     });
 }
 

@@ -43,10 +43,10 @@ export interface PastaWish {
 export function watchPasta(wish: PastaWish): { stop(): void } {
   const { file, interfaceName } = wish;
   if (file === null) return { stop: () => undefined };
-  const pasta = new PastaJudge();
+  const pasta = new PastaCheck();
   const look = (): void => {
     const seen = lookAtPasta(file, interfaceName);
-    if (seen !== null) act(pasta.judge(seen), seen.pid, wish);
+    if (seen !== null) act(pasta.check(seen), seen.pid, wish);
   };
   look();
   const timer = setInterval(look, LOOK_MS).unref();
@@ -66,12 +66,12 @@ function act(end: PastaEnd | null, pid: number, { log, counters }: PastaWish): v
 }
 
 /** Finds out from what is seen again and again whether pasta hangs, and whether it ended. */
-export class PastaJudge {
+export class PastaCheck {
   #last: PastaLook | null = null;
   #hung = 0;
 
   /** Takes one look; null: pasta runs well, as far as it is known. */
-  judge(look: PastaLook): PastaEnd | null {
+  check(look: PastaLook): PastaEnd | null {
     const last = this.#last;
     const wasKilled = this.#hung >= LOOKS;
     this.#last = look;

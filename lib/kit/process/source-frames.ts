@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** Places that are remembered: a fault that comes again reads no map again. */
+/** Places that are remembered: an error that comes again reads no map again. */
 const PLACES_MAX = 500;
 
 const places = new Map<string, string>();

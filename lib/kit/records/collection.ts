@@ -6,13 +6,13 @@ import type Joi from 'joi';
 import type { Model, ModelStatic, Selection, Transaction } from '../../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { isUuid } from '../validation/fields.ts';
-import type { Faults, Validated, Validator } from '../validation/judge.ts';
+import type { Errors, Validated, Validator } from '../validation/validate.ts';
 import type { Caller } from '../process/caller.ts';
 import type { Shared } from '../process/shared.ts';
 import type { FixedSettings } from './effective-configuration.ts';
 import type { Recall, Source } from './recall.ts';
 import type { Shown } from './shown.ts';
-import { refuseFaults, type RunsWrites } from './writes.ts';
+import { refuseErrors, type RunsWrites } from './writes.ts';
 
 /**
  * How long a list may be remembered that shows what gateways observe: they report it once a second,
@@ -57,19 +57,19 @@ export interface Listed {
 
 /**
  * Reads and locks the record with the id of a path. Where there is none, throws the errors of the
- * body if they are given, else `not_found`. docs/api.md#order-of-judgement.
+ * body if they are given, else `not_found`. docs/api.md#order-of-checks.
  */
 export async function lockRecord<Row extends Model>(
   table: ModelStatic<Row>,
   id: string,
   transaction: Transaction,
-  faults: Faults = {},
+  errors: Errors = {},
 ): Promise<Row> {
   const row = isUuid(id)
     ? await table.findByPk(id.toLowerCase(), { transaction, lock: true })
     : null;
   if (row !== null) return row;
-  refuseFaults(faults);
+  refuseErrors(errors);
   throw new ApiError('not_found');
 }
 

@@ -4,7 +4,7 @@
 // docs/api.md#settings-fixed-by-the-environment.
 
 import { type Configuration, configurationFields } from '../../../models/index.ts';
-import { type Faults, hasCode } from '../validation/judge.ts';
+import { type Errors, hasCode } from '../validation/validate.ts';
 import { isFieldError, overridden } from '../validation/messages.ts';
 import { sentColumns } from '../validation/resource.ts';
 
@@ -55,12 +55,12 @@ export function effectiveFields<Field extends ChangeableField>(
 }
 
 /** Gives an error for fields that were sent and are fixed, even at the same value. */
-export function refuseFixed(values: object, fixed: FixedSettings, faults: Faults): void {
+export function refuseFixed(values: object, fixed: FixedSettings, errors: Errors): void {
   for (const name of Object.keys(fixed)) {
-    const present = faults[name];
+    const present = errors[name];
     if (!Object.hasOwn(values, name) && present === undefined) continue;
     const texts = (present ?? []).filter(isFieldError);
     // What cannot be read is validated no further.
-    if (!hasCode(texts, 'invalid')) faults[name] = [...texts, overridden(name)];
+    if (!hasCode(texts, 'invalid')) errors[name] = [...texts, overridden(name)];
   }
 }

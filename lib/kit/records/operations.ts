@@ -10,7 +10,7 @@ import {
 } from '../../../models/index.ts';
 import { schemaOfAnswer } from '../validation/answers.ts';
 import { choice, moment, resource, text } from '../validation/fields.ts';
-import { validatorOf } from '../validation/judge.ts';
+import { validatorOf } from '../validation/validate.ts';
 import { type AskedPage, idPageFields, idPages } from '../operations/id-pages.ts';
 import { type Operation, queryOf } from '../operations/operation.ts';
 import { idInTrail, showEntry } from './audit.ts';

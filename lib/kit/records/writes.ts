@@ -20,7 +20,7 @@ import {
 } from '../../../models/index.ts';
 import { checkActors } from './actors.ts';
 import { ApiError } from '../http/errors.ts';
-import { type Faults, isFaultless } from '../validation/judge.ts';
+import { type Errors, hasNoErrors } from '../validation/validate.ts';
 import type { Caller } from '../process/caller.ts';
 
 /** The most works that share a transaction; it limits how long others wait. */
@@ -241,13 +241,13 @@ export async function saveChanges<Row extends Savable>(
 }
 
 /** Refuses a write whose input has errors. */
-export function refuseFaults(faults: Faults): void {
-  if (!isFaultless(faults)) throw refusalFor(faults);
+export function refuseErrors(errors: Errors): void {
+  if (!hasNoErrors(errors)) throw refusalFor(errors);
 }
 
 /** The refusal of an input that has errors. */
-export function refusalFor(faults: Faults): ApiError {
-  return new ApiError('unprocessable', { faults });
+export function refusalFor(errors: Errors): ApiError {
+  return new ApiError('unprocessable', { errors });
 }
 
 /** A single work as a JointWork that is never shared. */

@@ -1,8 +1,8 @@
 // Makes the fields of resources. A field is a Joi schema that validates a value which was sent.
-// judge.ts decides what a missing value, null and "" mean, by these flags of the schema: `required`
-// (create needs it), `allow(null)` (update may empty it), `default` (create fills it in), and
-// `meta` (see FieldMeta). Joi's rules, and our rules with a `jsonSchema`, describe the field in
-// OpenAPI.
+// validate.ts decides what a missing value, null and "" mean, by these flags of the schema:
+// `required` (create needs it), `allow(null)` (update may empty it), `default` (create fills it
+// in), and `meta` (see FieldMeta). Joi's rules, and our rules with a `jsonSchema`, describe the
+// field in OpenAPI.
 
 import Joi from 'joi';
 import { type FieldError, oneOf } from './messages.ts';
@@ -119,7 +119,7 @@ export function resource(fields: Record<string, Joi.Schema>): Joi.ObjectSchema {
  * A field of a resource with the messages for its errors. Setting them takes Joi as long as making
  * ten fields, so only validation asks for them, at the first use.
  */
-export function judged(field: Joi.Schema): Joi.Schema {
+export function withMessages(field: Joi.Schema): Joi.Schema {
   return field.prefs(preferences);
 }
 
@@ -138,7 +138,9 @@ const CIDRS_MAX = 1_000;
 const DNS_SERVERS_MAX = 100;
 const ENTRIES_MAX = 100;
 
-/** A list of records; judge.ts validates each record like a create, and their ids must differ. */
+/**
+ * A list of records; validate.ts validates each record like a create, and their ids must differ.
+ */
 export function entryList(description: string, entry: Joi.ObjectSchema): Joi.ArraySchema {
   return joi.array().items(entry).max(ENTRIES_MAX).description(description);
 }
@@ -209,12 +211,12 @@ export function firezoneChoice(description: string, ...words: string[]): Joi.Str
   return text(description).valid(...words);
 }
 
-/** True or false; judge.ts also reads texts that mean them. */
+/** True or false; validate.ts also reads texts that mean them. */
 export function flag(description: string): Joi.BooleanSchema {
   return joi.boolean().strict().description(description);
 }
 
-/** A whole number; judge.ts also reads numbers that were sent as text. */
+/** A whole number; validate.ts also reads numbers that were sent as text. */
 export function integer(description: string, min: number, max: number): Joi.NumberSchema {
   return joi.number().strict().unsafe().integer().min(min).max(max).description(description);
 }
@@ -318,14 +320,14 @@ export function cidr(description: string): TextSchema {
 /** An address of the web: http or https. */
 export function url(description: string): TextSchema {
   const schema = trimmed(description).custom((value: string, helpers) => {
-    const fault = urlFault(value);
-    return fault === null ? value : helpers.error(fault);
+    const error = urlError(value);
+    return error === null ? value : helpers.error(error);
   }, 'URL') as TextSchema;
   return mark(schema, { json: { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } });
 }
 
 /** What is wrong with an address of the web; null if nothing is wrong. */
-export function urlFault(value: string): 'url.host' | 'url.scheme' | null {
+export function urlError(value: string): 'url.host' | 'url.scheme' | null {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/[^/?#]/.exec(value)?.[1];
   if (scheme === undefined) return 'url.host';
   if (!/^https?$/i.test(scheme)) return 'url.scheme';

@@ -227,13 +227,13 @@ export const overridden = (field: string): FieldError => ({
 });
 
 /** A discovery document is of no use. */
-export const discoveryFault = (reason: string): FieldError => ({
+export const discoveryError = (reason: string): FieldError => ({
   code: 'discovery',
   values: { reason },
 });
 
 /** SAML metadata are of no use. */
-export const metadataFault = (reason: string): FieldError => ({
+export const metadataError = (reason: string): FieldError => ({
   code: 'metadata',
   values: { reason },
 });

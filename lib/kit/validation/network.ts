@@ -9,12 +9,12 @@ import { isAddress } from './texts.ts';
 export type Address = NonNullable<ReturnType<typeof parseAddress>>;
 
 /** What is wrong with a host: it is no host name, a port is there or is none. */
-export type HostFault = 'host.fqdn' | 'host.portInDns' | 'host.badPort';
+export type HostError = 'host.fqdn' | 'host.portInDns' | 'host.badPort';
 
 /** An error and the part of the text that it is about. */
-export interface HostFaults {
+export interface HostErrors {
   readonly host: string;
-  readonly codes: readonly HostFault[];
+  readonly codes: readonly HostError[];
 }
 
 const LABEL = /^[A-Za-z0-9_-]{1,63}$/;
@@ -50,21 +50,21 @@ export function canonicalHost(text: string): string {
 }
 
 /** Validates a DNS server: an address or a host name, no port, no prefix. */
-export function validateDnsServer(text: string): HostFaults {
+export function validateDnsServer(text: string): HostErrors {
   if (readAddress(text) !== null) return { host: text, codes: [] };
   const { host, port } = splitPort(text);
   // Brackets belong to a port; alone they are neither an address nor a name.
   const isGood = isHost(host) && (port !== null || !host.startsWith('['));
-  const codes: HostFault[] = isGood ? [] : ['host.fqdn'];
+  const codes: HostError[] = isGood ? [] : ['host.fqdn'];
   if (port !== null) codes.push('host.portInDns');
   return { host, codes };
 }
 
 /** Validates an endpoint: `host`, `host:port`, a bare IPv6 address, `[v6]` or `[v6]:port`. */
-export function validateEndpoint(text: string): HostFaults {
+export function validateEndpoint(text: string): HostErrors {
   if (readAddress(text) !== null) return { host: text, codes: [] };
   const { host, port } = splitPort(text);
-  const codes: HostFault[] = isHost(host) ? [] : ['host.fqdn'];
+  const codes: HostError[] = isHost(host) ? [] : ['host.fqdn'];
   if (port !== null && !(port >= 1 && port <= PORT_MAX)) codes.push('host.badPort');
   return { host, codes };
 }

@@ -5,7 +5,7 @@
 export type Measure = 'speed' | 'amount';
 
 /** What a text says: a whole number of bits per second or of bytes, or why it says none. */
-export type Reading = { readonly value: number } | { readonly fault: string };
+export type Reading = { readonly value: number } | { readonly error: string };
 
 const SIZES = [1, 1e3, 1e6, 1e9, 1e12] as const;
 const SPEEDS = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s'] as const;
@@ -25,19 +25,19 @@ const PREFIXES = 'kmgt';
 export function readMeasure(text: string, measure: Measure): Reading {
   const [, figures = '', unit = ''] = TEXT.exec(text.trim()) ?? [];
   if (figures === '')
-    return { fault: `not a number with a unit. Write it like ${EXAMPLE[measure]}` };
+    return { error: `not a number with a unit. Write it like ${EXAMPLE[measure]}` };
   const number = Number(figures.replace(',', '.'));
   if (/^[1-9]\d{0,2},\d{3}$/.test(figures))
     return {
-      fault: `not clear: the comma may part thousands. Write ${figures.replace(',', '')} or ${number} instead of ${figures}`,
+      error: `not clear: the comma may part thousands. Write ${figures.replace(',', '')} or ${number} instead of ${figures}`,
     };
   const size = unit === '' ? 1 : sizeOf(unit, measure);
-  if (size === null) return { fault: otherUnit(number, unit, measure) };
+  if (size === null) return { error: otherUnit(number, unit, measure) };
   // 1.1 × 1000 is not 1100 in binary fractions.
   const value = Math.round(number * size);
-  if (value > Number.MAX_SAFE_INTEGER) return { fault: 'too much' };
+  if (value > Number.MAX_SAFE_INTEGER) return { error: 'too much' };
   if (Math.abs(value - number * size) > 1e-6 * Math.max(1, value))
-    return { fault: `not a whole number of ${measure === 'speed' ? 'bits per second' : 'bytes'}` };
+    return { error: `not a whole number of ${measure === 'speed' ? 'bits per second' : 'bytes'}` };
   return { value };
 }
 

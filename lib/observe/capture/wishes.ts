@@ -3,7 +3,7 @@
 
 import { type CaptureOrder, parseAddress } from '../../../dataplane/index.ts';
 import { choice, cidr, flag, integer, mark, resource } from '../../kit/validation/fields.ts';
-import { addFault, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import { addError, type Validated, validatorOf } from '../../kit/validation/validate.ts';
 import { messages, oneOf } from '../../kit/validation/messages.ts';
 
 /** Bytes of a packet that are kept by default: its headers. */
@@ -55,11 +55,11 @@ const validateWishes = validatorOf<Wishes>(wishFields);
 /** Validates the parameters that were sent; empty ones count as left out. */
 export function validateWish(sent: object): Validated<Wishes> {
   const validated = validateWishes(sent, 'create');
-  const { values, faults } = validated;
+  const { values, errors } = validated;
   if (values.payload && values.snaplen !== undefined)
-    addFault(faults, 'snaplen', messages.notPresent);
+    addError(errors, 'snaplen', messages.notPresent);
   if (values.protocol === 'icmp' && values.port !== undefined)
-    addFault(faults, 'port', messages.notPresent);
+    addError(errors, 'port', messages.notPresent);
   return validated;
 }
 

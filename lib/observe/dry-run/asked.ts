@@ -2,7 +2,12 @@
 // may be tried. docs/api.md#what-a-write-would-do.
 
 import { choice, joi, mark, resource, text } from '../../kit/validation/fields.ts';
-import { addFault, isFaultless, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import {
+  addError,
+  hasNoErrors,
+  type Validated,
+  validatorOf,
+} from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { answersTo, type Found, operationsAt } from '../../kit/operations/find.ts';
 import type { Operation } from '../../kit/operations/operation.ts';
@@ -44,23 +49,23 @@ export const validateAsked = validatorOf<AskedValues>(askedFields);
 /** Finds the operation that was asked for among those that may be tried; throws the errors. */
 export function findAsked<One extends Pick<Operation<never>, 'method' | 'path'>>(
   triable: readonly One[],
-  { values, faults: present }: Validated<AskedValues>,
+  { values, errors: present }: Validated<AskedValues>,
 ): Found<One> {
-  const faults = { ...present };
+  const errors = { ...present };
   const { method = 'POST', path = '' } = values;
   const atPath = operationsAt(triable, path);
   const found = atPath.find(({ operation }) => answersTo(operation, method));
-  const isReadable = faults['path'] === undefined && faults['method'] === undefined;
+  const isReadable = errors['path'] === undefined && errors['method'] === undefined;
   if (isReadable && found === undefined) {
     const isMethodOf = (template: string): boolean =>
       triable.some((one) => one.path === template && answersTo(one, method));
     const [template = null] = atPath.map(({ operation }) => operation.path);
-    if (template === null) addFault(faults, 'path', messages.notTriable);
-    else if (isMethodOf(`${template}/{id}`)) addFault(faults, 'path', messages.idMissing);
+    if (template === null) addError(errors, 'path', messages.notTriable);
+    else if (isMethodOf(`${template}/{id}`)) addError(errors, 'path', messages.idMissing);
     else if (isMethodOf(template.replace(/\/\{id\}$/, '')))
-      addFault(faults, 'path', messages.idTooMuch);
-    else addFault(faults, 'method', messages.onlyPost);
+      addError(errors, 'path', messages.idTooMuch);
+    else addError(errors, 'method', messages.onlyPost);
   }
-  if (found === undefined || !isFaultless(faults)) throw refusalFor(faults);
+  if (found === undefined || !hasNoErrors(errors)) throw refusalFor(errors);
   return found;
 }

@@ -2,7 +2,7 @@
 // are undone. docs/api.md#what-a-write-would-do.
 
 import { PASSWORD_COST_MIN } from '../../auth/passwords.ts';
-import type { Validated } from '../../kit/validation/judge.ts';
+import type { Validated } from '../../kit/validation/validate.ts';
 import type { Operation, Performed } from '../../kit/operations/operation.ts';
 import { perform } from '../../kit/operations/perform.ts';
 import type { Caller } from '../../kit/process/caller.ts';

@@ -42,8 +42,8 @@ export const explainOperation: Operation<HasExplain> = read<HasExplain, Question
     description: 'What becomes of it.',
   },
   async run({ explain: { services, recall } }, _caller, { body }) {
-    const { asked, faults } = await readQuestion(services.database, body);
-    if (asked === null) throw refusalFor(faults);
+    const { asked, errors } = await readQuestion(services.database, body);
+    if (asked === null) throw refusalFor(errors);
     return explain(services, recall, asked);
   },
 });

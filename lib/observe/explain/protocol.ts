@@ -19,11 +19,11 @@ export type AskedProtocol = (typeof NAMES)[number] | `${number}`;
 
 /** The field of a protocol. */
 export function askedProtocol(description: string): TextSchema {
-  const judged = text(description).custom(
+  const validated = text(description).custom(
     (value: string, helpers) => (isAskedProtocol(value) ? value : helpers.error('any.only')),
     'a protocol',
   ) as TextSchema;
-  return mark(judged, {
+  return mark(validated, {
     unreadable: BAD_PROTOCOL,
     json: { pattern: `^(${NAMES.join('|')}|\\d{1,3})$` },
   });

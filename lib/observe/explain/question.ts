@@ -13,7 +13,12 @@ import {
   resource,
   trimmed,
 } from '../../kit/validation/fields.ts';
-import { addFault, type Faults, type Validated, validatorOf } from '../../kit/validation/judge.ts';
+import {
+  addError,
+  type Errors,
+  type Validated,
+  validatorOf,
+} from '../../kit/validation/validate.ts';
 import { type FieldError, messages } from '../../kit/validation/messages.ts';
 import { type Address, readAddress } from '../../kit/validation/network.ts';
 import { type AskedProtocol, askedProtocol, numberedProtocol } from './protocol.ts';
@@ -90,33 +95,33 @@ export interface AskedPacket {
 /** Finds what a question means; where it means nothing, there are errors and no packet. */
 export async function readQuestion(
   database: Database,
-  { values, faults }: Validated<QuestionValues>,
-): Promise<{ asked: AskedPacket | null; faults: Faults }> {
-  validateTogether(values, faults);
-  const sender = await senderOf(database, values, faults);
-  const receiver = await receiverOf(database, values, faults);
+  { values, errors }: Validated<QuestionValues>,
+): Promise<{ asked: AskedPacket | null; errors: Errors }> {
+  validateTogether(values, errors);
+  const sender = await senderOf(database, values, errors);
+  const receiver = await receiverOf(database, values, errors);
   const ends = sender === null || receiver === null ? null : endsOf(sender, receiver);
   if (sender !== null && receiver !== null && ends === null)
-    addFault(faults, 'destination', messages.otherFamilyThanSender);
-  if (ends === null || Object.keys(faults).length > 0) return { asked: null, faults };
+    addError(errors, 'destination', messages.otherFamilyThanSender);
+  if (ends === null || Object.keys(errors).length > 0) return { asked: null, errors };
   const asked = { ...ends, ...packetOf(ends, values) };
   const { length } = asked.packet;
-  if (length <= (values.size ?? length)) return { asked, faults };
-  addFault(faults, 'size', { code: 'sizeTooSmall', values: { least: length } });
-  return { asked: null, faults };
+  if (length <= (values.size ?? length)) return { asked, errors };
+  addError(errors, 'size', { code: 'sizeTooSmall', values: { least: length } });
+  return { asked: null, errors };
 }
 
 /** What fields mean only beside each other. */
-function validateTogether(values: QuestionValues, faults: Faults): void {
+function validateTogether(values: QuestionValues, errors: Errors): void {
   const { device_id: id = null, source = null, protocol, port = null } = values;
-  if (id === null && source === null && faults['device_id'] === undefined)
-    addFault(faults, 'device_id', messages.blank);
-  if (faults['protocol'] !== undefined) return;
+  if (id === null && source === null && errors['device_id'] === undefined)
+    addError(errors, 'device_id', messages.blank);
+  if (errors['protocol'] !== undefined) return;
   if (protocol !== 'tcp' && protocol !== 'udp') {
-    if (port !== null) addFault(faults, 'port', messages.notPresent);
-    if ((values.source_port ?? null) !== null) addFault(faults, 'source_port', messages.notPresent);
-  } else if (port === null && faults['port'] === undefined)
-    addFault(faults, 'port', messages.blank);
+    if (port !== null) addError(errors, 'port', messages.notPresent);
+    if ((values.source_port ?? null) !== null) addError(errors, 'source_port', messages.notPresent);
+  } else if (port === null && errors['port'] === undefined)
+    addError(errors, 'port', messages.blank);
 }
 
 /** One end of a packet. */
@@ -130,13 +135,13 @@ interface End {
 async function senderOf(
   database: Database,
   { device_id: id = null, source = null }: QuestionValues,
-  faults: Faults,
+  errors: Errors,
 ): Promise<End | null> {
   const address = source === null ? null : readAddress(source);
-  if (source !== null && address === null) addFault(faults, 'source', messages.invalid);
+  if (source !== null && address === null) addError(errors, 'source', messages.invalid);
   const end = address === null ? null : addressEnd(address);
   if (id === null) return end;
-  const sender = await deviceEnd(database, { id }, faults, 'device_id', messages.absent);
+  const sender = await deviceEnd(database, { id }, errors, 'device_id', messages.absent);
   // Whether the device may send from there is for the packet path to say.
   return sender === null || end === null ? sender : { ...end, device: sender.device };
 }
@@ -144,34 +149,34 @@ async function senderOf(
 async function receiverOf(
   database: Database,
   { destination, device_id: sender = null, source = null }: QuestionValues,
-  faults: Faults,
+  errors: Errors,
 ): Promise<End | null> {
-  if (typeof destination !== 'string' || faults['destination'] !== undefined) return null;
+  if (typeof destination !== 'string' || errors['destination'] !== undefined) return null;
   if (isUuid(destination)) {
     const id = destination.toLowerCase();
-    return deviceEnd(database, { id }, faults, 'destination', messages.absent);
+    return deviceEnd(database, { id }, errors, 'destination', messages.absent);
   }
   const address = readAddress(destination);
-  if (address === null) addFault(faults, 'destination', messages.invalid);
+  if (address === null) addError(errors, 'destination', messages.invalid);
   if (address === null) return null;
   const end = addressEnd(address);
   if (sender !== null || source === null) return end;
   const behind = deviceBefore(await readRoutedDevices(database), address.text);
   const own = end.ipv4 === null ? { ipv6: end.ipv6 } : { ipv4: end.ipv4 };
   const where = behind === undefined ? own : { id: behind.id };
-  const found = await deviceEnd(database, where, faults, 'destination', messages.addressOfNoDevice);
+  const found = await deviceEnd(database, where, errors, 'destination', messages.addressOfNoDevice);
   return found === null ? null : { ...end, device: found.device };
 }
 
 async function deviceEnd(
   database: Database,
   where: Partial<Pick<Device, 'id' | 'ipv4' | 'ipv6'>>,
-  faults: Faults,
+  errors: Errors,
   field: string,
-  fault: FieldError,
+  error: FieldError,
 ): Promise<End | null> {
   const device = await database.models.Device.findOne({ where });
-  if (device === null) addFault(faults, field, fault);
+  if (device === null) addError(errors, field, error);
   return device === null ? null : { device, ipv4: device.ipv4, ipv6: device.ipv6 };
 }
 

@@ -153,7 +153,7 @@ export class IpfixTarget implements FlowTarget {
   #timer: NodeJS.Timeout | undefined;
   #waiting = 0;
   #records = 0;
-  #fault: string | null = null;
+  #error: string | null = null;
   #isClosed = false;
   unsent = 0;
 
@@ -218,7 +218,7 @@ export class IpfixTarget implements FlowTarget {
       const { address, family } = await lookup(this.#collector.host);
       if (this.#isClosed) return;
       if (this.#to?.address !== address) this.#connect(address, family);
-      this.#fault = null;
+      this.#error = null;
       this.#send(this.#messages.templates(this.#wallMs()), 0);
     } catch (error) {
       again = RETRY_MS;
@@ -234,12 +234,15 @@ export class IpfixTarget implements FlowTarget {
     this.#to = { socket, address };
   }
 
-  /** Logs a fault once, until it is another one or the name is resolved. */
-  #report(fault: string): void {
-    if (fault === this.#fault || this.#isClosed) return;
-    this.#fault = fault;
+  /** Logs an error once, until it is another one or the name is resolved. */
+  #report(error: string): void {
+    if (error === this.#error || this.#isClosed) return;
+    this.#error = error;
     const { host, port } = this.#collector;
-    this.#log.warn({ host, port, fault }, 'records of flows cannot be sent to the collector');
+    this.#log.warn(
+      { host, port, fault: error },
+      'records of flows cannot be sent to the collector',
+    );
   }
 
   async close(): Promise<void> {

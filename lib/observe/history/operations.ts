@@ -5,11 +5,11 @@ import { type Database, readConnections } from '../../../models/index.ts';
 import { type AnswerTable, schemaOfAnswer } from '../../kit/validation/answers.ts';
 import { choice, resource } from '../../kit/validation/fields.ts';
 import {
-  isFaultless,
+  hasNoErrors,
   type Validated,
   type Validator,
   validatorOf,
-} from '../../kit/validation/judge.ts';
+} from '../../kit/validation/validate.ts';
 import {
   type Answer,
   type Operation,
@@ -184,10 +184,10 @@ function csvOf(of: TrafficOf) {
 /** Validates what was sent, and finds the time that it means. */
 function inSpan<Asked extends SpanValues>(validate: Validator<Asked>): Validator<InSpan<Asked>> {
   return (sent, mode): Validated<InSpan<Asked>> => {
-    const { values, faults } = validate(sent, mode);
-    const span = spanOf(values, new Date(), faults);
-    if (span === null && isFaultless(faults)) throw new Error('a span without a fault is missing');
-    return { values: { ...values, span: span as Span }, faults };
+    const { values, errors } = validate(sent, mode);
+    const span = spanOf(values, new Date(), errors);
+    if (span === null && hasNoErrors(errors)) throw new Error('a span without an error is missing');
+    return { values: { ...values, span: span as Span }, errors };
   };
 }
 

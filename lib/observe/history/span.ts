@@ -4,7 +4,7 @@
 import { KEPT_S, type Step, STEPS } from '../../../models/index.ts';
 import { choice, integer, mark, moment, resource } from '../../kit/validation/fields.ts';
 import { messages } from '../../kit/validation/messages.ts';
-import { addFault, type Faults } from '../../kit/validation/judge.ts';
+import { addError, type Errors } from '../../kit/validation/validate.ts';
 
 /** The most points of an answer; ten years of days. */
 export const POINTS_MAX = 4_000;
@@ -57,8 +57,8 @@ export interface Span {
 }
 
 /** Finds the span that is meant, or adds what is wrong with it to the errors. */
-export function spanOf({ from, to, step }: SpanValues, now: Date, faults: Faults): Span | null {
-  if (Object.keys(faults).length > 0) return null;
+export function spanOf({ from, to, step }: SpanValues, now: Date, errors: Errors): Span | null {
+  if (Object.keys(errors).length > 0) return null;
   const nowS = Math.floor(now.getTime() / 1_000);
   // Nothing is known of the future.
   const end = Math.min(seconds(to) ?? nowS, nowS);
@@ -67,13 +67,13 @@ export function spanOf({ from, to, step }: SpanValues, now: Date, faults: Faults
   const chosen = step ?? shortest;
   const span = { from: floor(start, chosen), to: floor(end + chosen - 1, chosen), step: chosen };
   const points = (span.to - span.from) / chosen;
-  if (start >= end) addFault(faults, 'from', messages.fromNotBeforeTo);
-  else if (start < 0) addFault(faults, 'from', messages.fromTooEarly);
+  if (start >= end) addError(errors, 'from', messages.fromNotBeforeTo);
+  else if (start < 0) addError(errors, 'from', messages.fromTooEarly);
   else if (chosen < shortest)
-    addFault(faults, 'step', { code: 'stepTooShort', values: { least: shortest } });
+    addError(errors, 'step', { code: 'stepTooShort', values: { least: shortest } });
   else if (points > POINTS_MAX)
-    addFault(faults, 'from', { code: 'tooManyPoints', values: { most: POINTS_MAX } });
-  return Object.keys(faults).length > 0 ? null : span;
+    addError(errors, 'from', { code: 'tooManyPoints', values: { most: POINTS_MAX } });
+  return Object.keys(errors).length > 0 ? null : span;
 }
 
 /** The beginnings of all steps of a span. */

@@ -15,7 +15,7 @@ import {
   resource,
   text,
 } from '../../kit/validation/fields.ts';
-import { validatorOf } from '../../kit/validation/judge.ts';
+import { validatorOf } from '../../kit/validation/validate.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { refusalReasons } from '../../domain/policy/reason-words.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../../kit/operations/id-pages.ts';
@@ -162,7 +162,7 @@ async function pageOfFlows<Place>(
 
 async function refuseAbsentRule({ models }: Database, id: string): Promise<void> {
   if ((await models.Rule.count({ where: { id } })) > 0) return;
-  throw new ApiError('unprocessable', { faults: { rule_id: [messages.absent] } });
+  throw new ApiError('unprocessable', { errors: { rule_id: [messages.absent] } });
 }
 
 /** Whose devices are asked for; null: nobody has such an id. */

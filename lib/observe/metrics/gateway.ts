@@ -35,7 +35,7 @@ export function* factMetrics(
   yield single('wg_gateway_data_plane_up', 'gauge', 'Whether the data plane runs.', flag(up));
   const workers = facts?.workers ?? 0;
   yield single('wg_gateway_workers', 'gauge', 'How many workers carry packets.', workers);
-  const hasTun = tun !== null && (facts?.tunFault ?? null) === null;
+  const hasTun = tun !== null && (facts?.tunError ?? null) === null;
   const ofTun = 'Whether there is a TUN, with the addresses of the gateway.';
   yield single('wg_gateway_tun_up', 'gauge', ofTun, flag(hasTun));
   const ways = 'How packets of devices leave: 1 at the way that this gateway takes, 0 at others.';

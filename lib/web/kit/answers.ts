@@ -63,7 +63,7 @@ export class Pages {
     this.#options = options;
   }
 
-  /** Shows a view. A template with a fault is a fault of the request, logged and answered 500. */
+  /** Shows a view. A template with an error is an error of the request, logged and answered 500. */
   async show(
     request: Request,
     h: ResponseToolkit,

@@ -2,8 +2,8 @@
 // texts that programs compare. /v0 also accepts host names made of numbers, such as 1.1.1; a form
 // refuses them, because people type them when they forget a part of an address.
 
-import type { FieldFaults, Faults } from '../../kit/validation/judge.ts';
-import type { FormError, FormFaults } from './plain-words.ts';
+import type { FieldErrors, Errors } from '../../kit/validation/validate.ts';
+import type { FormError, FormErrors } from './plain-words.ts';
 import { codeOf, type FieldError, isFieldError } from '../../kit/validation/messages.ts';
 import { readCidr } from '../../kit/validation/network.ts';
 import {
@@ -23,7 +23,7 @@ interface Kind {
   /** Whether an entry is correct. */
   readonly isGood: (entry: string) => boolean;
   /** What is wrong with an entry that is not; it follows “is” or “are”. */
-  readonly fault: string | ((entry: string) => string);
+  readonly error: string | ((entry: string) => string);
   /** What an entry that is too small probably means; null: nothing else. */
   readonly meant?: (entry: string) => string | null;
   /** The least and the most, as people write them; left out: as a number. */
@@ -34,14 +34,14 @@ interface Kind {
 
 const NETWORKS: Kind = {
   isGood: (entry) => readCidr(entry) !== null,
-  fault:
+  error:
     'neither an address nor a network. Write it like 10.0.0.5, 10.0.0.0/8 or fd00::/8. Names are not possible here',
   isList: true,
 };
 const NUMBER = numberOf('');
 const SPEED = measureOf('speed', limit.min);
-const ADDRESS_4: Kind = { isGood: () => false, fault: 'not an IPv4 address, such as 100.64.0.5' };
-const ADDRESS_6: Kind = { isGood: () => false, fault: 'not an IPv6 address, such as fd00::5' };
+const ADDRESS_4: Kind = { isGood: () => false, error: 'not an IPv4 address, such as 100.64.0.5' };
+const ADDRESS_6: Kind = { isGood: () => false, error: 'not an IPv6 address, such as fd00::5' };
 
 /** By the name of the field, without the prefix that fields of the settings have. */
 const kinds: Readonly<Record<string, Kind>> = {
@@ -66,9 +66,9 @@ const OF_NUMBERS = /^\d+(\.\d+)*\.?$/;
  * The errors of a refused form. Where the API only says that a value is invalid, the message quotes
  * the wrong entries and says how to write them.
  */
-export function quotedFaults(faults: FormFaults, typed: Typed): FormFaults {
+export function quotedErrors(errors: FormErrors, typed: Typed): FormErrors {
   return Object.fromEntries(
-    Object.entries(faults).map(([name, texts]) => {
+    Object.entries(errors).map(([name, texts]) => {
       const kind = kinds[nameOf(name)];
       return [name, kind === undefined ? texts : quoted(texts, typed[name] ?? '', kind)];
     }),
@@ -76,24 +76,24 @@ export function quotedFaults(faults: FormFaults, typed: Typed): FormFaults {
 }
 
 /** What a form refuses although /v0 accepts it: hosts made of numbers that are not an address. */
-export function hostFaults(typed: Typed): Faults {
-  const faults: Faults = {};
+export function hostErrors(typed: Typed): Errors {
+  const errors: Errors = {};
   for (const [name, text] of Object.entries(typed)) {
     if (!HOSTS.includes(nameOf(name))) continue;
     const bad = membersOf(text).filter((entry) => isNumbersAlone(entry.replace(PORT, '')));
     if (bad.length > 0)
-      faults[name] = bad.map((host): FieldError => ({ code: 'hostOfNumbers', values: { host } }));
+      errors[name] = bad.map((host): FieldError => ({ code: 'hostOfNumbers', values: { host } }));
   }
-  return faults;
+  return errors;
 }
 
 /** A number with a unit, or a plain one of at least so much. */
 function measureOf(measure: Measure, least: number): Kind {
   return {
     isGood: (entry) => 'value' in readMeasure(entry, measure),
-    fault: (entry) => {
+    error: (entry) => {
       const read = readMeasure(entry, measure);
-      return 'fault' in read ? read.fault : '';
+      return 'error' in read ? read.error : '';
     },
     meant: (entry) => probablyMeant(entry, least, measure),
     limitText: (limit) => measureText(limit, measure),
@@ -102,7 +102,7 @@ function measureOf(measure: Measure, least: number): Kind {
 
 /** A whole number; `what` says of what. */
 function numberOf(what: string): Kind {
-  return { isGood: (entry) => /^\d+$/.test(entry), fault: `not a whole number${what}` };
+  return { isGood: (entry) => /^\d+$/.test(entry), error: `not a whole number${what}` };
 }
 
 function isNumbersAlone(host: string): boolean {
@@ -114,10 +114,10 @@ function nameOf(name: string): string {
 }
 
 function quoted(
-  texts: FieldFaults<FormError>,
+  texts: FieldErrors<FormError>,
   text: string,
-  { isGood, fault, isList, meant, limitText }: Kind,
-): FieldFaults<FormError> {
+  { isGood, error, isList, meant, limitText }: Kind,
+): FieldErrors<FormError> {
   const unit = meant?.(text) ?? null;
   if (unit !== null)
     return texts.map((one) =>
@@ -129,7 +129,7 @@ function quoted(
       ? texts
       : (texts.map((one) => withLimit(one, limitText)) as FormError[]);
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
-  const what = typeof fault === 'string' ? fault : fault(bad[0] ?? '');
+  const what = typeof error === 'string' ? error : error(bad[0] ?? '');
   return texts.map((one) =>
     codeOf(one) === 'invalid' ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${what}` : one,
   ) as FormError[];

@@ -7,7 +7,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Request, RouteOptions, Server } from '@hapi/hapi';
 import { ApiError } from '../../kit/http/errors.ts';
-import type { Faults } from '../../kit/validation/judge.ts';
+import type { Errors } from '../../kit/validation/validate.ts';
 import { isWeb } from './headers.ts';
 import { PageError } from '../../kit/http/page-error.ts';
 import type { Web } from './web.ts';
@@ -31,8 +31,8 @@ export const TOKEN_FIELD = 'csrf_token';
 const TOKEN_HEADER = 'x-csrf-token';
 
 /** The errors that programs read, because they see no page. */
-const FROM_ELSEWHERE: Faults = { origin: [{ code: 'otherOrigin' }] };
-const WITHOUT_TOKEN: Faults = {
+const FROM_ELSEWHERE: Errors = { origin: [{ code: 'otherOrigin' }] };
+const WITHOUT_TOKEN: Errors = {
   [TOKEN_FIELD]: [{ code: 'noFormToken', values: { header: TOKEN_HEADER } }],
 };
 
@@ -60,11 +60,11 @@ export function validateForms(server: Server, { pages, services }: Web): void {
     if ((request.route.method as string) === '_special') return h.continue;
     if (request.route.settings.plugins?.web?.formToken === false) return h.continue;
     if (!isFromHere(request, own))
-      throw new ApiError('stale_form', { detail: 'from elsewhere', faults: FROM_ELSEWHERE });
+      throw new ApiError('stale_form', { detail: 'from elsewhere', errors: FROM_ELSEWHERE });
     const [token, expected] = [tokenOf(request), pages.formTokens(request)];
     if (expected.length === 0) throw withoutCookie(services.config.externalUrl);
     if (!expected.some((one) => isSame(token, one)))
-      throw new ApiError('stale_form', { detail: 'without a good token', faults: WITHOUT_TOKEN });
+      throw new ApiError('stale_form', { detail: 'without a good token', errors: WITHOUT_TOKEN });
     return h.continue;
   });
 }

@@ -3,11 +3,11 @@
 // errors shows exactly what a person typed.
 
 import type { Request } from '@hapi/hapi';
-import type { FieldFaults } from '../../kit/validation/judge.ts';
+import type { FieldErrors } from '../../kit/validation/validate.ts';
 import { measureText, readMeasure } from '../../kit/validation/units.ts';
 import { textOf } from './form-token.ts';
 import { timeBy, typedTime } from './typed-time.ts';
-import { type FormError, type FormFaults, isFormError, plainWords } from './plain-words.ts';
+import { type FormError, type FormErrors, isFormError, plainWords } from './plain-words.ts';
 
 /** One question. */
 export interface Asked {
@@ -61,7 +61,7 @@ export interface Section {
 export type Typed = Readonly<Record<string, string>>;
 
 /** A record that an error is about. */
-export interface FaultLink {
+export interface ErrorLink {
   readonly href: string;
   readonly text: string;
 }
@@ -73,9 +73,9 @@ export interface FormOptions {
   readonly submit: string;
   /** The page to which Cancel leads. */
   readonly cancel?: string;
-  readonly faults?: FormFaults;
+  readonly errors?: FormErrors;
   /** The records that the errors of a field are about, by the name of the field. */
-  readonly links?: Readonly<Record<string, readonly FaultLink[]>>;
+  readonly links?: Readonly<Record<string, readonly ErrorLink[]>>;
   /** Why a field cannot be changed; null where it can. */
   readonly locked?: (name: string) => string | null;
   /** What the form says of the values of its record (seen.ts); left out for a new record. */
@@ -137,23 +137,23 @@ export function plainNumber(text: string, measure: 'speed' | 'amount'): string {
 
 /** What partials/form.eta shows. */
 export function formView(sections: readonly Section[], typed: Typed, options: FormOptions): object {
-  const { action, submit, cancel, seen, faults = {}, links = {}, suggestions = {} } = options;
+  const { action, submit, cancel, seen, errors = {}, links = {}, suggestions = {} } = options;
   const { locked = () => null } = options;
   const names = new Set(fieldsOf(sections).map(({ name }) => name));
-  const elsewhere = Object.keys(faults).filter((name) => !names.has(name));
+  const elsewhere = Object.keys(errors).filter((name) => !names.has(name));
   return {
     action,
     submit,
     cancel: cancel ?? null,
     seen: seen ?? null,
-    hasFaults: Object.keys(faults).length > 0,
+    hasErrors: Object.keys(errors).length > 0,
     // Secrets are not shown again.
     forgetsSecrets: fieldsOf(sections).some(
       ({ name, kind }) => kind === 'secret' && (typed[name] ?? '') !== '',
     ),
     // An error of a field that this form does not have must be shown too.
     base: elsewhere.flatMap((name) =>
-      textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
+      textsOf(errors[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
     ),
     sections: sections.map(({ legend = null, help: sectionHelp = null, folds, ...section }) => ({
       legend,
@@ -162,13 +162,13 @@ export function formView(sections: readonly Section[], typed: Typed, options: Fo
       folds: folds?.label ?? null,
       isOpen: section.fields.some(
         ({ name }) =>
-          faults[name] !== undefined || (typed[name] ?? '') !== (folds?.usual[name] ?? ''),
+          errors[name] !== undefined || (typed[name] ?? '') !== (folds?.usual[name] ?? ''),
       ),
       fields: section.fields.map((asked) => ({
         ...fieldView(
           asked,
           typed[asked.name] ?? '',
-          textsOf(faults[asked.name]),
+          textsOf(errors[asked.name]),
           locked(asked.name),
         ),
         suggestions: suggestions[asked.name] ?? [],
@@ -194,9 +194,9 @@ export function membersOf(text: string): string[] {
   return text.split(/[\s,;]+/).filter((member) => member !== '');
 }
 
-function fieldView(asked: Asked, text: string, faults: string[], locked: string | null): object {
+function fieldView(asked: Asked, text: string, errors: string[], locked: string | null): object {
   const { name, label, kind = 'text', isRequired = false, help = null } = asked;
-  const common = { name, label, help, faults, locked, required: isRequired && locked === null };
+  const common = { name, label, help, errors, locked, required: isRequired && locked === null };
   // The page around may have values of these names; they must not reach the field.
   const none = { type: 'text', choices: null, rows: null, checked: false };
   const rest = {
@@ -229,11 +229,11 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
 }
 
 /** The messages of a field; for a list of records, those of all records. */
-function textsOf(faults: FieldFaults<FormError> = []): string[] {
-  return faults.flatMap((fault) =>
-    isFormError(fault)
-      ? [plainWords(fault)]
-      : Object.entries(fault).map(
+function textsOf(errors: FieldErrors<FormError> = []): string[] {
+  return errors.flatMap((error) =>
+    isFormError(error)
+      ? [plainWords(error)]
+      : Object.entries(error).map(
           ([name, texts]) => `${name}: ${texts.map(plainWords).join('; ')}`,
         ),
   );

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../kit/http/errors.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { describeError, type Log } from '../../kit/process/log.ts';
-import { attempt, faultLine } from './attempt.ts';
+import { attempt, errorLine } from './attempt.ts';
 import { PageError } from '../../kit/http/page-error.ts';
 
 /** Records that are changed at once. Their writes share transactions, for which others wait. */
@@ -100,9 +100,9 @@ export class Job {
 
   async #runOne(caller: Caller, id: string, name: string): Promise<void> {
     try {
-      const { faults } = await attempt(() => this.plan.run(caller, id));
-      if (faults === null) this.done += 1;
-      else this.#refuse({ name, why: faultLine(faults, this.plan.about) });
+      const { errors } = await attempt(() => this.plan.run(caller, id));
+      if (errors === null) this.done += 1;
+      else this.#refuse({ name, why: errorLine(errors, this.plan.about) });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.code === 'not_found') this.passedOver += 1;

@@ -18,7 +18,7 @@ import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { localPath } from '../../auth/local-path.ts';
 import type { RoomWrite } from '../parts/effect.ts';
-import { attempt, faultLine } from './attempt.ts';
+import { attempt, errorLine } from './attempt.ts';
 import { textOf, textsOf } from './form-token.ts';
 import { type Job, JOB_RECORDS_MAX, type Left } from './jobs.ts';
 import { adminPage } from './route.ts';
@@ -29,7 +29,7 @@ import type { Web } from './web.ts';
 
 /** How many names a question shows, and how many a refusal. */
 const NAMES_SHOWN = 10;
-const FAULTS_SHOWN = 3;
+const ERRORS_SHOWN = 3;
 
 /** What can be done with the selected records. */
 export interface Change {
@@ -125,8 +125,8 @@ async function runMany(
   return web.pages.redirect(h, back);
 }
 
-function giveBack(web: Web, h: ResponseToolkit, back: string, fault: string): ResponseObject {
-  web.pages.flash(h, 'failed', fault);
+function giveBack(web: Web, h: ResponseToolkit, back: string, error: string): ResponseObject {
+  web.pages.flash(h, 'failed', error);
   return web.pages.redirect(h, back);
 }
 
@@ -143,8 +143,8 @@ async function runEach(
   for (const id of ids) {
     try {
       const tried = await attempt(() => change.write(caller, id)(web.rooms));
-      if (tried.faults === null) done += 1;
-      else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults, change.about) });
+      if (tried.errors === null) done += 1;
+      else left.push({ name: names.get(id) ?? id, why: errorLine(tried.errors, change.about) });
     } catch (error) {
       // Somebody removed the record after the table was shown.
       if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
@@ -154,8 +154,8 @@ async function runEach(
 }
 
 function named(left: readonly Left[]): string {
-  const first = left.slice(0, FAULTS_SHOWN).map(({ name, why }) => `${name} (${why})`);
-  return [...first, ...(left.length > FAULTS_SHOWN ? ['…'] : [])].join(', ');
+  const first = left.slice(0, ERRORS_SHOWN).map(({ name, why }) => `${name} (${why})`);
+  return [...first, ...(left.length > ERRORS_SHOWN ? ['…'] : [])].join(', ');
 }
 
 // ---- all that a search found -----------------------------------------------------------------

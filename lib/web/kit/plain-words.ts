@@ -1,7 +1,7 @@
 // The errors of values, as pages say them. The sentences of /v0 (lib/kit/validation/messages.ts)
 // cannot change, because programs compare them; pages say the same in plain words.
 
-import type { Faults } from '../../kit/validation/judge.ts';
+import type { Errors } from '../../kit/validation/validate.ts';
 import {
   type FieldError,
   type FieldErrorCode,
@@ -14,7 +14,7 @@ import {
 export type FormError = FieldError | string;
 
 /** Errors by field of a form; `base` holds those that are about no single field. */
-export type FormFaults = Faults<FormError>;
+export type FormErrors = Errors<FormError>;
 
 /** What pages say, by code; `{name}` stands for a value. */
 const words: Readonly<Partial<Record<FieldErrorCode, string>>> = {

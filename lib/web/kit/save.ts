@@ -3,7 +3,7 @@
 // views.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import type { Faults } from '../../kit/validation/judge.ts';
+import type { Errors } from '../../kit/validation/validate.ts';
 import { writeNamed } from '../../kit/operations/find.ts';
 import { perform } from '../../kit/operations/perform.ts';
 import type { Caller } from '../../kit/process/caller.ts';
@@ -11,8 +11,8 @@ import type { Shown } from '../../kit/records/shown.ts';
 import { operations } from '../../rooms.ts';
 import { type Asked, askFirst, isBack, type RoomWrite } from '../parts/effect.ts';
 import type { FlashKind } from './answers.ts';
-import { attempt, faultLine } from './attempt.ts';
-import type { FormFaults } from './plain-words.ts';
+import { attempt, errorLine } from './attempt.ts';
+import type { FormErrors } from './plain-words.ts';
 import { undoPath } from './undo.ts';
 import type { Web } from './web.ts';
 
@@ -23,18 +23,18 @@ export interface Sending {
   /** The record, without its wrapper. */
   readonly record?: object;
   /** Errors that the form finds beyond the rules of the operation. */
-  readonly faults?: Faults;
+  readonly errors?: Errors;
 }
 
 /** The write that performs the operation with an id; it answers {} where nothing is left. */
 export function performs(
   caller: Caller,
   id: string,
-  { params = {}, query = {}, record = {}, faults = {} }: Sending,
+  { params = {}, query = {}, record = {}, errors = {} }: Sending,
 ): RoomWrite<Shown> {
   const operation = writeNamed(operations, id);
   const body = operation.body === undefined ? undefined : { [operation.body.wrapper]: record };
-  const sent = { params, query: new URLSearchParams(query), body, faults };
+  const sent = { params, query: new URLSearchParams(query), body, errors };
   return async (rooms) => ((await perform(operation, rooms, caller, sent)) ?? {}) as Shown;
 }
 
@@ -49,12 +49,12 @@ export interface Done {
 /** A form that was sent. */
 export interface SentForm<Result> {
   /** Errors because of which nothing is written and the operation is not asked; null: none. */
-  readonly refused?: FormFaults | null;
+  readonly refused?: FormErrors | null;
   /** The question before the write, where it ends something; left out: nothing is asked. */
   readonly asked?: Asked;
   readonly write: RoomWrite<Result>;
   /** Shows the form again, with the errors of each field. */
-  readonly again: (faults: FormFaults) => Promise<ResponseObject>;
+  readonly again: (errors: FormErrors) => Promise<ResponseObject>;
   /**
    * What follows: a sentence on another page, or a page of its own for values that are shown once.
    */
@@ -73,7 +73,7 @@ export async function saveForm<Result>(
   const question = asked === undefined ? null : await askFirst(web, request, h, asked, write);
   if (question !== null) return question;
   const written = await attempt(() => write(web.rooms));
-  if (written.faults !== null) return (await again(written.faults)).code(422);
+  if (written.errors !== null) return (await again(written.errors)).code(422);
   const next = await done(written.result);
   return 'said' in next ? tell(web, h, next, await undoPath(web, request)) : next;
 }
@@ -88,7 +88,7 @@ export interface Button<Result> {
   /** The page that follows; `back` where it is left out. */
   readonly to?: string;
   readonly done: (result: Result) => string;
-  readonly failed?: (faults: Faults) => string;
+  readonly failed?: (errors: Errors) => string;
 }
 
 /** Does what a button asks for, and says on the next page what came of it. */
@@ -102,8 +102,8 @@ export async function act<Result>(
     label === undefined ? null : await askFirst(web, request, h, { label, back }, write);
   if (question !== null) return question;
   const written = await attempt(() => write(web.rooms));
-  if (written.faults !== null)
-    return tell(web, h, { said: failed(written.faults), to: back, kind: 'failed' });
+  if (written.errors !== null)
+    return tell(web, h, { said: failed(written.errors), to: back, kind: 'failed' });
   return tell(web, h, { said: done(written.result), to }, await undoPath(web, request));
 }
 
@@ -117,6 +117,6 @@ function tell(
   return web.pages.redirect(h, to);
 }
 
-function failedInWords(faults: Faults): string {
-  return `${faultLine(faults)}.`;
+function failedInWords(errors: Errors): string {
+  return `${errorLine(errors)}.`;
 }

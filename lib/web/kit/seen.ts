@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import type { FormFaults } from './plain-words.ts';
+import type { FormErrors } from './plain-words.ts';
 import type { Asked, Section, Typed } from './form.ts';
 import { textOf } from './form-token.ts';
 
@@ -27,7 +27,7 @@ export function changedMeanwhile(
   request: Pick<Request, 'payload'>,
   { typed, present }: { readonly typed: Typed; readonly present: Typed },
   sections: readonly Section[] = [],
-): FormFaults | null {
+): FormErrors | null {
   const seen = textOf(request, SEEN_FIELD);
   if (seen === '' || seen === seenOf(present)) return null;
   const asked = new Map(sections.flatMap(({ fields }) => fields).map((one) => [one.name, one]));

@@ -6,7 +6,7 @@ import { Eta } from 'eta';
 
 const VIEWS = join(import.meta.dirname, '../views');
 
-/** Renders a view within the layout; rejects where a template has a fault. */
+/** Renders a view within the layout; rejects where a template has an error. */
 export type Render = (view: string, context: object) => Promise<string>;
 
 /** Renders the templates of this folder; each is compiled once. */

@@ -4,8 +4,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { User } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import { isFaultless } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasNoErrors } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { validatePasswordFields } from '../../domain/users/users.ts';
 import { accountOf, fromAddress, noteLocks, takeAttempt } from '../../auth/attempts.ts';
@@ -65,17 +65,17 @@ async function changePassword(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const { services, sessions } = web;
-  const { values, faults: found } = validatePasswordFields({
+  const { values, errors: found } = validatePasswordFields({
     password: textOf(request, 'password'),
     password_confirmation: textOf(request, 'password_confirmation'),
   });
-  const faults: FormFaults = found;
-  if (textOf(request, 'password') === '') faults['password'] = [messages.blank];
+  const errors: FormErrors = found;
+  if (textOf(request, 'password') === '') errors['password'] = [messages.blank];
   else if (textOf(request, 'password') === textOf(request, 'current_password'))
-    faults['password'] = [SAME];
+    errors['password'] = [SAME];
   const user = await ownUser(web, request);
-  if (!(await isOwnPassword(web, request, user))) faults['current_password'] = [WRONG];
-  if (!isFaultless(faults)) return (await showPasswordForm(web, request, h, faults)).code(422);
+  if (!(await isOwnPassword(web, request, user))) errors['current_password'] = [WRONG];
+  if (!hasNoErrors(errors)) return (await showPasswordForm(web, request, h, errors)).code(422);
   const secret = await web.rooms.ownAccounts.changePassword(
     callerOf(request),
     user.password_hash,
@@ -113,10 +113,10 @@ async function showPasswordForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  faults: FormFaults,
+  errors: FormErrors,
 ): Promise<ResponseObject> {
   const { password_hash: hash } = await ownUser(web, request);
-  const values = { title: 'Change your password', hasPassword: hash !== null, faults };
+  const values = { title: 'Change your password', hasPassword: hash !== null, errors };
   return web.pages.show(request, h, 'change-password', values);
 }
 

@@ -3,14 +3,14 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import { isFaultless } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasNoErrors } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import {
   DAYS_MAX,
   DEFAULT_DAYS,
   type OwnedToken,
   readTokens,
-  tokenFaults,
+  tokenErrors,
 } from '../../auth/tokens.ts';
 import { type Scope, SCOPES } from '../../kit/operations/scopes.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
@@ -177,7 +177,7 @@ function showForm(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: FormFaults = {},
+  errors: FormErrors = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'api-token-new', {
     title: 'Make an API token',
@@ -185,7 +185,7 @@ function showForm(
       action: `${TOKENS}/new`,
       submit: 'Make the token',
       cancel: TOKENS,
-      faults,
+      errors,
     }),
   });
 }
@@ -195,10 +195,10 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
   const name = (typed['name'] ?? '').trim();
   const days = /^\d{1,6}$/.test((typed['days'] ?? '').trim()) ? Number(typed['days']) : Number.NaN;
   const scopes = SCOPES.filter((scope) => typed[scope] === 'true');
-  const faults: FormFaults = tokenFaults({ name, days });
-  if (scopes.length === 0) faults['admin'] = ['choose at least one'];
+  const errors: FormErrors = tokenErrors({ name, days });
+  if (scopes.length === 0) errors['admin'] = ['choose at least one'];
   return saveForm(web, request, h, {
-    refused: isFaultless(faults) ? null : faults,
+    refused: hasNoErrors(errors) ? null : errors,
     write: performs(callerOf(request), 'createApiToken', { record: { name, days, scopes } }),
     again: (refused) => showForm(web, request, h, typed, refused),
     // The token is shown only once, in this answer. A redirect would lose it.

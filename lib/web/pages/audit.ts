@@ -67,7 +67,7 @@ async function showAudit(web: Web, request: Request, h: ResponseToolkit): Promis
   const { database, config } = web.services;
   const filters = filtersIn(request);
   const before = queryText(request, 'before');
-  const faults = { since: timeFaults(filters.since), until: timeFaults(filters.until) };
+  const errors = { since: timeErrors(filters.since), until: timeErrors(filters.until) };
   const selection = { ...selectionOf(filters), ...(isUuid(before) ? { beforeId: before } : {}) };
   const found = await readAuditEntries(database, { ...selection, limit: PAGE_RECORDS + 1 });
   const entries = found.toReversed();
@@ -79,7 +79,7 @@ async function showAudit(web: Web, request: Request, h: ResponseToolkit): Promis
     title: 'Audit log',
     scripts: ['audit.js'],
     filters,
-    faults,
+    errors,
     kinds: choices(shownKinds, filters.kind),
     actions: choices(auditActions, filters.action),
     isFiltered: kept.length > 0,
@@ -182,7 +182,7 @@ function readDay(text: string): Date | null {
   return Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text) ? null : day;
 }
 
-function timeFaults(text: string): string[] {
+function timeErrors(text: string): string[] {
   return text === '' || readDay(text) !== null ? [] : ['is not a day such as 2026-11-21'];
 }
 

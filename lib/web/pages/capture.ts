@@ -8,8 +8,8 @@ import { validateWish } from '../../observe/capture/wishes.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import { isFaultless } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasNoErrors } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { readElsewhere } from '../../observe/whereabouts.ts';
 import { formView, inputOf, type Section, type Typed, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
@@ -94,12 +94,12 @@ async function showPage(
   web: Web,
   { id, name }: Device,
   typed: Typed,
-  faults: FormFaults,
+  errors: FormErrors,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const action = `/devices/${id}/capture`;
-  const options = { action, submit: 'Capture', cancel: `/devices/${id}`, faults };
+  const options = { action, submit: 'Capture', cancel: `/devices/${id}`, errors };
   const { capturing, database } = web.services;
   const elsewhere =
     capturing === undefined ? null : await readElsewhere(database, capturing.id, [id]);
@@ -114,9 +114,9 @@ async function showPage(
 async function capture(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const device = await deviceOf(web, request);
   const typed = typedIn(request, captureForm);
-  const { values, faults } = validateWish(inputOf(typed, captureForm));
-  if (!isFaultless(faults)) {
-    const page = await showPage(web, device, typed, faults, request, h);
+  const { values, errors } = validateWish(inputOf(typed, captureForm));
+  if (!hasNoErrors(errors)) {
+    const page = await showPage(web, device, typed, errors, request, h);
     return page.code(422);
   }
   const stream = await web.captures.begin(callerOf(request), device, values);

@@ -5,10 +5,10 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import type { Readiness } from '../../observe/gateway-state.ts';
-import { hostFaults } from '../kit/entry-words.ts';
+import { hostErrors } from '../kit/entry-words.ts';
 import type { Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, saveForm } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
@@ -72,18 +72,18 @@ async function saveEndpoint(
 ): Promise<ResponseObject> {
   const typed = { [ENDPOINT]: textOf(request, ENDPOINT).trim() };
   const locked = fixedSentence(web, ENDPOINT);
-  const faults = locked === null ? faultsOf(typed) : { [ENDPOINT]: [locked] };
+  const errors = locked === null ? errorsOf(typed) : { [ENDPOINT]: [locked] };
   return saveForm(web, request, h, {
-    refused: Object.keys(faults).length > 0 ? faults : null,
+    refused: Object.keys(errors).length > 0 ? errors : null,
     write: changesSettings(callerOf(request), typed),
-    again: (found) => showDashboard(web, request, h, { typed, faults: found }),
+    again: (found) => showDashboard(web, request, h, { typed, errors: found }),
     done: () => ({ said: 'Files of devices lead there from now on.', to: DASHBOARD }),
   });
 }
 
 /** Without an address, files of devices would lead where they lead already. */
-function faultsOf(typed: Typed): FormFaults {
-  return typed[ENDPOINT] === '' ? { [ENDPOINT]: [messages.blank] } : hostFaults(typed);
+function errorsOf(typed: Typed): FormErrors {
+  return typed[ENDPOINT] === '' ? { [ENDPOINT]: [messages.blank] } : hostErrors(typed);
 }
 
 /** What is said of a gateway that has no TUN and needs none; null: nothing. */

@@ -79,10 +79,10 @@ async function showFile(
   place: Place,
   request: Request,
   h: ResponseToolkit,
-  values: { publicKey?: string; keyFaults?: readonly unknown[] } = {},
+  values: { publicKey?: string; keyErrors?: readonly unknown[] } = {},
 ): Promise<ResponseObject> {
   const { row, client, isFileOld } = await place.find(web, request);
-  const { publicKey = '', keyFaults = [] } = values;
+  const { publicKey = '', keyErrors = [] } = values;
   const isOwn = place.path === OWN_DEVICES;
   const [owner] = isOwn ? [] : await readUsers(web.services.database, { ids: [row.user_id] });
   return web.pages.show(request, h, 'device-file', {
@@ -103,7 +103,7 @@ async function showFile(
     blank: PRIVATE_KEY_BLANK,
     rights: await deviceRights(web, request),
     publicKey,
-    keyFaults,
+    keyErrors,
   });
 }
 
@@ -135,8 +135,8 @@ async function changeKey(
   const publicKey = textOf(request, 'public_key').trim();
   return saveForm(web, request, h, {
     write: place.write(callerOf(request), row.id, { public_key: publicKey }),
-    again: ({ public_key: keyFaults = [] }) =>
-      showFile(web, place, request, h, { publicKey, keyFaults }),
+    again: ({ public_key: keyErrors = [] }) =>
+      showFile(web, place, request, h, { publicKey, keyErrors }),
     done: async () => {
       await noteFile(web, row.id);
       const said = `The new key of ${row.name} is in force. Files with the former key no longer work.`;

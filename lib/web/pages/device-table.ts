@@ -174,7 +174,7 @@ function limitChange(request: Request): Change | string {
     const text = textOf(request, name).trim();
     const read = readMeasure(text, 'speed');
     if (text === '') record[name] = null;
-    else if ('fault' in read) return `The limit “${shortened(text)}” is ${read.fault}.`;
+    else if ('error' in read) return `The limit “${shortened(text)}” is ${read.error}.`;
     else record[name] = read.value;
   }
   return {

@@ -6,7 +6,7 @@ import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts
 import { ApiError } from '../../kit/http/errors.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { settingNames, shownSettings } from '../../domain/devices/settings.ts';
 import type { Switches } from '../../domain/devices/switches.ts';
 import {
@@ -14,7 +14,7 @@ import {
   deviceInput,
   flatDevice,
   EVERYTHING,
-  hostFaultsOf,
+  hostErrorsOf,
   textsOf,
   type TypedDevice,
   typedDevice,
@@ -23,7 +23,7 @@ import {
 } from '../parts/device-form.ts';
 import { limitLines } from '../parts/device-limits.ts';
 import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
-import { quotedFaults } from '../kit/entry-words.ts';
+import { quotedErrors } from '../kit/entry-words.ts';
 import {
   formView,
   inputOf,
@@ -44,7 +44,7 @@ import {
   settingDefaults,
   withFiles,
 } from '../parts/own-devices.ts';
-import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+import { ownerErrors, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import { queryText } from '../kit/searched.ts';
@@ -152,7 +152,7 @@ async function showDevice(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  refused?: { readonly expiry: string; readonly faults: readonly string[] },
+  refused?: { readonly expiry: string; readonly errors: readonly string[] },
 ): Promise<ResponseObject> {
   const device = await findDevice(web, request);
   const [owner] = await readUsers(web.services.database, { ids: [device.user_id] });
@@ -188,7 +188,7 @@ async function showDevice(
     })),
     limits: limitLines(device, owner, await web.recall.configuration()),
     expiry: refused?.expiry ?? textOfValue(switches.ends, 'time'),
-    expiryFaults: refused?.faults ?? [],
+    expiryErrors: refused?.errors ?? [],
   });
 }
 
@@ -214,34 +214,34 @@ interface Filled extends BothParts {
   readonly present: BothParts | null;
   /** The key that was typed for a new device, if the browser did not make its key pair. */
   readonly publicKey?: string;
-  readonly faults?: FormFaults;
+  readonly errors?: FormErrors;
 }
 
 async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { device, owner, present, typed, keys, publicKey = '', faults = {} }: Filled,
+  { device, owner, present, typed, keys, publicKey = '', errors = {} }: Filled,
 ): Promise<ResponseObject> {
   const action = device === null ? `${DEVICES}/new` : `${DEVICES}/${device.id}/edit`;
   const form = device === null ? addressForm : keyForm;
-  const keyFaults = quotedFaults(faultsOfKeys(form, faults), keys);
-  const view = formView(form, keys, { action, submit: '', faults: keyFaults });
+  const keyErrors = quotedErrors(errorsOfKeys(form, errors), keys);
+  const view = formView(form, keys, { action, submit: '', errors: keyErrors });
   return web.pages.show(request, h, 'device-form', {
     title: device === null ? 'Add a device' : `Change ${device.name}`,
     scripts: device === null ? ['device-keys.js'] : [],
     publicKey,
-    keyFaults: faults['public_key'] ?? [],
+    keyErrors: errors['public_key'] ?? [],
     deviceId: device?.id ?? null,
     seen: present === null ? null : seenOf(flatParts(present)),
     action,
     owner: {
       value: owner,
-      faults: faults['user_id'] ?? [],
+      errors: errors['user_id'] ?? [],
       suggestions: device === null ? await suggestedOwners(web.services.database) : [],
     },
-    areKeysOpen: device !== null || Object.keys(keyFaults).length > 0,
-    form: deviceFormView(typed, await settingDefaults(web), { ...EVERYTHING, faults }),
+    areKeysOpen: device !== null || Object.keys(keyErrors).length > 0,
+    form: deviceFormView(typed, await settingDefaults(web), { ...EVERYTHING, errors }),
     keys: view,
   });
 }
@@ -257,9 +257,9 @@ function flatParts({ typed, keys }: BothParts): Typed {
 }
 
 /** The messages of the fields of `form`; the other part of the page shows the rest. */
-function faultsOfKeys(form: readonly Section[], faults: FormFaults): FormFaults {
+function errorsOfKeys(form: readonly Section[], errors: FormErrors): FormErrors {
   const names = new Set(form.flatMap(({ fields }) => fields.map(({ name }) => name)));
-  return Object.fromEntries(Object.entries(faults).filter(([name]) => names.has(name)));
+  return Object.fromEntries(Object.entries(errors).filter(([name]) => names.has(name)));
 }
 
 async function addDevice(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -275,11 +275,11 @@ async function addDevice(web: Web, request: Request, h: ResponseToolkit): Promis
   return saveForm(web, request, h, {
     write: performs(callerOf(request), 'createDevice', {
       record: { ...deviceInput(typed, EVERYTHING), ...inputOf(keys, addressForm), ...key },
-      faults: hostFaultsOf(typed),
+      errors: hostErrorsOf(typed),
     }),
     again: (found) => {
-      const faults = ownerFaults(found, owner);
-      const filled = { device: null, owner, present: null, typed, keys, publicKey, faults };
+      const errors = ownerErrors(found, owner);
+      const filled = { device: null, owner, present: null, typed, keys, publicKey, errors };
       return showForm(web, request, h, filled);
     },
     done: async ({ id, name }) => {
@@ -316,9 +316,9 @@ async function changeDevice(
         ...sent,
         ...(preshared_key === '' ? {} : { preshared_key }),
       },
-      faults: hostFaultsOf(typed),
+      errors: hostErrorsOf(typed),
     }),
-    again: (faults) => showForm(web, request, h, { ...filled, faults }),
+    again: (errors) => showForm(web, request, h, { ...filled, errors }),
     done: () => ({ said: 'The changes are in force.', to: `${DEVICES}/${device.id}` }),
   });
 }
@@ -332,9 +332,9 @@ async function switchDevice(
   const { id, name } = await findDevice(web, request);
   const switches = switchesIn(request);
   if (switches === null) {
-    const faults = [NO_TIME];
+    const errors = [NO_TIME];
     return (
-      await showDevice(web, request, h, { expiry: textOf(request, 'expires_at'), faults })
+      await showDevice(web, request, h, { expiry: textOf(request, 'expires_at'), errors })
     ).code(422);
   }
   return act(web, request, h, {

@@ -9,19 +9,19 @@ import { namesGroups } from '../../domain/enrolment/joining.ts';
 import {
   type Enrolled,
   enrolledFile,
-  hoursFault,
+  hoursError,
   queueMails,
 } from '../../domain/enrolment/many.ts';
 import {
   ENROLLED_MAX,
-  faultsInOne,
+  errorsInOne,
   groupNames,
   type NamedGroup,
   type Person,
   readPeople,
 } from '../../domain/enrolment/people-list.ts';
-import { isFaultless } from '../../kit/validation/judge.ts';
-import { type FormError, type FormFaults, plainWords } from '../kit/plain-words.ts';
+import { hasNoErrors } from '../../kit/validation/validate.ts';
+import { type FormError, type FormErrors, plainWords } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
@@ -108,7 +108,7 @@ export async function linkView({ services }: Web, { id }: Pick<UserRow, 'id'>) {
     isOpen: isTakable(link, new Date()),
     usedAt: link.used_at?.toISOString() ?? null,
     mailedAt: link.mailed_at?.toISOString() ?? null,
-    mailFault: link.mail_fault,
+    mailError: link.mail_fault,
     until: link.expires_at.toISOString(),
   };
 }
@@ -118,7 +118,7 @@ async function showForm(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: FormFaults = {},
+  errors: FormErrors = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'enrol', {
     title: 'Let people in',
@@ -126,12 +126,12 @@ async function showForm(
       action: PATH,
       submit: 'Make the links',
       cancel: '/users',
-      faults,
+      errors,
       suggestions: { groups: await suggestedGroups(web.services.database) },
     }),
     // Policy tests alone say something that is about no field.
     others:
-      faults['base'] === undefined
+      errors['base'] === undefined
         ? []
         : [{ name: 'do', value: 'force', label: 'Let them in anyway' }],
   });
@@ -142,25 +142,25 @@ interface Read {
   readonly people: readonly Person[];
   readonly groups: readonly NamedGroup[];
   readonly hours: number;
-  readonly faults: FormFaults;
+  readonly errors: FormErrors;
 }
 
 function readForm(typed: Typed): Read {
   const hours = Number((typed['hours'] ?? '').trim() || Number.NaN);
-  const { people, fault } = readPeople(typed['emails'] ?? '');
+  const { people, error } = readPeople(typed['emails'] ?? '');
   const groups = groupNames(typed['groups'] ?? '', '|', null);
-  const faults: FormFaults = {};
-  if (fault !== null) faults['emails'] = [fault];
-  const wrong = hoursFault(hours);
-  if (wrong !== null) faults['hours'] = [wrong];
-  return { people, groups, hours, faults };
+  const errors: FormErrors = {};
+  if (error !== null) errors['emails'] = [error];
+  const wrong = hoursError(hours);
+  if (wrong !== null) errors['hours'] = [wrong];
+  return { people, groups, hours, errors };
 }
 
 async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const typed = typedIn(request, enrolForm(web));
   if (isBack(request)) return showForm(web, request, h, typed);
-  const { people, groups, hours, faults } = readForm(typed);
-  if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
+  const { people, groups, hours, errors } = readForm(typed);
+  if (!hasNoErrors(errors)) return (await showForm(web, request, h, typed, errors)).code(422);
   const { mails, database } = web.services;
   const isMailed = mails !== undefined && typed['mail'] === 'true';
   const asked = { people, groups, force: textOf(request, 'do') === 'force' };
@@ -177,10 +177,10 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
 }
 
 /** A list may have hundreds of errors: each field says the first ones in one sentence. */
-function eachInOne({ base, ...others }: FormFaults): FormFaults {
+function eachInOne({ base, ...others }: FormErrors): FormErrors {
   const said = Object.entries(others).map(([name, errors]) => [
     name,
-    [faultsInOne((errors as FormError[]).map(plainWords))],
+    [errorsInOne((errors as FormError[]).map(plainWords))],
   ]);
   return { ...(base === undefined ? {} : { base }), ...Object.fromEntries(said) };
 }

@@ -10,7 +10,7 @@ import {
   readQuestion,
   validateQuestion,
 } from '../../observe/explain/question.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
@@ -18,7 +18,7 @@ import type { Web } from '../kit/web.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ownersOfRules } from '../parts/owners.ts';
 import { acceptHref, protocolInWords, serviceInWords } from '../parts/packet-words.ts';
-import { serviceFaults, serviceFields } from '../parts/service-fields.ts';
+import { serviceErrors, serviceFields } from '../parts/service-fields.ts';
 import { ruleLink } from '../parts/rule-words.ts';
 
 const EXPLAIN = '/explain';
@@ -61,22 +61,22 @@ export function explainPages(web: Web): ServerRoute[] {
 async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const typed = await typedBy(web.services.database, request);
   const isAsked = typed['from'] !== '' && typed['destination'] !== '';
-  const { asked, faults } = isAsked
+  const { asked, errors } = isAsked
     ? await questionOf(web.services.database, typed)
-    : { asked: null, faults: {} };
+    : { asked: null, errors: {} };
   const answer = asked === null ? null : await explain(web.services, web.recall, asked);
   const page = await web.pages.show(request, h, 'explain', {
     title: 'Would it pass?',
     form: formView(formFor(typed), typed, {
       action: EXPLAIN,
       submit: 'Ask',
-      faults: serviceFaults(faults),
+      errors: serviceErrors(errors),
     }),
-    isMoreOpen: ['source', 'size'].some((name) => typed[name] !== '' || faults[name] !== undefined),
+    isMoreOpen: ['source', 'size'].some((name) => typed[name] !== '' || errors[name] !== undefined),
     asked: asked === null ? null : askedView(asked),
     answer: asked && answer && (await answerView(web.services.database, answer, asked)),
   });
-  return Object.keys(faults).length > 0 ? page.code(422) : page;
+  return Object.keys(errors).length > 0 ? page.code(422) : page;
 }
 
 /** The form; a protocol by number comes from a link and can be chosen then. */
@@ -110,7 +110,7 @@ async function typedBy(database: Database, request: Request): Promise<Typed> {
 
 interface Asking {
   readonly asked: AskedPacket | null;
-  readonly faults: FormFaults;
+  readonly errors: FormErrors;
 }
 
 async function questionOf(database: Database, typed: Typed): Promise<Asking> {
@@ -119,13 +119,13 @@ async function questionOf(database: Database, typed: Typed): Promise<Asking> {
     await namedDevice(database, from),
     await namedDevice(database, destination),
   ];
-  const isBehindHost = sender.id === null && sender.fault === null && source !== '';
-  const fault = {
-    ...(sender.fault === null ? {} : { from: [sender.fault] }),
+  const isBehindHost = sender.id === null && sender.error === null && source !== '';
+  const error = {
+    ...(sender.error === null ? {} : { from: [sender.error] }),
     ...(isBehindHost ? { source: [NO_DEVICE] } : {}),
-    ...(receiver.fault === null ? {} : { destination: [receiver.fault] }),
+    ...(receiver.error === null ? {} : { destination: [receiver.error] }),
   };
-  if (Object.keys(fault).length > 0) return { asked: null, faults: fault };
+  if (Object.keys(error).length > 0) return { asked: null, errors: error };
   const input = {
     ...(sender.id === null ? { source: from } : { device_id: sender.id }),
     ...(source === '' ? {} : { source }),
@@ -134,12 +134,12 @@ async function questionOf(database: Database, typed: Typed): Promise<Asking> {
     ...(port === '' ? {} : { port }),
     ...(size === '' ? {} : { size }),
   };
-  const { asked, faults } = await readQuestion(database, validateQuestion(input, 'create'));
+  const { asked, errors } = await readQuestion(database, validateQuestion(input, 'create'));
   const ofSender = sender.id === null ? ['device_id', 'source'] : ['device_id'];
-  const named = Object.entries(faults).map(
+  const named = Object.entries(errors).map(
     ([name, texts]) => [ofSender.includes(name) ? 'from' : name, texts] as const,
   );
-  return { asked, faults: Object.fromEntries(named) };
+  return { asked, errors: Object.fromEntries(named) };
 }
 
 // ---- what is shown -----------------------------------------------------------------------------

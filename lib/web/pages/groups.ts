@@ -13,8 +13,8 @@ import {
 } from '../../../models/index.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
-import { faultLine } from '../kit/attempt.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
+import { errorLine } from '../kit/attempt.ts';
 import {
   formView,
   inputOf,
@@ -99,7 +99,7 @@ export function groupPages(web: Web): ServerRoute[] {
           members.remove(callerOf(request), idOf(request), textOf(request, 'user')),
         back: `${GROUPS}/${idOf(request)}`,
         done: removedWords,
-        failed: (faults) => faultLine(faults),
+        failed: (errors) => errorLine(errors),
       }),
     ),
     adminPage('POST', `${ONE}/delete`, (request, h) =>
@@ -156,8 +156,8 @@ function fileLine({ group, members, rules }: CountedGroup): (string | number | n
 
 /** What is shown of a group beside itself: what was typed and refused. */
 interface Refused {
-  readonly group?: { readonly typed: Typed; readonly faults: FormFaults };
-  readonly members?: { readonly typed: Typed; readonly faults: FormFaults };
+  readonly group?: { readonly typed: Typed; readonly errors: FormErrors };
+  readonly members?: { readonly typed: Typed; readonly errors: FormErrors };
 }
 
 async function showGroup(
@@ -194,18 +194,18 @@ async function showGroup(
     addForm: formView(membersForm, refused.members?.typed ?? typedFrom({}, membersForm), {
       action: `${here}/members`,
       submit: 'Add members',
-      faults: refused.members?.faults ?? {},
+      errors: refused.members?.errors ?? {},
     }),
     // Policy tests alone say something that is about no field.
     addOthers:
-      refused.members?.faults['base'] === undefined
+      refused.members?.errors['base'] === undefined
         ? []
         : [{ name: 'do', value: 'force', label: 'Add them anyway' }],
     form: formView(groupForm, refused.group?.typed ?? typedFrom(group, groupForm), {
       action: here,
       submit: 'Save',
       seen: seenOf(typedFrom(group, groupForm)),
-      faults: refused.group?.faults ?? {},
+      errors: refused.group?.errors ?? {},
     }),
   });
 }
@@ -215,7 +215,7 @@ function showNew(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: FormFaults = {},
+  errors: FormErrors = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'group-new', {
     title: 'Add a group',
@@ -223,7 +223,7 @@ function showNew(
       action: `${GROUPS}/new`,
       submit: 'Add the group',
       cancel: GROUPS,
-      faults,
+      errors,
     }),
   });
 }
@@ -232,7 +232,7 @@ function create(web: Web, request: Request, h: ResponseToolkit): Promise<Respons
   const typed = typedIn(request, groupForm);
   return saveForm(web, request, h, {
     write: performs(callerOf(request), 'createGroup', { record: inputOf(typed, groupForm) }),
-    again: (faults) => showNew(web, request, h, typed, faults),
+    again: (errors) => showNew(web, request, h, typed, errors),
     done: ({ id }) => ({
       said: 'The group is added. Now add its members.',
       to: `${GROUPS}/${String(id)}`,
@@ -250,7 +250,7 @@ async function change(web: Web, request: Request, h: ResponseToolkit): Promise<R
       params: { id: group.id },
       record: inputOf(typed, groupForm),
     }),
-    again: (faults) => showGroup(web, request, h, group, { group: { typed, faults } }),
+    again: (errors) => showGroup(web, request, h, group, { group: { typed, errors } }),
     done: () => ({ said: 'The changes are saved.', to: `${GROUPS}/${group.id}` }),
   });
 }
@@ -265,7 +265,7 @@ async function addMembers(web: Web, request: Request, h: ResponseToolkit): Promi
       ...(textOf(request, 'do') === 'force' && { query: { force: 'true' } }),
       record: { add: membersOf(typed['add'] ?? '') },
     }),
-    again: (faults) => showGroup(web, request, h, group, { members: { typed, faults } }),
+    again: (errors) => showGroup(web, request, h, group, { members: { typed, errors } }),
     done: ({ added }) => ({
       said: added === 1 ? 'One user is a new member.' : `${String(added)} users are new members.`,
       to: `${GROUPS}/${group.id}`,

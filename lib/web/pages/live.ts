@@ -102,11 +102,11 @@ async function showList<Flow extends ShownFlow, Place>(
 ): Promise<ResponseObject> {
   // The gateway may remember a device that is in no list any more.
   const asked = await askedBy(web.services.database, request, path === ENDED);
-  const { typed, faults, whose, ruleId } = asked;
+  const { typed, errors, whose, ruleId } = asked;
   const destination = typed.destination === '' ? null : readCidr(typed.destination);
   if (typed.destination !== '' && destination === null)
-    faults.destination = ['Please write an address or a network, such as 10.0.0.0/8'];
-  const isGood = Object.keys(faults).length === 0;
+    errors.destination = ['Please write an address or a network, such as 10.0.0.0/8'];
+  const isGood = Object.keys(errors).length === 0;
   const { flows, next } = isGood
     ? await list({ ...whose, destination, ruleId })
     : { flows: [], next: null };
@@ -115,7 +115,7 @@ async function showList<Flow extends ShownFlow, Place>(
     title,
     tabs: tabsOf(path, asked),
     typed,
-    faults,
+    errors,
     rule: await ruleView(web.services.database, ruleId),
     isFiltered: isFiltered(asked),
     list: flows.map((flow) => rowOf(flow, names)),
@@ -134,10 +134,10 @@ async function showRefusals(
 ): Promise<ResponseObject> {
   const gateway = liveGateway(web.services);
   const asked = await askedBy(web.services.database, request);
-  const { typed, faults, whose } = asked;
+  const { typed, errors, whose } = asked;
   const reason = refusalReasons.find((name) => name === typed.reason) ?? null;
-  if (typed.reason !== '' && reason === null) faults.reason = ['There is no such reason'];
-  const isGood = Object.keys(faults).length === 0;
+  if (typed.reason !== '' && reason === null) errors.reason = ['There is no such reason'];
+  const isGood = Object.keys(errors).length === 0;
   const all = isGood ? await listRefusals(gateway, { ...whose, reason }, REFUSALS_READ) : [];
   // Whoever asks for a reason asks for all of it.
   const isFolded = (one: ShownRefusal): boolean => reason === null && isUnasked(one);
@@ -149,7 +149,7 @@ async function showRefusals(
     title: 'Refused lately',
     tabs: tabsOf(REFUSALS, asked),
     typed,
-    faults,
+    errors,
     reasons: reasonChoices(reason),
     isFiltered: isFiltered(asked),
     list: list.map((one) => refusalRow(one, names)),
@@ -178,7 +178,7 @@ interface Asked {
   readonly typed: Readonly<Record<'device' | 'user' | 'destination' | 'reason', string>>;
   readonly whose: { readonly deviceId: string | null; readonly userId: string | null };
   readonly ruleId: string | null;
-  readonly faults: Record<string, string[]> & { destination?: string[]; reason?: string[] };
+  readonly errors: Record<string, string[]> & { destination?: string[]; reason?: string[] };
 }
 
 /** `isGoneKnown`: a device that was deleted can be named by its id. */
@@ -190,18 +190,18 @@ async function askedBy(database: Database, request: Request, isGoneKnown = false
     'user_id',
     'rule_id',
   ].map((name) => queryText(request, name)) as [string, string, string, string, string];
-  const faults: Asked['faults'] = {};
+  const errors: Asked['errors'] = {};
   const named = word || deviceId;
   const device = named === '' ? null : await namedDevice(database, named);
   const gone = isGoneKnown && isUuid(named) ? named.toLowerCase() : null;
   const id = device?.id ?? gone;
   if (device !== null && id === null)
-    faults['device'] = [
-      plainWords(device.fault ?? { code: 'noDeviceCalled', values: { name: named } }),
+    errors['device'] = [
+      plainWords(device.error ?? { code: 'noDeviceCalled', values: { name: named } }),
     ];
-  if (rule !== '' && !isUuid(rule)) faults['rule'] = [`There is no rule with the id “${rule}”`];
+  if (rule !== '' && !isUuid(rule)) errors['rule'] = [`There is no rule with the id “${rule}”`];
   const user = await userNamed(database, email, userId);
-  if (typeof user === 'string') faults['user'] = [user];
+  if (typeof user === 'string') errors['user'] = [user];
   return {
     typed: {
       device: word || (await wordForDevice(database, deviceId)),
@@ -214,7 +214,7 @@ async function askedBy(database: Database, request: Request, isGoneKnown = false
       userId: typeof user === 'object' && user !== null ? user.id : null,
     },
     ruleId: isUuid(rule) ? rule.toLowerCase() : null,
-    faults,
+    errors,
   };
 }
 

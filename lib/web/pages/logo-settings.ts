@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { type FieldError, sentenceOf } from '../../kit/validation/messages.ts';
 import { textOf } from '../kit/form-token.ts';
 import { logoAddress } from '../kit/logo.ts';
@@ -37,7 +37,7 @@ async function show(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { url, faults = {} }: { url?: string; faults?: FormFaults } = {},
+  { url, errors = {} }: { url?: string; errors?: FormErrors } = {},
 ): Promise<ResponseObject> {
   const logo = (await readSettings(web))['logo'] as Logo;
   return web.pages.show(request, h, 'logo-settings', {
@@ -45,7 +45,7 @@ async function show(
     tabs: settingTabs(request),
     present: logoAddress(logo, web.outside),
     url: url ?? logo.url ?? '',
-    faults: ((faults['logo'] ?? []) as FieldError[]).map(sentenceOf),
+    errors: ((errors['logo'] ?? []) as FieldError[]).map(sentenceOf),
     locked: fixedSentence(web, 'logo'),
   });
 }
@@ -56,7 +56,7 @@ async function save(web: Web, request: Request, h: ResponseToolkit): Promise<Res
   const logo = wish === 'image' ? imageOf(request) : wish === 'url' ? { url } : {};
   return saveForm(web, request, h, {
     write: performs(callerOf(request), 'updateConfiguration', { record: { logo } }),
-    again: (faults) => show(web, request, h, { url, faults }),
+    again: (errors) => show(web, request, h, { url, errors }),
     done: () => ({
       said: wish === 'none' ? 'The logo is gone.' : 'The logo is changed.',
       to: PATH,

@@ -15,8 +15,8 @@ import {
 } from '../../auth/one-time-links.ts';
 import { hashPassword } from '../../auth/passwords.ts';
 import { completeSignIn } from '../../auth/sign-in.ts';
-import { isFaultless } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasNoErrors } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { messages } from '../../kit/validation/messages.ts';
 import { saveChanges } from '../../kit/records/writes.ts';
 import { validatePasswordFields } from '../../domain/users/users.ts';
@@ -62,7 +62,7 @@ async function showLink(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  faults: FormFaults,
+  errors: FormErrors,
 ): Promise<ResponseObject> {
   const secret = secretOf(request);
   const { link, user } = await openLink(web.services.database, secret);
@@ -82,7 +82,7 @@ async function showLink(
       label,
       path: `${path}?${query}`,
     })),
-    faults,
+    errors,
   });
 }
 
@@ -95,12 +95,12 @@ async function choosePassword(
   const { database, passwordCost, counters } = web.services;
   const { link, user } = await openLink(database, secretOf(request));
   const typed = textOf(request, 'password');
-  const { values, faults } = validatePasswordFields({
+  const { values, errors } = validatePasswordFields({
     password: typed,
     password_confirmation: textOf(request, 'password_confirmation'),
   });
-  if (typed === '') faults['password'] = [messages.blank];
-  if (!isFaultless(faults)) return (await showLink(web, request, h, faults)).code(422);
+  if (typed === '') errors['password'] = [messages.blank];
+  if (!hasNoErrors(errors)) return (await showLink(web, request, h, errors)).code(422);
   const password_hash = await hashPassword(values.password ?? '', passwordCost);
   const response = await completeSignIn(web, request, h, {
     userId: user.id,

@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readDevices, readUsers } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { POLICY_TESTS_MAX, type PolicyTests } from '../../domain/policy-tests/policy-tests.ts';
 import type { Shown } from '../../kit/records/shown.ts';
 import {
@@ -21,9 +21,9 @@ import { act, performs, saveForm, type Sending } from '../kit/save.ts';
 import { changedMeanwhile, seenOf } from '../kit/seen.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
-import { serviceFaults, serviceFields } from '../parts/service-fields.ts';
+import { serviceErrors, serviceFields } from '../parts/service-fields.ts';
 import { namedDevice } from '../parts/named-device.ts';
-import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+import { ownerErrors, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 
 const TESTS = '/rules/policy_tests';
 const PAGE_RECORDS = 100;
@@ -170,14 +170,14 @@ interface Form {
   /** That test as its form shows it now. */
   readonly shown: Typed | null;
   readonly typed: Typed;
-  readonly faults?: FormFaults;
+  readonly errors?: FormErrors;
 }
 
 async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { test, shown, typed, faults = {} }: Form,
+  { test, shown, typed, errors = {} }: Form,
 ): Promise<ResponseObject> {
   const path = test === null ? `${TESTS}/new` : `${TESTS}/${String(test['id'])}`;
   const ruleId = test?.['rule_id'] ?? null;
@@ -197,7 +197,7 @@ async function showForm(
       submit: test === null ? 'Add the policy test' : 'Save',
       cancel: TESTS,
       ...(shown === null ? {} : { seen: seenOf(shown) }),
-      faults: ownerFaults(serviceFaults(faults), (typed['user_id'] ?? '').trim()),
+      errors: ownerErrors(serviceErrors(errors), (typed['user_id'] ?? '').trim()),
       suggestions: { user_id: await suggestedOwners(web.services.database) },
     }),
   });
@@ -219,7 +219,7 @@ async function save(
       id === null
         ? performs(callerOf(request), 'createPolicyTest', sending)
         : performs(callerOf(request), 'updatePolicyTest', { ...sending, params: { id } }),
-    again: (faults) => showForm(web, request, h, { test: present, shown, typed, faults }),
+    again: (errors) => showForm(web, request, h, { test: present, shown, typed, errors }),
     done: ({ passes, text }) => {
       const words =
         passes === true
@@ -239,8 +239,8 @@ async function sendingOf(web: Web, typed: Typed): Promise<Sending> {
   const named = word === '' ? null : await namedDevice(database, word);
   const record = { ...inputOf(typed, testForm), user_id, device_id: named?.id ?? '' };
   if (named === null || named.id !== null) return { record };
-  const fault = named.fault ?? { code: 'noDeviceAt', values: { address: word } };
-  return { record, faults: { device_id: [fault] } };
+  const error = named.error ?? { code: 'noDeviceAt', values: { address: word } };
+  return { record, errors: { device_id: [error] } };
 }
 
 function idOf(request: Request): string {

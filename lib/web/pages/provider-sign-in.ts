@@ -9,7 +9,7 @@ import type { EffectiveConfiguration } from '../../kit/records/effective-configu
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { Buckets } from '../../auth/buckets.ts';
 import { BrowserBinding } from '../../auth/identity/browser.ts';
-import { type GroupsOfAnswer, logGroupsProblem } from '../../auth/identity/groups.ts';
+import { type GroupsOfAnswer, logGroupsError } from '../../auth/identity/groups.ts';
 import { methodOf } from '../../auth/identity/method.ts';
 import {
   type ProvenAccount,
@@ -44,7 +44,7 @@ const STEPS = { perSecond: 10, burst: 200 };
 const ROOM_MADE_EVERY = 50;
 
 /** The error that answers a refusal; the refusal itself has the words for the person. */
-const codes: Readonly<Record<ProviderRefusal['fault'], ErrorCode>> = {
+const codes: Readonly<Record<ProviderRefusal['blamed'], ErrorCode>> = {
   nobody: 'not_found',
   person: 'forbidden',
   provider: 'bad_gateway',
@@ -173,7 +173,7 @@ export class ProviderSignIn {
     const { database, log } = this.#web.services;
     const link = linkId === null ? null : await findOpenLink(database, linkId);
     const rules = { ...proof.rules, onlyUserId: link?.user_id };
-    const { userId, groupsProblem } = await provisionUser(database, account, rules, {
+    const { userId, groupsError } = await provisionUser(database, account, rules, {
       origin: callerOf(request).origin,
       now: new Date(),
       ...(tokens === undefined ? {} : { tokens }),
@@ -182,7 +182,7 @@ export class ProviderSignIn {
         : { groups: { ...groups, hearGroups: groupsHearer(this.#web) } }),
     });
     const about = { request_id: request.app.id, kind: this.#kind, provider: account.provider_id };
-    logGroupsProblem(log, groupsProblem, about);
+    logGroupsError(log, groupsError, about);
     const method = methodOf(this.#kind, account.provider_id);
     const also = async (_user: User, transaction: Transaction): Promise<void> => {
       if (link !== null) await useLink(database, link, transaction);
@@ -197,20 +197,23 @@ export class ProviderSignIn {
       this.#web.services.counters.add('sign_ins', `${this.#kind}_shut_out`);
     if (!(error instanceof ProviderRefusal)) return error;
     this.note(request, error);
-    const { reason, fault, text } = error;
+    const { reason, blamed, text } = error;
     const title = titles[reason] ?? 'Sign-in failed';
-    return new PageError(codes[fault], { title, text });
+    return new PageError(codes[blamed], { title, text });
   }
 
   /** Counts and logs a refusal. */
-  note(request: Request, { reason, detail, said, fault }: ProviderRefusal): void {
+  note(request: Request, { reason, detail, said, blamed }: ProviderRefusal): void {
     const { log, counters } = this.#web.services;
     counters.add('sign_ins', `${this.#kind}_${reason}`);
     // The id of an entry was set by an administrator; an unknown id could be any text.
-    const provider: unknown = fault === 'nobody' ? null : request.params['id'];
+    const provider: unknown = blamed === 'nobody' ? null : request.params['id'];
     const description = said === null ? {} : { error_description: said };
     const about = { request_id: request.app.id, kind: this.#kind, provider };
     const fields = { ...about, reason, detail, ...description };
-    log[fault === 'provider' ? 'warn' : 'info'](fields, 'a sign-in through a provider was refused');
+    log[blamed === 'provider' ? 'warn' : 'info'](
+      fields,
+      'a sign-in through a provider was refused',
+    );
   }
 }

@@ -8,7 +8,7 @@ import { ProviderRefusal } from '../../auth/identity/refusal.ts';
 import { findReport } from '../../auth/identity/test-report.ts';
 import { flagsFor } from '../../auth/saml/test-findings.ts';
 import { lastSamlTest } from '../../auth/saml/test-sign-in.ts';
-import { faultLine } from '../kit/attempt.ts';
+import { errorLine } from '../kit/attempt.ts';
 import { PageError } from '../../kit/http/page-error.ts';
 import { changesList, findEntry, refuseFixedList } from '../parts/provider-entries.ts';
 import { type ProviderEntry, type ProviderForm, providerForms } from '../parts/provider-form.ts';
@@ -111,6 +111,6 @@ async function setFlags(web: Web, request: Request, h: ResponseToolkit): Promise
     write: changesList(callerOf(request), form, entries, next),
     back,
     done: () => `The flags ask for what the provider signs: ${SIGNED[test.signed]}.`,
-    failed: (faults) => faultLine(faults),
+    failed: (errors) => errorLine(errors),
   });
 }

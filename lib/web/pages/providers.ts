@@ -5,8 +5,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import { isFaultless } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasNoErrors } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import {
   CONFIGURATION_BYTES_MAX,
   storedValues,
@@ -15,13 +15,13 @@ import {
 import type { Finding } from '../../auth/identity/finding.ts';
 import { authorityOf } from '../../auth/identity/authority.ts';
 import { metadataState } from '../../auth/saml/metadata-state.ts';
-import { faultLine } from '../kit/attempt.ts';
+import { errorLine } from '../kit/attempt.ts';
 import { formView, type Typed, typedIn } from '../kit/form.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { changesList, entriesOf, findEntry, refuseFixedList } from '../parts/provider-entries.ts';
 import {
   changeSections,
-  entryFaults,
+  entryErrors,
   entryOf,
   type ProviderEntry,
   type ProviderForm,
@@ -113,7 +113,7 @@ interface Filled {
   /** That entry as its form shows it now. */
   readonly shown: Typed | null;
   readonly typed: Typed;
-  readonly faults?: FormFaults;
+  readonly errors?: FormErrors;
   /** What trying it found. */
   readonly findings?: readonly Finding[];
 }
@@ -123,7 +123,7 @@ async function showForm(
   form: ProviderForm,
   request: Request,
   h: ResponseToolkit,
-  { present, shown, typed, faults = {}, findings = [] }: Filled,
+  { present, shown, typed, errors = {}, findings = [] }: Filled,
 ): Promise<ResponseObject> {
   const here = `${PROVIDERS}/${form.kind}/${present === null ? 'new' : encodeURIComponent(present.id)}`;
   const fixed = fixedSentence(web, form.list);
@@ -150,7 +150,7 @@ async function showForm(
       submit: present === null ? 'Add the provider' : 'Save',
       cancel: PROVIDERS,
       ...(shown === null ? {} : { seen: seenOf(shown) }),
-      faults,
+      errors,
       locked: lockOf,
     }),
     others: [{ name: 'do', value: 'try', label: 'Test this provider' }],
@@ -211,8 +211,8 @@ async function save(
       const id = String(entry['id']).trim();
       await saveTrust(web, request, form, id, typed[TRUSTED] === 'true');
     },
-    again: (faults) =>
-      showForm(web, form, request, h, { ...filled, faults: entryFaults(faults, form.list, place) }),
+    again: (errors) =>
+      showForm(web, form, request, h, { ...filled, errors: entryErrors(errors, form.list, place) }),
     done: () => ({
       said: `${String(entry['label']).trim()} is saved, and serves.`,
       to: PROVIDERS,
@@ -237,7 +237,7 @@ async function remove(
     ),
     back: PROVIDERS,
     done: () => `${present.label} is removed. Nobody signs in through it any more.`,
-    failed: (faults) => `It is not removed. ${faultLine(faults)}`,
+    failed: (errors) => `It is not removed. ${errorLine(errors)}`,
   });
 }
 
@@ -246,11 +246,11 @@ async function tryTyped(
   web: Web,
   form: ProviderForm,
   entry: Record<string, unknown>,
-): Promise<{ faults: FormFaults; findings: readonly Finding[] }> {
-  const { values, faults } = validateConfiguration({ [form.list]: [entry] }, 'update');
-  if (!isFaultless(faults)) return { faults: entryFaults(faults, form.list, 0), findings: [] };
+): Promise<{ errors: FormErrors; findings: readonly Finding[] }> {
+  const { values, errors } = validateConfiguration({ [form.list]: [entry] }, 'update');
+  if (!hasNoErrors(errors)) return { errors: entryErrors(errors, form.list, 0), findings: [] };
   const [kept] = storedValues(web.services.config, values)[form.list] ?? [];
-  return { faults: {}, findings: kept === undefined ? [] : await tryEntry(form, kept, web) };
+  return { errors: {}, findings: kept === undefined ? [] : await tryEntry(form, kept, web) };
 }
 
 async function saveTrust(

@@ -13,7 +13,7 @@ import { ApiError } from '../../kit/http/errors.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
 import { relinkedSentence } from '../../auth/identity/relink.ts';
-import { faultLine } from '../kit/attempt.ts';
+import { errorLine } from '../kit/attempt.ts';
 import { textOf } from '../kit/form-token.ts';
 import { providerForms } from '../parts/provider-form.ts';
 import { recently } from '../kit/recent.ts';
@@ -104,7 +104,7 @@ async function relink(
         { users: Number(users), administrators: Number(administrators) },
         new Date(String(until)),
       ),
-    failed: ({ user_id: why = [] }) => `This user ${faultLine({ base: why })}.`,
+    failed: ({ user_id: why = [] }) => `This user ${errorLine({ base: why })}.`,
   });
 }
 

@@ -39,7 +39,7 @@ async function meetsOf(web: Web, memory: RuleMemory, request: Request): Promise<
   const touching = await web.rooms.rules.touching(input, id, memory);
   const meetings = await meetingsOf(web.services.database, touching);
   const { destination } = input.values;
-  const isRead = destination !== undefined && input.faults['destination'] === undefined;
+  const isRead = destination !== undefined && input.errors['destination'] === undefined;
   return {
     meaning: isRead ? meaningOf(destination) : null,
     meetings: meetings.map(({ rules, ...meeting }) => ({

@@ -5,8 +5,8 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import type { RuleSample } from '../../../dataplane/index.ts';
 import { type Database, readRules, readShadows, type RuleRow } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import { hasCode, type Validated } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasCode, type Validated } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import {
   type Rules,
   ruleState,
@@ -17,7 +17,7 @@ import {
 } from '../../domain/rules/rules.ts';
 import type { Shown } from '../../kit/records/shown.ts';
 import { meaningOf, meantNetwork } from '../../domain/rules/meaning.ts';
-import { quotedFaults } from '../kit/entry-words.ts';
+import { quotedErrors } from '../kit/entry-words.ts';
 import { formView, textOfValue, type Typed, typedIn } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
@@ -27,7 +27,7 @@ import { ownersOfRules } from '../parts/owners.ts';
 import { type Draft, draftIn } from '../parts/rule-drafts.ts';
 import { ruleForm, ruleRecord, typedRule } from '../parts/rule-form.ts';
 import { meetingsOf } from '../parts/rule-meets.ts';
-import { whoseFaults, whoseText } from '../parts/rule-whose.ts';
+import { whoseErrors, whoseText } from '../parts/rule-whose.ts';
 import { portsOf, ruleInWords, whoseRule } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
@@ -246,7 +246,7 @@ interface Form {
   /** The rule as it is now. */
   readonly present: Typed | null;
   readonly typed: Typed;
-  readonly faults?: FormFaults;
+  readonly errors?: FormErrors;
   /** What was typed, for the rules that it meets. */
   readonly input?: Validated<RuleValues>;
   readonly isChecked?: boolean;
@@ -260,7 +260,7 @@ async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { rules, id, present, typed, faults = {}, input, isChecked = false, ...more }: Form,
+  { rules, id, present, typed, errors = {}, input, isChecked = false, ...more }: Form,
 ): Promise<ResponseObject> {
   const { database } = web.services;
   const asked =
@@ -284,7 +284,7 @@ async function showForm(
     meetings,
     otherwise: await otherwise(web),
     isChecked,
-    meaning: faults['destination'] === undefined ? meaningOf(asked.values.destination ?? '') : null,
+    meaning: errors['destination'] === undefined ? meaningOf(asked.values.destination ?? '') : null,
     hits:
       hit === undefined
         ? null
@@ -298,13 +298,13 @@ async function showForm(
       submit: id === null ? 'Add the rule' : 'Save',
       cancel: RULES,
       ...(present === null ? {} : { seen: seenOf(present) }),
-      faults: ruleFaults(faults, typed),
-      links: hasCode(faults['destination'], 'overlap') ? { destination: rivals } : {},
+      errors: ruleErrors(errors, typed),
+      links: hasCode(errors['destination'], 'overlap') ? { destination: rivals } : {},
     }),
     others: [
       { name: 'do', value: 'check', label: 'Check' },
       // Among the errors of no field, a person can only insist against failing policy tests.
-      ...((faults['base'] ?? [CHANGED_MEANWHILE]).some((one) => one === CHANGED_MEANWHILE)
+      ...((errors['base'] ?? [CHANGED_MEANWHILE]).some((one) => one === CHANGED_MEANWHILE)
         ? []
         : [{ name: 'do', value: 'force', label: 'Save it anyway' }]),
     ],
@@ -346,9 +346,9 @@ async function save(
       ? performs(callerOf(request), 'createRule', sending)
       : performs(callerOf(request), 'updateRule', { ...sending, params: { id } });
   if (meanwhile === null && textOf(request, 'do') === 'check') {
-    const { faults } = input;
+    const { errors } = input;
     const effect = mayTry(request) ? { effect: await effectView(web, [write]) } : {};
-    return showForm(web, request, h, { ...form, faults, input, isChecked: true, ...effect });
+    return showForm(web, request, h, { ...form, errors, input, isChecked: true, ...effect });
   }
   return saveForm(web, request, h, {
     refused: meanwhile,
@@ -358,7 +358,7 @@ async function save(
       isForm: true,
     },
     write,
-    again: (faults) => showForm(web, request, h, { ...form, faults, input }),
+    again: (errors) => showForm(web, request, h, { ...form, errors, input }),
     done: async (saved) => {
       const savedId = String(saved['id']);
       const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
@@ -402,8 +402,8 @@ function timeIn(shown: unknown): Date | null {
 }
 
 /** The errors in the words of the form, where users are e-mails and ports need a protocol. */
-function ruleFaults(faults: FormFaults, typed: Typed): FormFaults {
-  const said = quotedFaults(whoseFaults(faults, (typed['whose'] ?? '').trim()), typed);
+function ruleErrors(errors: FormErrors, typed: Typed): FormErrors {
+  const said = quotedErrors(whoseErrors(errors, (typed['whose'] ?? '').trim()), typed);
   const hasPorts = (typed['port_range'] ?? '').trim() !== '';
   if (typed['port_type'] === 'icmp' && hasPorts) {
     // The API reports up to three errors where people made one.

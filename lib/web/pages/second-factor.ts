@@ -39,7 +39,7 @@ function showStep(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  faults: readonly string[],
+  errors: readonly string[],
 ): Promise<ResponseObject> {
-  return web.pages.show(request, h, 'second-factor', { title: 'Second step', faults });
+  return web.pages.show(request, h, 'second-factor', { title: 'Second step', errors });
 }

@@ -31,7 +31,7 @@ import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 import { BAD_CODE } from './second-factor.ts';
 
-type Faults = Record<string, FormError[]>;
+type Errors = Record<string, FormError[]>;
 
 /** The field for a code of an authenticator that the user already has. */
 const PRESENT_CODE = 'present_code';
@@ -79,7 +79,7 @@ async function showEnrolment(
   request: Request,
   h: ResponseToolkit,
   begun: Enrolment | null = null,
-  faults: Faults = {},
+  errors: Errors = {},
 ): Promise<ResponseObject> {
   const { database } = web.services;
   const enrolment = begun ?? (await beginEnrolment(database, ownerOf(request)));
@@ -92,7 +92,7 @@ async function showEnrolment(
     // The SVG is made only of the address: letters, digits and what URLs encode.
     qr: renderSVG(enrolment.address, { border: 2 }),
     name: textOf(request, 'name'),
-    faults,
+    errors,
   });
 }
 
@@ -102,15 +102,15 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   if (enrolment === null) throw new ApiError('stale_form');
   const name = textOf(request, 'name').trim();
   const step = await stepOf(enrolment.secret, textOf(request, 'code'), 0);
-  const faults: Faults = {
-    ...nameFaults(name),
+  const errors: Errors = {
+    ...nameErrors(name),
     ...(step === null ? { code: [WRONG_CODE] } : {}),
   };
-  if (step === null || Object.keys(faults).length > 0)
-    return (await showEnrolment(web, request, h, enrolment, faults)).code(422);
+  if (step === null || Object.keys(errors).length > 0)
+    return (await showEnrolment(web, request, h, enrolment, errors)).code(422);
   const added = await addProven(web, request, h, { name, secret: enrolment.secret, step });
-  if ('faults' in added)
-    return (await showEnrolment(web, request, h, enrolment, added.faults)).code(422);
+  if ('errors' in added)
+    return (await showEnrolment(web, request, h, enrolment, added.errors)).code(422);
   if (added.recoveryCodes.length > 0) return showCodes(web, request, h, added.recoveryCodes);
   web.pages.flash(
     h,
@@ -126,7 +126,7 @@ async function addProven(
   request: Request,
   h: ResponseToolkit,
   factor: ProvenFactor,
-): Promise<{ recoveryCodes: readonly string[] } | { faults: Faults }> {
+): Promise<{ recoveryCodes: readonly string[] } | { errors: Errors }> {
   const { database } = web.services;
   const caller = callerOf(request);
   const counted = codesOf(caller);
@@ -140,7 +140,7 @@ async function addProven(
   const added = await web.rooms.ownAccounts.addSecondFactor(caller, factor, { spend, begin });
   if (typeof added !== 'string') return goOn(web, request, h, added);
   if (taken !== null) await noteLocks(web.services, caller, taken, actorId(request));
-  return { faults: added === 'bad code' ? { [PRESENT_CODE]: [BAD_CODE] } : { name: [TOO_MANY] } };
+  return { errors: added === 'bad code' ? { [PRESENT_CODE]: [BAD_CODE] } : { name: [TOO_MANY] } };
 }
 
 async function remove(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -201,11 +201,11 @@ async function askForCode(
   request: Request,
   h: ResponseToolkit,
   question: CodeQuestion,
-  faults: Faults,
+  errors: Errors,
 ): Promise<ResponseObject> {
-  const values = { ...question, action: request.path, faults };
+  const values = { ...question, action: request.path, errors };
   const response = await web.pages.show(request, h, 'ask-for-code', values);
-  return response.code(Object.keys(faults).length === 0 ? 200 : 422);
+  return response.code(Object.keys(errors).length === 0 ? 200 : 422);
 }
 
 function showCodes(
@@ -217,7 +217,7 @@ function showCodes(
   return web.pages.show(request, h, 'recovery-codes', { title: 'Your recovery codes', codes });
 }
 
-function nameFaults(name: string): Faults {
+function nameErrors(name: string): Errors {
   if (name === '' || !name.isWellFormed() || name.includes('\0')) return { name: [messages.blank] };
   const limit = FACTOR_NAME_CHARACTERS_MAX;
   return Array.from(name).length > limit ? { name: [atMostCharacters(limit)] } : {};

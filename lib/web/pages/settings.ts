@@ -6,12 +6,12 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import type { Config } from '../../../config/index.ts';
 import type { Unless } from '../../domain/configuration/configuration.ts';
 import { configurationFields } from '../../../models/index.ts';
-import type { FormError, FormFaults } from '../kit/plain-words.ts';
+import type { FormError, FormErrors } from '../kit/plain-words.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import type { Faults } from '../../kit/validation/judge.ts';
+import type { Errors } from '../../kit/validation/validate.ts';
 import { atMost, codeOf } from '../../kit/validation/messages.ts';
 import type { Shown } from '../../kit/records/shown.ts';
-import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
+import { hostErrors, quotedErrors } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import { saveForm } from '../kit/save.ts';
@@ -259,7 +259,7 @@ export function settingPages(web: Web): ServerRoute[] {
 interface Filled {
   readonly present: Typed;
   readonly typed?: Typed;
-  readonly faults?: FormFaults;
+  readonly errors?: FormErrors;
 }
 
 function show(
@@ -267,7 +267,7 @@ function show(
   { path, title, lead, sections }: Page,
   request: Request,
   h: ResponseToolkit,
-  { present, typed = present, faults = {} }: Filled,
+  { present, typed = present, errors = {} }: Filled,
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'settings', {
     title,
@@ -277,7 +277,7 @@ function show(
       action: path,
       submit: 'Save',
       seen: seenOf(present),
-      faults: quotedFaults(faults, typed),
+      errors: quotedErrors(errors, typed),
       locked: lockedBy(web),
     }),
   });
@@ -295,15 +295,15 @@ async function save(
   const shown = unlocked(web, typed, present);
   const meanwhile = changedMeanwhile(request, { typed: shown, present }, page.sections);
   if (meanwhile === null && isBack(request)) return show(web, page, request, h, { present, typed });
-  const refused = meanwhile ?? hostFaults(typed);
+  const refused = meanwhile ?? hostErrors(typed);
   return saveForm(web, request, h, {
     refused: Object.keys(refused).length > 0 ? refused : null,
     asked: { label: 'Save the settings', back: page.path, isForm: true },
     write: changesSettings(callerOf(request), input, (...found) =>
-      lockOutFaults(web, input, ...found),
+      lockOutErrors(web, input, ...found),
     ),
-    again: (faults) =>
-      show(web, page, request, h, { present, typed: shown, faults: inUnit(faults, typed) }),
+    again: (errors) =>
+      show(web, page, request, h, { present, typed: shown, errors: inUnit(errors, typed) }),
     done: () => ({ said: 'The settings are in force.', to: page.path }),
   });
 }
@@ -312,11 +312,11 @@ async function save(
  * Errors of changes that would lock out the person who makes them; the API has no such person to
  * protect.
  */
-async function lockOutFaults(
+async function lockOutErrors(
   web: Web,
   { local_auth_enabled: isLocal }: Record<string, unknown>,
   ...found: Parameters<Unless>
-): Promise<Faults> {
+): Promise<Errors> {
   if (isLocal !== false) return {};
   const isRefused = await locksOut(web, { local_auth_enabled: false }, ...found);
   return isRefused ? { local_auth_enabled: [{ code: 'lastWayIn' }] } : {};
@@ -344,12 +344,12 @@ function typedDuration(seconds: number): Typed {
 }
 
 /** The rules of the API count in seconds: the most is said in the unit that was chosen. */
-function inUnit(faults: FormFaults, { duration_unit: unit }: Typed): FormFaults {
+function inUnit(errors: FormErrors, { duration_unit: unit }: Typed): FormErrors {
   const [, length] = UNITS.find(([name]) => name === unit) ?? ['seconds', 1];
-  const inUnits = (fault: FormError): FormError =>
-    codeOf(fault) === 'atMost' ? atMost(Math.floor(DURATION_MAX_S / length)) : fault;
-  const said = faults[DURATION] as FormError[] | undefined;
-  return said === undefined ? faults : { ...faults, [DURATION]: said.map(inUnits) };
+  const inUnits = (error: FormError): FormError =>
+    codeOf(error) === 'atMost' ? atMost(Math.floor(DURATION_MAX_S / length)) : error;
+  const said = errors[DURATION] as FormError[] | undefined;
+  return said === undefined ? errors : { ...errors, [DURATION]: said.map(inUnits) };
 }
 
 /** The length in seconds; the rules of the API refuse a text that is not a number. */

@@ -63,7 +63,7 @@ export function signInPages(web: Web): ServerRoute[] {
   ];
 }
 
-/** The address at the provider where signing out continues; null if it ends here or on a fault. */
+/** The address at the provider where signing out continues; null if it ends here or on an error. */
 async function addressAtProvider(
   { services, recall }: Web,
   request: Request,
@@ -99,30 +99,30 @@ async function signInLocally(
   if (!(await isLocalOn(web))) return answerLocalOff(web, request, h);
   const email = textOf(request, 'email').trim();
   const returnTo = localPath(textOf(request, 'return_to'));
-  const judged = await checkPassword(
+  const checked = await checkPassword(
     web.services,
     callerOf(request),
     email,
     textOf(request, 'password'),
   );
   try {
-    if (typeof judged === 'object' && 'userId' in judged)
-      return await completeSignIn(web, request, h, { ...judged, method: LOCAL_METHOD, returnTo });
+    if (typeof checked === 'object' && 'userId' in checked)
+      return await completeSignIn(web, request, h, { ...checked, method: LOCAL_METHOD, returnTo });
   } catch (error) {
     // The user was disabled, removed or given another password meanwhile: the usual answer.
     if (!(error instanceof SignInRefusal)) throw error;
   }
-  const isWait = typeof judged === 'object' && 'waitsUntil' in judged;
-  const fault = isWait ? waitWords(judged) : judged === 'disabled' ? DISABLED : REFUSED;
+  const isWait = typeof checked === 'object' && 'waitsUntil' in checked;
+  const words = isWait ? waitWords(checked) : checked === 'disabled' ? DISABLED : REFUSED;
   const isAgain = textOf(request, 'again') !== '' && (await isSignedIn(web, request));
   const response = isAgain
     ? await signInAgainPage(web, request, h, {
         returnTo: returnTo ?? '/',
         isForChange: textOf(request, 'again') === 'recent',
         email,
-        fault,
+        error: words,
       })
-    : await signInPage(web, request, h, { returnTo, email, fault });
+    : await signInPage(web, request, h, { returnTo, email, error: words });
   return response.code(401);
 }
 
@@ -138,9 +138,9 @@ async function signInPage(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  values: { returnTo: string | null; email?: string; fault?: string; ended?: string | null },
+  values: { returnTo: string | null; email?: string; error?: string; ended?: string | null },
 ): Promise<ResponseObject> {
-  const { email = '', fault = null, ended = null, returnTo } = values;
+  const { email = '', error: words = null, ended = null, returnTo } = values;
   return web.pages.show(request, h, 'sign-in', {
     title: 'Sign in',
     isLocalOn: await isLocalOn(web),
@@ -149,7 +149,7 @@ async function signInPage(
     canReset: web.services.mails !== undefined,
     providers: await providersOf(web, returnTo),
     email,
-    fault,
+    error: words,
     ended,
     returnTo,
   });
@@ -163,7 +163,7 @@ export interface AskedAgain {
   readonly isForChange: boolean;
   /** What was typed, after a refusal. */
   readonly email?: string;
-  readonly fault?: string;
+  readonly error?: string;
 }
 
 /** Asks by the way by which the person signed in. */
@@ -171,7 +171,7 @@ export async function signInAgainPage(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { returnTo, isForChange, email, fault }: AskedAgain,
+  { returnTo, isForChange, email, error: words }: AskedAgain,
 ): Promise<ResponseObject> {
   const session = await web.sessions.find(request);
   const isLocal = await isLocalOn(web);
@@ -184,7 +184,7 @@ export async function signInAgainPage(
     title: 'Sign in again',
     isForChange,
     email: email ?? session?.user.email ?? '',
-    fault: fault ?? null,
+    error: words ?? null,
     returnTo,
     cancel: pageWithoutQuestion(request, returnTo),
     isLocalOn: wasLocal || (isAny && isLocal),

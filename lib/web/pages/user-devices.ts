@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readUsers, type UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { sentences } from '../../kit/validation/messages.ts';
 import { actorId, callerOf } from '../../kit/http/request-caller.ts';
 import { settingNames } from '../../domain/devices/settings.ts';
@@ -13,7 +13,7 @@ import {
   deviceFormView,
   deviceInput,
   flatDevice,
-  hostFaultsOf,
+  hostErrorsOf,
   textsOf,
   typedDevice,
   type TypedDevice,
@@ -146,21 +146,21 @@ interface Filled {
   readonly rights: DeviceRights;
   readonly typed: TypedDevice;
   readonly publicKey?: string;
-  readonly faults?: FormFaults;
+  readonly errors?: FormErrors;
 }
 
 async function showNew(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { rights, typed, publicKey = '', faults = {} }: Filled,
+  { rights, typed, publicKey = '', errors = {} }: Filled,
 ): Answer {
   return web.pages.show(request, h, 'user-device-new', {
     title: 'Add a device',
     scripts: ['device-keys.js'],
-    form: deviceFormView(typed, await settingDefaults(web), { ...rights, faults }),
+    form: deviceFormView(typed, await settingDefaults(web), { ...rights, errors }),
     publicKey,
-    keyFaults: faults['public_key'] ?? [],
+    keyErrors: errors['public_key'] ?? [],
   });
 }
 
@@ -174,9 +174,9 @@ async function add(web: Web, request: Request, h: ResponseToolkit): Answer {
   return saveForm(web, request, h, {
     write: performs(callerOf(request), 'createDevice', {
       record: { ...deviceInput(typed, rights), ...key },
-      faults: hostFaultsOf(typed),
+      errors: hostErrorsOf(typed),
     }),
-    again: (faults) => showNew(web, request, h, { rights, typed, publicKey, faults }),
+    again: (errors) => showNew(web, request, h, { rights, typed, publicKey, errors }),
     done: async ({ id, name }) => {
       await noteFile(web, String(id));
       return { said: `${String(name)} is added.`, to: `${OWN_DEVICES}/${String(id)}/file` };
@@ -193,14 +193,14 @@ async function showEdit(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { rights, typed, present, faults = {} }: FilledAgain,
+  { rights, typed, present, errors = {} }: FilledAgain,
 ): Answer {
   const { row } = await ownDevice(web, request);
   return web.pages.show(request, h, 'user-device-edit', {
     title: `Change ${row.name}`,
     device: row,
     seen: seenOf(present),
-    form: deviceFormView(typed, await settingDefaults(web), { ...rights, faults }),
+    form: deviceFormView(typed, await settingDefaults(web), { ...rights, errors }),
   });
 }
 
@@ -212,8 +212,8 @@ async function change(web: Web, request: Request, h: ResponseToolkit): Answer {
   const record = deviceInput(typed, rights);
   return saveForm(web, request, h, {
     refused: changedMeanwhile(request, { typed: flatDevice(typed, rights), present }),
-    write: changesOwn(callerOf(request), row.id, record, hostFaultsOf(typed)),
-    again: (faults) => showEdit(web, request, h, { rights, typed, present, faults }),
+    write: changesOwn(callerOf(request), row.id, record, hostErrorsOf(typed)),
+    again: (errors) => showEdit(web, request, h, { rights, typed, present, errors }),
     done: () => ({ said: 'The changes are in force.', to: `${OWN_DEVICES}/${row.id}` }),
   });
 }

@@ -11,14 +11,14 @@ import {
 } from '../../../models/index.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { sentences } from '../../kit/validation/messages.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { textOf } from '../kit/form-token.ts';
 import { actorId, callerOf } from '../../kit/http/request-caller.ts';
-import { faultLine } from '../kit/attempt.ts';
-import { quotedFaults } from '../kit/entry-words.ts';
+import { errorLine } from '../kit/attempt.ts';
+import { quotedErrors } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { type Change, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
@@ -109,7 +109,7 @@ async function showUser(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  refused?: { typed: Typed; faults: FormFaults },
+  refused?: { typed: Typed; errors: FormErrors },
 ): Promise<ResponseObject> {
   const { database } = web.services;
   const user = await findUser(web, request);
@@ -117,7 +117,7 @@ async function showUser(
   const devices = await readDevices(database, { userId: user.id, limit: DEVICES_SHOWN + 1 });
   const isSelf = user.id === actorId(request);
   const waitsUntil = (await readWaits(database, [user])).get(user.id);
-  const { typed = typedFrom(user, userForm), faults = {} } = refused ?? {};
+  const { typed = typedFrom(user, userForm), errors = {} } = refused ?? {};
   return web.pages.show(request, h, 'user', {
     title: user.email,
     styles: ['lib/uplot.css'],
@@ -154,7 +154,7 @@ async function showUser(
       action: `/users/${user.id}`,
       submit: 'Save',
       seen: seenOf(typedFrom(user, userForm)),
-      faults,
+      errors,
       locked: lockedFor(isSelf),
     }),
   });
@@ -185,7 +185,7 @@ async function changeUser(web: Web, request: Request, h: ResponseToolkit): Promi
       params: { id },
       record: inputOf(typed, userForm, locked),
     }),
-    again: (faults) => showUser(web, request, h, { typed, faults: quotedFaults(faults, typed) }),
+    again: (errors) => showUser(web, request, h, { typed, errors: quotedErrors(errors, typed) }),
     done: () => ({ said: 'The changes are in force.', to: `/users/${id}` }),
   });
 }
@@ -258,7 +258,7 @@ async function switchUser(
     write: switchedTo(isEnabled, callerOf(request), id),
     back: `/users/${id}`,
     done: () => `${email} ${done}`,
-    failed: (faults) => `${faultLine(faults, 'enabled')}.`,
+    failed: (errors) => `${errorLine(errors, 'enabled')}.`,
   });
 }
 
@@ -276,7 +276,7 @@ async function endAll(web: Web, request: Request, h: ResponseToolkit): Promise<R
     back: `/users/${id}`,
     done: ({ devices, tokens, sessions }) =>
       `${email} is disabled. Switched off: ${counted(devices, 'device')}. Ended: ${counted(sessions, 'session')}, ${counted(tokens, 'API token')}.`,
-    failed: (faults) => `${faultLine(faults, 'enabled')}.`,
+    failed: (errors) => `${errorLine(errors, 'enabled')}.`,
   });
 }
 

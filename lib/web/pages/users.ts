@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
 import { callerOf } from '../../kit/http/request-caller.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
@@ -204,7 +204,7 @@ function showNew(
   request: Request,
   h: ResponseToolkit,
   typed: Typed,
-  faults: FormFaults = {},
+  errors: FormErrors = {},
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'user-new', {
     title: 'Add a user',
@@ -212,7 +212,7 @@ function showNew(
       action: `${USERS}/new`,
       submit: 'Add the user',
       cancel: USERS,
-      faults,
+      errors,
     }),
   });
 }
@@ -221,7 +221,7 @@ function addUser(web: Web, request: Request, h: ResponseToolkit): Promise<Respon
   const typed = typedIn(request, newUser);
   return saveForm(web, request, h, {
     write: performs(callerOf(request), 'createUser', { record: inputOf(typed, newUser) }),
-    again: (faults) => showNew(web, request, h, typed, faults),
+    again: (errors) => showNew(web, request, h, typed, errors),
     done: ({ id, email }) => ({
       said: `${String(email)} is added.`,
       to: `${USERS}/${String(id)}`,

@@ -3,15 +3,15 @@
 
 import type { Request } from '@hapi/hapi';
 import { deviceFields, type DeviceRow, type SentName } from '../../../models/index.ts';
-import type { Faults } from '../../kit/validation/judge.ts';
-import type { FormError, FormFaults } from '../kit/plain-words.ts';
+import type { Errors } from '../../kit/validation/validate.ts';
+import type { FormError, FormErrors } from '../kit/plain-words.ts';
 import type { Shown } from '../../kit/records/shown.ts';
 import {
   type SettingName,
   settingNames,
   type SettingValues,
 } from '../../domain/devices/settings.ts';
-import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
+import { hostErrors, quotedErrors } from '../kit/entry-words.ts';
 import { membersOf, plainNumber, textOfValue, type Typed } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 
@@ -158,8 +158,8 @@ export function deviceInput(typed: TypedDevice, rights: FormRights): Record<stri
 }
 
 /** What a form refuses beyond the rules of the API: hosts made of numbers. */
-export function hostFaultsOf(typed: TypedDevice): Faults {
-  return hostFaults(ownTexts(typed));
+export function hostErrorsOf(typed: TypedDevice): Errors {
+  return hostErrors(ownTexts(typed));
 }
 
 /** Names of the texts that a person may set, in the order of the questions. */
@@ -175,26 +175,26 @@ export function textsFor<Name extends string>(
 export function deviceFormView(
   typed: TypedDevice,
   defaults: SettingValues,
-  { faults = {}, ...rights }: FormRights & { faults?: FormFaults },
+  { errors = {}, ...rights }: FormRights & { errors?: FormErrors },
 ): object {
-  const said = quotedFaults(faults, ownTexts(typed));
-  const faultsOf = (...names: string[]) =>
+  const said = quotedErrors(errors, ownTexts(typed));
+  const errorsOf = (...names: string[]) =>
     names.flatMap((name) => (said[name] ?? []) as FormError[]);
   return {
-    hasFaults: Object.keys(faults).length > 0,
+    hasErrors: Object.keys(errors).length > 0,
     texts: textsFor(rights, texts).map((name) => ({
       name,
       ...texts[name],
       value: typed[name],
-      faults: faultsOf(name),
+      errors: errorsOf(name),
     })),
-    base: faultsOf('base'),
+    base: errorsOf('base'),
     settings: (rights.maySetNetwork ? settingNames : []).map((name) => ({
       name,
       ...questions[name],
       ...typed.settings[name],
       fallback: textOfValue(defaults[name]) || 'nothing',
-      faults: faultsOf(name, `use_default_${name}`),
+      errors: errorsOf(name, `use_default_${name}`),
     })),
   };
 }

@@ -1,11 +1,11 @@
-// The first steps with a new gateway, on the dashboard: each is judged from what there is. They are
-// shown until all are done, or until the administrator puts them away.
+// The first steps with a new gateway, on the dashboard: each is decided from what there is. They
+// are shown until all are done, or until the administrator puts them away.
 
 import type { Request } from '@hapi/hapi';
 import { defaultSettings } from '../../domain/devices/settings.ts';
 import { endpoint } from '../../installation/doctor/serving.ts';
 import type { Typed } from '../kit/form.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import type { Web } from '../kit/web.ts';
 import type { FleetView } from './fleet.ts';
 import { fixedSentence } from './settings.ts';
@@ -16,7 +16,7 @@ export const ENDPOINT = 'default_client_endpoint';
 /** What was typed into the card, and what is wrong with it. */
 export interface SentEndpoint {
   readonly typed: Typed;
-  readonly faults: FormFaults;
+  readonly errors: FormErrors;
 }
 
 /** What the card shows. */
@@ -29,7 +29,7 @@ export interface FirstStepsView {
     /** What is wrong with it. */
     readonly problem: string;
     readonly value: string;
-    readonly faults: readonly unknown[];
+    readonly errors: readonly unknown[];
     /** Why it cannot be changed here; null where it can. */
     readonly locked: string | null;
     readonly externalUrl: string;
@@ -61,7 +61,7 @@ export async function firstStepsView(
       present: present ?? '',
       problem: finding.message,
       value: sent?.typed[ENDPOINT] ?? '',
-      faults: sent?.faults[ENDPOINT] ?? [],
+      errors: sent?.errors[ENDPOINT] ?? [],
       locked: fixedSentence(web, ENDPOINT),
       externalUrl: config.externalUrl,
     },

@@ -10,8 +10,8 @@ import {
   readAdministration,
   type SignInSettings,
 } from '../../auth/administrators.ts';
-import { groupsFaults } from '../../auth/identity/groups-problems.ts';
-import { metadataProblems } from '../../auth/saml/metadata-problems.ts';
+import { groupsFindings } from '../../auth/identity/groups-findings.ts';
+import { metadataFindings } from '../../auth/saml/metadata-findings.ts';
 import { defaultSettings } from '../../domain/devices/settings.ts';
 import type { Finding } from '../../installation/doctor/finding.ts';
 import { endpoint, lacks, readiness, settings } from '../../installation/doctor/serving.ts';
@@ -73,10 +73,10 @@ export async function dashboardProblems({
     ...(await lockedOut(services, configuration)),
     ...crowdedSignIns(services),
     ...unwritten(services),
-    ...(await metadataProblems(services.database, configuration.saml_identity_providers)).map(
+    ...(await metadataFindings(services.database, configuration.saml_identity_providers)).map(
       ofProviders,
     ),
-    ...(await groupsFaults(services.database, configuration)).map(ofProviders),
+    ...(await groupsFindings(services.database, configuration)).map(ofProviders),
     // These were checked above, as they are at this moment.
     ...(services.checkup?.findings() ?? [])
       .filter(({ check }) => !CHECKED.has(check))

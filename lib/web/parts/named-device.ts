@@ -13,7 +13,7 @@ export interface Named {
   readonly isAddress: boolean;
   /** The id of the device; null: no device has that address. */
   readonly id: string | null;
-  readonly fault: FieldError | null;
+  readonly error: FieldError | null;
 }
 
 /** The device of a name, an address or an id. */
@@ -33,13 +33,13 @@ export async function namedDevice(database: Database, word: string): Promise<Nam
   if (found.length > 1) {
     const addresses = found.slice(0, NAMESAKES_MAX).map(({ ipv4, ipv6 }) => ipv4 ?? ipv6);
     const values = { addresses: addresses.join(', ') };
-    return { isAddress, id: null, fault: { code: 'severalDevices', values } };
+    return { isAddress, id: null, error: { code: 'severalDevices', values } };
   }
   const isUnknown = device === undefined && !isAddress;
   return {
     isAddress,
     id: device?.id ?? null,
-    fault: isUnknown ? { code: 'noDeviceCalled', values: { name: word } } : null,
+    error: isUnknown ? { code: 'noDeviceCalled', values: { name: word } } : null,
   };
 }
 

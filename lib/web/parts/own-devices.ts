@@ -10,7 +10,7 @@ import {
 } from '../../../models/index.ts';
 import { validateDevice } from '../../domain/devices/devices.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
-import type { Faults } from '../../kit/validation/judge.ts';
+import type { Errors } from '../../kit/validation/validate.ts';
 import type { Caller } from '../../kit/process/caller.ts';
 import { ApiError } from '../../kit/http/errors.ts';
 import { actorId } from '../../kit/http/request-caller.ts';
@@ -86,10 +86,10 @@ export function changesOwn(
   caller: Caller,
   id: string,
   record: object,
-  faults: Faults = {},
+  errors: Errors = {},
 ): RoomWrite {
   const validated = validateDevice(record, 'update');
-  const input = { ...validated, faults: { ...faults, ...validated.faults } };
+  const input = { ...validated, errors: { ...errors, ...validated.errors } };
   return ({ devices }) => devices.updateOwn(caller, id, input);
 }
 

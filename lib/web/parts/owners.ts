@@ -8,8 +8,8 @@ import {
   type RuleRow,
   type UserRow,
 } from '../../../models/index.ts';
-import { hasCode } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasCode } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 
 /** More users than that are not offered in a list. */
 const SUGGESTIONS_MAX = 100;
@@ -33,9 +33,9 @@ export async function groupIdOf({ models }: Database, name: string): Promise<str
 }
 
 /** The errors of a form in which `group_id` was typed as a name: an unknown one is named. */
-export function groupFaults(faults: FormFaults, name: string): FormFaults {
-  if (!hasCode(faults['group_id'], 'absent')) return faults;
-  return { ...faults, group_id: [`No group has the name “${name}”`] };
+export function groupErrors(errors: FormErrors, name: string): FormErrors {
+  if (!hasCode(errors['group_id'], 'absent')) return errors;
+  return { ...errors, group_id: [`No group has the name “${name}”`] };
 }
 
 /** Names of groups that a form can offer; none where there are too many to choose from. */
@@ -55,9 +55,9 @@ export async function groupName({ models }: Database, id: unknown): Promise<stri
 }
 
 /** The errors of a form in which `user_id` was typed as an e-mail: an unknown one is named. */
-export function ownerFaults(faults: FormFaults, email: string): FormFaults {
-  if (!hasCode(faults['user_id'], 'absent')) return faults;
-  return { ...faults, user_id: [`No user has the e-mail “${email}”`] };
+export function ownerErrors(errors: FormErrors, email: string): FormErrors {
+  if (!hasCode(errors['user_id'], 'absent')) return errors;
+  return { ...errors, user_id: [`No user has the e-mail “${email}”`] };
 }
 
 /** E-mails that a form can offer; none where there are too many to choose from. */

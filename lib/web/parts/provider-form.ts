@@ -3,7 +3,7 @@
 // sent to a browser; a field that is left empty does not change it.
 
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
-import { type FormFaults, isFormError } from '../kit/plain-words.ts';
+import { type FormErrors, isFormError } from '../kit/plain-words.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
 import { tryOidcProvider, trySamlProvider } from '../../auth/identity/try-provider.ts';
 import { inputOf, type Section, type Typed, typedFrom } from '../kit/form.ts';
@@ -351,8 +351,8 @@ function keptMetadata(input: Readonly<Record<string, unknown>>, present: Provide
 }
 
 /** The messages about the entry at a place of a list, and those about the form as a whole. */
-export function entryFaults(faults: FormFaults, list: ProviderList, place: number): FormFaults {
-  const { [list]: ofList, ...others } = faults;
+export function entryErrors(errors: FormErrors, list: ProviderList, place: number): FormErrors {
+  const { [list]: ofList, ...others } = errors;
   const one = ofList?.[place];
   if (one !== undefined && !isFormError(one)) return { ...others, ...one };
   const texts = (ofList ?? []).filter(isFormError);

@@ -2,8 +2,8 @@
 // a group, with the word `group` before it where a user could be meant.
 
 import { findUsersAndGroups, readUsers, type Database } from '../../../models/index.ts';
-import { hasCode } from '../../kit/validation/judge.ts';
-import type { FormFaults } from '../kit/plain-words.ts';
+import { hasCode } from '../../kit/validation/validate.ts';
+import type { FormErrors } from '../kit/plain-words.ts';
 import { groupIdOf, groupName, ownerIdOf } from './owners.ts';
 
 /** The word for all users. */
@@ -58,10 +58,10 @@ export async function offeredWhose(database: Database, typed: string): Promise<s
 }
 
 /** The errors of the form, where two fields of the API are one: an unknown name is said. */
-export function whoseFaults(faults: FormFaults, typed: string): FormFaults {
-  const { user_id, group_id, ...others } = faults;
+export function whoseErrors(errors: FormErrors, typed: string): FormErrors {
+  const { user_id, group_id, ...others } = errors;
   const found = user_id ?? group_id;
-  if (found === undefined) return faults;
+  if (found === undefined) return errors;
   const isUnknown = hasCode(user_id, 'absent') || hasCode(group_id, 'absent');
   const whose = isUnknown
     ? [`No user has the e-mail “${typed}”, and no group has this name`]

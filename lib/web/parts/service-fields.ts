@@ -1,6 +1,6 @@
 // The service that a packet asks for, as questions of a form.
 
-import type { FormError, FormFaults } from '../kit/plain-words.ts';
+import type { FormError, FormErrors } from '../kit/plain-words.ts';
 import { codeOf } from '../../kit/validation/messages.ts';
 import type { Asked } from '../kit/form.ts';
 
@@ -20,10 +20,10 @@ export const serviceFields: readonly Asked[] = [
 ];
 
 /** Errors of a form with these questions: one of a port may come of a protocol that has none. */
-export function serviceFaults(faults: FormFaults): FormFaults {
-  const { port } = faults;
-  if (port === undefined) return faults;
-  const words = (fault: FormError): FormError =>
-    codeOf(fault) === 'notPresent' ? 'This protocol has no ports. Please leave this empty' : fault;
-  return { ...faults, port: (port as FormError[]).map(words) };
+export function serviceErrors(errors: FormErrors): FormErrors {
+  const { port } = errors;
+  if (port === undefined) return errors;
+  const words = (error: FormError): FormError =>
+    codeOf(error) === 'notPresent' ? 'This protocol has no ports. Please leave this empty' : error;
+  return { ...errors, port: (port as FormError[]).map(words) };
 }

@@ -72,9 +72,9 @@ function prepareForm(form, hadPair) {
 function ownKeyOf(form, hadPair) {
   const own = form.querySelector('[data-own-key]');
   const field = own.querySelector('input');
-  const isFaulty = own.querySelector('.fault') !== null;
-  if (hadPair && !isFaulty) field.value = '';
-  own.open = field.value !== '' || isFaulty;
+  const hasError = own.querySelector('.error') !== null;
+  if (hadPair && !hasError) field.value = '';
+  own.open = field.value !== '' || hasError;
   return field;
 }
 
@@ -293,7 +293,7 @@ function prepareFile(main, file, pair) {
 /** The field for a private key that the person has; `take` gets the key, or null. */
 function preparePaste(file, publicKey, take) {
   const field = file.querySelector('#private-key');
-  const fault = file.querySelector('#private-key-fault');
+  const error = file.querySelector('#private-key-error');
   const title = file.querySelector('#private-key-title');
   const missing = title.textContent;
   file.querySelector('[data-paste]').hidden = false;
@@ -304,7 +304,7 @@ function preparePaste(file, publicKey, take) {
     const isWrong = !isRight && text !== '';
     const words =
       given === null ? 'This is not a private key.' : 'This is the key of another device.';
-    fault.textContent = isWrong ? words : '';
+    error.textContent = isWrong ? words : '';
     field.toggleAttribute('aria-invalid', isWrong);
     if (isWrong) field.setAttribute('aria-invalid', 'true');
     title.textContent = isRight ? 'The private key is right: the file is complete' : missing;

@@ -69,8 +69,8 @@ for (const engine of engines) {
     );
   });
 
-  // docs/faults-of-others.md#fault-9: oversized or odd datagrams.
-  // docs/faults-of-others.md#fault-25: silence.
+  // docs/bugs-of-others.md#bug-9: oversized or odd datagrams.
+  // docs/bugs-of-others.md#bug-25: silence.
   gatewayTest('a flood of nonsense is not answered and stops nobody', async (t, { gateway }) => {
     await gateway.apply(config([configOf(2)]));
     const device = await Device.open(t, gateway, 2);

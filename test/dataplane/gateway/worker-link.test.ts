@@ -230,7 +230,7 @@ class Owner implements LinkOwner {
   absences = 0;
   repairs = 0;
   /** Why `repair` fails; null: it does not. */
-  fault: string | null = null;
+  error: string | null = null;
 
   readonly log: LinkOwner['log'] = (level, message) => void this.logged.push(`${level} ${message}`);
 
@@ -277,7 +277,7 @@ class Owner implements LinkOwner {
 
   repair(): void {
     this.repairs++;
-    if (this.fault !== null) throw new Error(this.fault);
+    if (this.error !== null) throw new Error(this.error);
   }
 
   tunGone(): void {
@@ -339,13 +339,13 @@ test.serial('what a worker counted before it failed in a sample counts once', as
 test.serial('what cannot be made again is tried again, and logged once', async (t) => {
   const owner = new Owner();
   const link = await openLink(t, owner);
-  owner.fault = 'no TUN';
+  owner.error = 'no TUN';
   link.restart();
   await until(() => owner.repairs === 2);
-  const faults = owner.logged.filter((line) => line.includes('could not be started again: no TUN'));
-  t.is(faults.length, 1);
+  const errors = owner.logged.filter((line) => line.includes('could not be started again: no TUN'));
+  t.is(errors.length, 1);
   t.is(owner.absences, 1);
-  owner.fault = null;
+  owner.error = null;
   await until(() => link.isWell);
   t.is(owner.logged.at(-1), 'info worker 0 of the data plane serves again');
 });

@@ -111,7 +111,7 @@ function descriptorsTest(
   });
 }
 
-// docs/faults-of-others.md#fault-13: hosts without IPv6.
+// docs/bugs-of-others.md#bug-13: hosts without IPv6.
 descriptorsTest('a host without IPv6 gets one socket', (t, native) => {
   const { ports } = withoutIpv6(t, native, 'EAFNOSUPPORT', Infinity);
   const descriptors = open(t, 0);
@@ -120,7 +120,7 @@ descriptorsTest('a host without IPv6 gets one socket', (t, native) => {
   t.deepEqual(ports, [descriptors.listenPort]);
 });
 
-// docs/faults-of-others.md#fault-13: a random port that IPv6 has taken.
+// docs/bugs-of-others.md#bug-13: a random port that IPv6 has taken.
 descriptorsTest('a free port that IPv6 has taken is given back, and another tried', (t, native) => {
   const { ports, closed } = withoutIpv6(t, native, 'EADDRINUSE', 2);
   const descriptors = open(t, 0);

@@ -27,10 +27,12 @@ test('without forwarding and masquerading nothing is opened, and nothing has to 
   t.deepEqual(said, []);
 });
 
-/** An egress whose table is there while `kernel.has` says so, and is refused with `kernel.fault`. */
+/**
+ * An egress whose table is there while `kernel.has` says so, and is refused with `kernel.error`.
+ */
 function masqueraded() {
   const said: string[] = [];
-  const kernel = { has: false, fault: null as string | null, loads: 0 };
+  const kernel = { has: false, error: null as string | null, loads: 0 };
   const options = {
     forwarding: 'off',
     masqueradeIpv4: true,
@@ -44,8 +46,8 @@ function masqueraded() {
   const egress = new Egress(options, {
     load() {
       kernel.loads++;
-      kernel.has = kernel.fault === null;
-      return { isMasqueraded: kernel.has, fault: kernel.fault };
+      kernel.has = kernel.error === null;
+      return { isMasqueraded: kernel.has, error: kernel.error };
     },
     read: () => (kernel.has ? { untranslatable: 0, tooManyFlows: 0 } : 'gone'),
   });
@@ -58,11 +60,11 @@ test('a table that has vanished is loaded until the kernel takes it', async (t) 
   t.false(egress.restore());
   t.is(kernel.loads, 1);
   kernel.has = false;
-  kernel.fault = 'ENOBUFS';
+  kernel.error = 'ENOBUFS';
   t.false(egress.restore());
   t.false(egress.isMasqueraded);
   t.false(egress.restore());
-  kernel.fault = null;
+  kernel.error = null;
   t.true(egress.restore());
   t.true(egress.isMasqueraded);
   t.false(egress.restore());
@@ -75,7 +77,7 @@ test('a table that has vanished is loaded until the kernel takes it', async (t) 
 
 test('a table that could not be loaded at the start is not tried again', async (t) => {
   const { egress, kernel, said } = masqueraded();
-  kernel.fault = 'Operation not permitted';
+  kernel.error = 'Operation not permitted';
   await egress.open();
   t.false(egress.restore());
   t.deepEqual([kernel.loads, said.length], [1, 1]);

@@ -22,7 +22,7 @@ function range(...bytes: number[]): NetworkRange {
  */
 function open(
   refused: Readonly<Record<number, string>> = {},
-  egress: { hasVanished: boolean; fault?: string | null; isSettled?: boolean } = {
+  egress: { hasVanished: boolean; error?: string | null; isSettled?: boolean } = {
     hasVanished: false,
   },
 ) {
@@ -53,7 +53,7 @@ function open(
       },
       masqueradeRoutes: (ranges: readonly NetworkRange[]) => {
         masqueraded.push(ranges.map(({ network }) => network.join('.')));
-        return egress.fault ?? null;
+        return egress.error ?? null;
       },
       restore() {
         const { hasVanished } = egress;
@@ -68,10 +68,10 @@ function open(
     lost.addresses = false;
     return addresses;
   };
-  const fault = 'wg-test has lost 10.0.0.1: EACCES';
+  const error = 'wg-test has lost 10.0.0.1: EACCES';
   const routes = new HostRoutes(options, {
     restore,
-    fault,
+    error,
     get isSettled() {
       return lost.isSettled;
     },
@@ -121,7 +121,7 @@ test('a network that the kernel refuses is a warning, is tried again, and holds 
   t.deepEqual(done, ['+10.3.0.0/16 wg-test', '+10.1.0.0/16 wg-test']);
 });
 
-test('a refused route is tried again until the kernel takes it, and each fault is logged once', async (t) => {
+test('a refused route is tried again until the kernel takes it, and each error is logged once', async (t) => {
   const refused: Record<number, string> = { 1: 'EEXIST' };
   const { routes, done, said, masqueraded } = open(refused);
   routes.set([A, B]);
@@ -164,13 +164,13 @@ test('after the nft table has vanished, its networks are masqueraded again', asy
 });
 
 test('networks that nft did not take are masqueraded at the next look', async (t) => {
-  const egress = { hasVanished: false, fault: null as string | null };
+  const egress = { hasVanished: false, error: null as string | null };
   const { routes, masqueraded, said } = open({}, egress);
-  egress.fault = 'spawn EAGAIN';
+  egress.error = 'spawn EAGAIN';
   routes.set([A]);
   routes.look([]);
   t.deepEqual(said, ['networks behind devices are not masqueraded: spawn EAGAIN']);
-  egress.fault = null;
+  egress.error = null;
   routes.look([]);
   routes.look([]);
   t.deepEqual(masqueraded, [['10.1.0.0'], ['10.1.0.0'], ['10.1.0.0']]);
@@ -283,7 +283,7 @@ test('after news it is settled when all routes were asked for', (t) => {
 
 test('what is refused, lost or not masqueraded is looked for again', (t) => {
   const refused: Record<number, string> = { 1: 'EEXIST' };
-  const egress = { hasVanished: false, fault: null as string | null, isSettled: true };
+  const egress = { hasVanished: false, error: null as string | null, isSettled: true };
   const { routes, lost } = open(refused, egress);
   t.true(routes.isSettled);
   routes.set([A]);
@@ -297,7 +297,7 @@ test('what is refused, lost or not masqueraded is looked for again', (t) => {
   egress.isSettled = false;
   t.false(routes.isSettled);
   egress.isSettled = true;
-  egress.fault = 'EPERM';
+  egress.error = 'EPERM';
   routes.set([A, B]);
   t.false(routes.isSettled);
 });
@@ -328,7 +328,7 @@ test('a deleted route that the kernel refuses is asked for until it takes it', a
   t.is(said.length, 1);
 });
 
-test('a route that has vanished is no fault; after a new interface all are made again', async (t) => {
+test('a route that has vanished is no error; after a new interface all are made again', async (t) => {
   const refused: Record<number, string> = {};
   const { routes, done, said, kernel } = open(refused);
   routes.set([A, B]);
@@ -341,5 +341,5 @@ test('a route that has vanished is no fault; after a new interface all are made 
 });
 
 test('it says which address the kernel refuses', (t) => {
-  t.is(open().routes.addressFault, 'wg-test has lost 10.0.0.1: EACCES');
+  t.is(open().routes.addressError, 'wg-test has lost 10.0.0.1: EACCES');
 });

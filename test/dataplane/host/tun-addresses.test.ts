@@ -13,9 +13,9 @@ function network(address: Uint8Array, prefixBits: number): NetworkConfig {
   return { network: address, address, prefixBits };
 }
 
-/** An interface with addresses; `fault`: why it takes none. */
+/** An interface with addresses; `error`: why it takes none. */
 function open({ ipv6 = V6 as Uint8Array | null } = {}) {
-  const host = { present: [V4, V6] as Uint8Array[], fault: '', isUp: true };
+  const host = { present: [V4, V6] as Uint8Array[], error: '', isUp: true };
   const added: string[] = [];
   const said: string[] = [];
   const options = {
@@ -24,11 +24,11 @@ function open({ ipv6 = V6 as Uint8Array | null } = {}) {
     ipv6: ipv6 === null ? null : network(ipv6, 106),
     addon: {
       isLinkUp: () => {
-        if (host.fault === 'ENODEV') throw new Error(host.fault);
+        if (host.error === 'ENODEV') throw new Error(host.error);
         return host.isUp;
       },
       addAddress(name: string, address: Uint8Array, prefixBits: number) {
-        if (host.fault !== '') throw new Error(host.fault);
+        if (host.error !== '') throw new Error(host.error);
         added.push(`${name} ${address.length} /${prefixBits}`);
         host.present.push(address);
       },
@@ -36,7 +36,7 @@ function open({ ipv6 = V6 as Uint8Array | null } = {}) {
     log: (level: string, text: string) => said.push(`${level} ${text}`),
   };
   const addresses = new TunAddresses(options, (name) => {
-    if (host.fault === 'EMFILE') throw new Error(host.fault);
+    if (host.error === 'EMFILE') throw new Error(host.error);
     return name === 'wg-test' ? host.present : [];
   });
   return { addresses, host, added, said };
@@ -60,7 +60,7 @@ test('an interface that is down stays as it is', (t) => {
   host.isUp = false;
   t.false(addresses.restore([]));
   host.isUp = true;
-  host.fault = 'ENODEV';
+  host.error = 'ENODEV';
   t.false(addresses.restore([]), 'one that has vanished is made again elsewhere');
   t.deepEqual(added, []);
 });
@@ -84,14 +84,14 @@ test('what the host had a second ago does not count, and a family that is off is
 test('a refusal is said once after the address was there, and it is tried again', (t) => {
   const { addresses, host, said } = open();
   host.present = [V4];
-  host.fault = 'EACCES';
+  host.error = 'EACCES';
   t.false(addresses.restore(host.present), 'the start has said so');
   t.deepEqual(said, []);
-  host.fault = '';
+  host.error = '';
   t.true(addresses.restore(host.present));
   t.false(addresses.restore(host.present));
   host.present = [V4];
-  host.fault = 'EACCES';
+  host.error = 'EACCES';
   for (let time = 0; time < 2; time += 1) t.false(addresses.restore(host.present));
   t.deepEqual(said, ['warn wg-test has lost fd00::1: EACCES']);
 });
@@ -100,11 +100,11 @@ test('it is settled while none is missing that was there; one that never was is 
   const { addresses, host, added } = open();
   t.false(addresses.isSettled, 'nobody has looked yet');
   host.present = [V4];
-  host.fault = 'EACCES';
+  host.error = 'EACCES';
   addresses.restore(host.present);
   t.true(addresses.isSettled, 'IPv6 is off');
   t.false(addresses.addAbsent());
-  host.fault = '';
+  host.error = '';
   host.isUp = false;
   t.false(addresses.addAbsent(), 'who set it down wants it so');
   host.isUp = true;
@@ -112,39 +112,39 @@ test('it is settled while none is missing that was there; one that never was is 
   t.deepEqual(added, ['wg-test 16 /106']);
   t.false(addresses.addAbsent());
   host.present = [V6];
-  host.fault = 'EMFILE';
+  host.error = 'EMFILE';
   addresses.restore(host.present);
   t.false(addresses.isSettled, 'it could not be read');
 });
 
-test('the address that is lost and refused is a fault until it is there again', (t) => {
+test('the address that is lost and refused is an error until it is there again', (t) => {
   const { addresses, host } = open();
   addresses.restore(host.present);
-  t.is(addresses.fault, null);
+  t.is(addresses.error, null);
   host.present = [V4];
-  host.fault = 'EACCES';
+  host.error = 'EACCES';
   addresses.restore(host.present);
-  t.is(addresses.fault, 'wg-test has lost fd00::1: EACCES');
+  t.is(addresses.error, 'wg-test has lost fd00::1: EACCES');
   host.present = [];
   addresses.restore(host.present);
-  t.is(addresses.fault, 'wg-test has lost 10.0.0.1: EACCES', 'the first of two');
-  host.fault = '';
+  t.is(addresses.error, 'wg-test has lost 10.0.0.1: EACCES', 'the first of two');
+  host.error = '';
   t.true(addresses.restore(host.present));
-  t.is(addresses.fault, null);
+  t.is(addresses.error, null);
 });
 
-test('an address that the start did not get, as where IPv6 is off, is no fault', (t) => {
+test('an address that the start did not get, as where IPv6 is off, is no error', (t) => {
   const { addresses, host } = open();
   host.present = [V4];
-  host.fault = 'EACCES';
+  host.error = 'EACCES';
   for (let time = 0; time < 3; time += 1) addresses.restore(host.present);
-  t.is(addresses.fault, null);
+  t.is(addresses.error, null);
 });
 
 test('addresses that cannot be read are looked for again later', (t) => {
   const { addresses, host, added } = open();
   host.present = [V4];
-  host.fault = 'EMFILE';
+  host.error = 'EMFILE';
   t.false(addresses.restore([V4]));
   t.deepEqual(added, []);
 });

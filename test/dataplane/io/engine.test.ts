@@ -151,7 +151,7 @@ for (const [name, openBench] of benches) {
     t.is(viewOf(datagram!).getInt32(4, true), 2);
   });
 
-  // docs/faults-of-others.md#fault-7: empty keepalive.
+  // docs/bugs-of-others.md#bug-7: empty keepalive.
   engineTest('a keepalive is 32 bytes and carries nothing', (t, bench) => {
     const key = bench.engine.installKey(A, A, 1)!;
     const [datagram] = seal(bench, new Uint8Array(0), key);
@@ -168,7 +168,7 @@ for (const [name, openBench] of benches) {
     t.is(d[DATAGRAMS], 1);
   });
 
-  // docs/faults-of-others.md#fault-7: padding to 16.
+  // docs/bugs-of-others.md#bug-7: padding to 16.
   engineTest('padding is zeros, whatever stood behind the packet, and that stays', (t, bench) => {
     const { engine } = bench;
     const key = engine.installKey(A, A, 1)!;
@@ -396,7 +396,7 @@ for (const [name, openBench] of benches) {
       t.deepEqual(contentOf(engine.datagrams, i), padded(counting(30, i)), `${i}`);
   });
 
-  // docs/faults-of-others.md#fault-1: 64-bit counters.
+  // docs/bugs-of-others.md#bug-1: 64-bit counters.
   engineTest('the counter of a message is read in all its 64 bits', (t, bench) => {
     const key = bench.engine.installKey(A, A, 1)!;
     const [datagram] = seal(bench, counting(20), key);
@@ -547,14 +547,14 @@ test('a datagram larger than a slot is counted and takes no place', (t) => {
   const engine = typeScriptEngine();
   t.true(engine.acceptDatagram(new Uint8Array(70_000), new Uint8Array([127, 0, 0, 1]), 9));
   t.is(engine.datagrams.count, 0);
-  t.is(engine.faults[0], 1);
+  t.is(engine.errors[0], 1);
 });
 
 test('a packet that the interface refuses is counted and dropped, and the next one is tried', (t) => {
   const engine = typeScriptEngine();
   for (let i = 0; i < 3; i++) place(engine.datagrams, i, counting(28), { mark: MARK_TUN });
   engine.writeTun(engine.datagrams);
-  t.is(engine.faults[3], 3);
+  t.is(engine.errors[3], 3);
   for (let i = 0; i < 3; i++) t.is(markOf(engine.datagrams, i), MARK_DROP);
 });
 

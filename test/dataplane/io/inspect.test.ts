@@ -1,5 +1,5 @@
 // What the host is found to be, asked for without rights: whatever is not well says how to fix it.
-// test/ops/doctor.test.ts makes each fault and fixes it.
+// test/ops/doctor.test.ts makes each error and fixes it.
 
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -63,7 +63,7 @@ test('the rights that the gateway has are not asked of who looks at it', async (
     t.is(findings.find((finding) => finding.check === check)?.level, 'ok', check);
 });
 
-test('without rights the missing right is named, and every fault has its fix', async (t) => {
+test('without rights the missing right is named, and every error has its fix', async (t) => {
   const findings = await inspectAsNobody(null);
   const levelOf = (check: string): string | undefined =>
     findings.find((finding) => finding.check === check)?.level;

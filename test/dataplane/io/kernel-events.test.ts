@@ -72,16 +72,16 @@ test('links, addresses, routes and tables that change are news; nothing else is'
   });
 });
 
-/** A kernel without news; `fault`: what it throws. */
+/** A kernel without news; `error`: what it throws. */
 function open() {
-  const kernel = { fault: '', opened: 0, closed: 0, hasNews: false };
-  const unlessFault = <T>(value: T): T => {
-    if (kernel.fault !== '') throw new Error(kernel.fault);
+  const kernel = { error: '', opened: 0, closed: 0, hasNews: false };
+  const unlessError = <T>(value: T): T => {
+    if (kernel.error !== '') throw new Error(kernel.error);
     return value;
   };
   const addon: EventAddon = {
-    openEvents: () => unlessFault(null) ?? (kernel.opened += 1),
-    takeEvents: () => unlessFault(kernel.hasNews),
+    openEvents: () => unlessError(null) ?? (kernel.opened += 1),
+    takeEvents: () => unlessError(kernel.hasNews),
     closeFd: () => (kernel.closed += 1),
   };
   return { kernel, events: new KernelEvents(addon, false) };
@@ -104,15 +104,15 @@ test('where the kernel does not tell, anything may have changed', (t) => {
   const none = new KernelEvents(null, false);
   t.true(none.take() && none.take());
   const { events, kernel } = open();
-  kernel.fault = 'EPERM';
+  kernel.error = 'EPERM';
   t.true(events.take() && events.take());
-  kernel.fault = '';
+  kernel.error = '';
   t.true(events.take(), 'what came before it is not known');
   t.false(events.take());
-  kernel.fault = 'EBADF';
+  kernel.error = 'EBADF';
   t.true(events.take());
   t.is(kernel.closed, 1);
-  kernel.fault = '';
+  kernel.error = '';
   t.true(events.take());
   events.close();
   events.close();

@@ -58,7 +58,7 @@ test('nobody is asked for other endpoints', (t) => {
   t.is(withInterfaces(peers, fail), peers);
 });
 
-test('interfaces that cannot be read are no fault', (t) => {
+test('interfaces that cannot be read are no error', (t) => {
   const peers = [at('fe80::99', 'fe80::1')];
   const after = withInterfaces(peers, () => {
     throw new Error('EMFILE');

@@ -17,17 +17,17 @@ const masquerade = `{
 test('masquerading that cannot be had says what that means and how to fix it', async (t) => {
   const loaded = (await withoutRights(t, 'masquerade', `module.loadMasquerade(${masquerade})`)) as {
     isMasqueraded: boolean;
-    fault: string;
+    error: string;
   } | null;
   const wanted =
     /^masquerading is off, so .+: .+\. To fix it: (run as root|apt-get install).+WIREGUARD_IPV4_MASQUERADE/;
   if (loaded !== null) {
     t.false(loaded.isMasqueraded);
-    t.regex(loaded.fault, wanted);
+    t.regex(loaded.error, wanted);
   } else t.pass();
 });
 
-test('a table that cannot be removed or read is a fault, not an exception', async (t) => {
+test('a table that cannot be removed or read is an error, not an exception', async (t) => {
   const script = `[
     module.removeMasquerade('wg-postern.test'),
     module.readMasqueradeCounts('wg-postern.test'),
@@ -65,7 +65,7 @@ test('a table is loaded, read and removed, and a second one takes its place', as
   const [tried, none, first, second, counts, routed, table, ...rest] = found as unknown[];
   t.is(routed, null);
   t.is(none, '', 'to try it changes nothing');
-  const loaded = { isMasqueraded: true, fault: null };
+  const loaded = { isMasqueraded: true, error: null };
   t.deepEqual([tried, first, second], [null, loaded, loaded]);
   t.deepEqual(counts, { untranslatable: 0, tooManyFlows: 0 });
   for (const part of [

@@ -5,13 +5,13 @@ import { fixOfNft, NFT_MISSING, runNft } from '../../../dataplane/io/nft.ts';
 
 test('nft answers, or says that it is not installed', async (t) => {
   const answer = await runNft(['--version']);
-  if ('fault' in answer) t.is(answer.fault, NFT_MISSING);
+  if ('error' in answer) t.is(answer.error, NFT_MISSING);
   else t.regex(answer.output, /^nftables v/);
 });
 
-test('a script that is none is a fault in one line', async (t) => {
+test('a script that is none is an error in one line', async (t) => {
   const answer = await runNft(['--check', '-f', '-'], 'this is no rule\nnor is this\n');
-  t.true('fault' in answer && answer.fault !== '' && !answer.fault.includes('\n'));
+  t.true('error' in answer && answer.error !== '' && !answer.error.includes('\n'));
 });
 
 test('only a program that is missing is to be installed', (t) => {

@@ -34,13 +34,13 @@ test('nothing asked for, nothing done, nothing missing', (t) => {
 });
 
 test('forwarding that cannot be switched on names the command that does it', async (t) => {
-  const faults = await withoutRights(
+  const errors = await withoutRights(
     t,
     'system',
     'module.enableForwarding({ ipv4: true, ipv6: true })',
   );
-  const said = (faults ?? []) as string[];
-  for (const fault of said) t.regex(fault, /Run: sysctl -w net\.ipv[46]\./);
+  const said = (errors ?? []) as string[];
+  for (const error of said) t.regex(error, /Run: sysctl -w net\.ipv[46]\./);
   t.true(said.length <= 2, 'a line for each family, however many interfaces there are');
   t.pass();
 });
@@ -79,14 +79,14 @@ test('one command does all that IPv6 needs, for interfaces with a dot in their n
   t.deepEqual(then, []);
 });
 
-test('forwarding that is on already is no fault', async (t) => {
+test('forwarding that is on already is no error', async (t) => {
   const isOn = readFileSync('/proc/sys/net/ipv4/ip_forward', 'utf8').trim() === '1';
-  const faults = await withoutRights(
+  const errors = await withoutRights(
     t,
     'system',
     'module.enableForwarding({ ipv4: true, ipv6: false })',
   );
-  if (faults !== null) t.is((faults as string[]).length, isOn ? 0 : 1);
+  if (errors !== null) t.is((errors as string[]).length, isOn ? 0 : 1);
   else t.pass();
 });
 

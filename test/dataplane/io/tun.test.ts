@@ -10,21 +10,21 @@ import { counting } from '../../support/dataplane/packets.ts';
 function open(
   t: ExecutionContext,
   native: Addon,
-): { tun: TunFile; far: number; faults: () => number } {
+): { tun: TunFile; far: number; errors: () => number } {
   const [near, far] = native.openPair();
   t.teardown(() => native.closeFd(near));
   t.teardown(() => native.closeFd(far));
-  let faults = 0;
+  let errors = 0;
   const tun = new TunFile(near, () => {
-    faults++;
+    errors++;
   });
-  return { tun, far, faults: () => faults };
+  return { tun, far, errors: () => errors };
 }
 
-nativeTest('nothing to read is no fault', (t, native) => {
-  const { tun, faults } = open(t, native);
+nativeTest('nothing to read is no error', (t, native) => {
+  const { tun, errors } = open(t, native);
   t.is(tun.read(), null);
-  t.is(faults(), 0);
+  t.is(errors(), 0);
   t.false(tun.isGone);
 });
 
@@ -44,49 +44,49 @@ nativeTest('packets are written one by one, whole', (t, native) => {
   }
 });
 
-nativeTest('a TUN that has vanished is a fault when read, and an exception when written', (t) => {
-  let faults = 0;
+nativeTest('a TUN that has vanished is an error when read, and an exception when written', (t) => {
+  let errors = 0;
   const tun = new TunFile(1_000_000, () => {
-    faults++;
+    errors++;
   });
   t.is(tun.read(), null);
-  t.is(faults, 1);
+  t.is(errors, 1);
   t.true(tun.isGone);
   t.throws(() => tun.write(counting(28)), { code: 'EBADF' });
 });
 
 /** A file in the place of a TUN, which fails as one may. */
-function openFile(t: ExecutionContext, path: string): { tun: TunFile; faults: () => number } {
+function openFile(t: ExecutionContext, path: string): { tun: TunFile; errors: () => number } {
   const fd = openSync(path, 'r+');
   t.teardown(() => closeSync(fd));
-  let faults = 0;
+  let errors = 0;
   const tun = new TunFile(fd, () => {
-    faults++;
+    errors++;
   });
-  return { tun, faults: () => faults };
+  return { tun, errors: () => errors };
 }
 
 test('a read that fails is counted each time, and the TUN is not given up', (t) => {
   // Reading the memory at 0 gives EIO.
-  const { tun, faults } = openFile(t, '/proc/self/mem');
+  const { tun, errors } = openFile(t, '/proc/self/mem');
   for (let i = 1; i <= 3; i++) {
     t.is(tun.read(), null);
-    t.is(faults(), i);
+    t.is(errors(), i);
     t.false(tun.isGone);
   }
 });
 
 test('a read of nothing is the end of a TUN, and no packet', (t) => {
-  const { tun, faults } = openFile(t, '/dev/null');
+  const { tun, errors } = openFile(t, '/dev/null');
   t.is(tun.read(), null);
-  t.is(faults(), 1);
+  t.is(errors(), 1);
   t.true(tun.isGone);
 });
 
 test('a write that fails is an exception, and the next one is tried', (t) => {
-  const { tun, faults } = openFile(t, '/dev/full');
+  const { tun, errors } = openFile(t, '/dev/full');
   for (let i = 0; i < 3; i++) t.throws(() => tun.write(counting(28)), { code: 'ENOSPC' });
-  t.is(faults(), 0);
+  t.is(errors(), 0);
   t.false(tun.isGone);
 });
 

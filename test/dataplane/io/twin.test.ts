@@ -4,7 +4,7 @@ import { readSync, writeSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import {
-  FAULT_TUN_WRITE,
+  ERROR_TUN_WRITE,
   MARK_OPEN,
   MARK_OPENED,
   MARK_SEAL,
@@ -153,9 +153,9 @@ nativeTest(
   },
 );
 
-test('without a TUN there is nothing to write to, and that is no fault', async (t) => {
+test('without a TUN there is nothing to write to, and that is no error', async (t) => {
   const engine = await open(t);
   place(engine.datagrams, 0, counting(28), { mark: MARK_TUN });
   engine.writeTun(engine.datagrams);
-  t.is(engine.faults[FAULT_TUN_WRITE], 0);
+  t.is(engine.errors[ERROR_TUN_WRITE], 0);
 });

@@ -92,7 +92,7 @@ async function ask(t: ExecutionContext, path: string, text: string, answers = 1)
   return read;
 }
 
-// docs/faults-of-others.md#fault-12: latest handshake.
+// docs/bugs-of-others.md#bug-12: latest handshake.
 test('an interface and its peers are shown, with keys in hex', (t) => {
   t.is(
     answerTo('get=1', () => device),
@@ -242,7 +242,7 @@ test('a socket that another process answers is left alone', async (t) => {
   t.is(await ask(t, join(path, 'wg-test.sock'), 'get=1\n\n'), wanted);
 });
 
-test('a path that is no folder is a fault that names it', async (t) => {
+test('a path that is no folder is an error that names it', async (t) => {
   const path = folder(t);
   const server = createServer().listen(path);
   await once(server, 'listening');

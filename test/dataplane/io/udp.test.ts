@@ -10,23 +10,23 @@ import { counting } from '../../support/dataplane/packets.ts';
 
 interface Bench {
   sockets: UdpSockets;
-  faults: string[];
+  errors: string[];
   arrivals: () => number;
 }
 
 /** Sockets on a free port that are closed after the test. */
 async function open(t: ExecutionContext, port = 0): Promise<Bench> {
-  const faults: string[] = [];
+  const errors: string[] = [];
   let arrivals = 0;
   const sockets = await UdpSockets.open(
     port,
     () => {
       arrivals++;
     },
-    (kind) => faults.push(kind),
+    (kind) => errors.push(kind),
   );
   t.teardown(() => sockets.close());
-  return { sockets, faults, arrivals: () => arrivals };
+  return { sockets, errors, arrivals: () => arrivals };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -44,7 +44,7 @@ async function arrived(sockets: UdpSockets, count: number): Promise<ReceivedData
 }
 
 for (const loopback of ['127.0.0.1', '::1']) {
-  // docs/faults-of-others.md#fault-13: addresses of both families.
+  // docs/bugs-of-others.md#bug-13: addresses of both families.
   test(`a datagram over ${loopback} arrives with its sender`, async (t) => {
     const [a, b] = [await open(t), await open(t)];
     a.sockets.send(counting(100), { address: loopback, port: b.sockets.port });
@@ -79,9 +79,9 @@ test('a queue that is full loses what comes, and counts it', async (t) => {
     a.sockets.send(counting(10), { address: '127.0.0.1', port: b.sockets.port });
     if (i % 100 === 99) await new Promise((resolve) => setImmediate(resolve));
   }
-  await until(() => b.arrivals() + b.faults.length >= 1_100);
+  await until(() => b.arrivals() + b.errors.length >= 1_100);
   t.is(b.arrivals(), 1_024);
-  t.deepEqual(new Set(b.faults), new Set(['receive']));
+  t.deepEqual(new Set(b.errors), new Set(['receive']));
 });
 
 test('both families are bound to one port', async (t) => {
@@ -127,21 +127,21 @@ function withoutIpv6(t: ExecutionContext, code: string, times: number): { bound:
 
 // Serial tests come before the others, which need their IPv6.
 
-// docs/faults-of-others.md#fault-13: hosts without IPv6.
+// docs/bugs-of-others.md#bug-13: hosts without IPv6.
 test.serial(
   'a host without IPv6 gets one socket, and counts what would need the other',
   async (t) => {
     const { bound } = withoutIpv6(t, 'EAFNOSUPPORT', Infinity);
-    const [{ sockets, faults }, b] = [await open(t), await open(t)];
+    const [{ sockets, errors }, b] = [await open(t), await open(t)];
     t.is(bound(), 2);
     sockets.send(counting(10), { address: '::1', port: 9 });
-    t.deepEqual(faults, ['send']);
+    t.deepEqual(errors, ['send']);
     sockets.send(counting(10), { address: '127.0.0.1', port: b.sockets.port });
     t.is((await arrived(b.sockets, 1)).length, 1);
   },
 );
 
-// docs/faults-of-others.md#fault-13: a random port that IPv6 has taken.
+// docs/bugs-of-others.md#bug-13: a random port that IPv6 has taken.
 test.serial('a free port that IPv6 has taken is given back, and another tried', async (t) => {
   const { bound } = withoutIpv6(t, 'EADDRINUSE', 2);
   const { sockets } = await open(t);
@@ -172,20 +172,20 @@ test('a closed port is free again', async (t) => {
 });
 
 test('a datagram that cannot be sent is counted, and those around it arrive', async (t) => {
-  const [{ sockets, faults }, b] = [await open(t), await open(t)];
+  const [{ sockets, errors }, b] = [await open(t), await open(t)];
   const there = { address: '127.0.0.1', port: b.sockets.port };
   // EACCES, as a firewall's refusal is EPERM.
   for (const to of [there, { address: '255.255.255.255', port: 9 }, there])
     sockets.send(counting(10), to);
   t.is((await arrived(b.sockets, 2)).length, 2);
-  await until(() => faults.length > 0);
-  t.deepEqual(faults, ['send']);
+  await until(() => errors.length > 0);
+  t.deepEqual(errors, ['send']);
 });
 
-// docs/faults-of-others.md#fault-9: oversized or odd datagrams.
+// docs/bugs-of-others.md#bug-9: oversized or odd datagrams.
 test('an answer to port 0, from which anybody may send, is counted and does not throw', async (t) => {
-  const { sockets, faults } = await open(t);
+  const { sockets, errors } = await open(t);
   t.notThrows(() => sockets.send(counting(10), { address: '127.0.0.1', port: 0 }));
-  await until(() => faults.length > 0);
-  t.deepEqual(faults, ['send']);
+  await until(() => errors.length > 0);
+  t.deepEqual(errors, ['send']);
 });

@@ -13,7 +13,7 @@ test('it says what it is', async (t) => {
     workers: WORKERS,
     tun: 'memory',
     way: 'tun',
-    tunFault: null,
+    tunError: null,
     masquerade: false,
     relayFiles: 0,
     connections: null,

@@ -64,13 +64,13 @@ test('what goes around in circles is ended, and the network serves on', (t) => {
   t.true(done);
 });
 
-test('a fault in a handler reaches whoever asked', (t) => {
+test('an error in a handler reaches whoever asked', (t) => {
   const network = new MemoryNetwork();
   t.teardown(() => network.close());
-  const fault = (): void => {
+  const error = (): void => {
     throw new Error('of the test');
   };
-  t.throws(() => network.run(fault), { message: 'of the test' });
+  t.throws(() => network.run(error), { message: 'of the test' });
   t.notThrows(() => network.run(() => undefined));
 });
 

@@ -43,7 +43,7 @@ function options(): Record<string, unknown> {
     packetDescriptors: new Int32Array(64 * DESCRIPTOR_WORDS),
     endpoints: new Uint8Array(64 * 64),
     endpointCount: 64,
-    faults: new Float64Array(4),
+    errors: new Float64Array(4),
   };
 }
 
@@ -181,12 +181,12 @@ nativeTest('memory that may shrink, or that other threads write, is not taken', 
 
 nativeTest('what is detached while the options are read is not taken either', (t, native) => {
   const good = options();
-  const { faults } = good;
+  const { errors } = good;
   const trap = {
     ...good,
-    get faults() {
+    get errors() {
       (good['packets'] as Uint8Array<ArrayBuffer>).buffer.transfer(0);
-      return faults;
+      return errors;
     },
   };
   t.throws(() => create(native, trap), refusal);

@@ -55,7 +55,7 @@ const shared: Readonly<Record<string, unknown>> = {
 };
 
 /** Names that differ in C++, or that only C++ needs. */
-const renamed: Readonly<Record<string, string>> = { FAULTS: 'FAULT_COUNT' };
+const renamed: Readonly<Record<string, string>> = { ERRORS: 'ERROR_COUNT' };
 const onlyNative = new Set(['TRANSPORT_HEADER_BYTES', 'TRAIN_DATAGRAMS', 'TRAIN_BYTES']);
 
 test('the header was read', (t) => {
@@ -70,7 +70,7 @@ for (const [name, value] of numbers) {
   });
 }
 
-test('every mark, fault and event of TypeScript is in the header', (t) => {
+test('every mark, error and event of TypeScript is in the header', (t) => {
   for (const name of Object.keys(shared).filter((one) => /^(MARK|EVENT)_/.test(one)))
     t.true(numbers.has(name), name);
 });

@@ -238,7 +238,7 @@ nativeTest('an engine refuses options that lack something or are too short', (t,
     packetDescriptors: new Int32Array(64 * DESCRIPTOR_WORDS),
     endpoints: bytes(64 * 64),
     endpointCount: 64,
-    faults: new Float64Array(4),
+    errors: new Float64Array(4),
     self: 0,
     workers: 1,
     handedEndpoints: 64,
@@ -255,11 +255,11 @@ nativeTest('an engine refuses options that lack something or are too short', (t,
     packetDescriptors: new Int32Array(64 * DESCRIPTOR_WORDS - 1),
     endpoints: bytes(64 * 64 - 1),
     endpointCount: 63,
-    faults: new Float64Array(3),
+    errors: new Float64Array(3),
   };
   for (const [name, value] of Object.entries(short))
     t.throws(() => create({ ...good, [name]: value }), { instanceOf: TypeError }, name);
-  t.throws(() => create({ ...good, faults: bytes(32) }), { instanceOf: TypeError });
+  t.throws(() => create({ ...good, errors: bytes(32) }), { instanceOf: TypeError });
 });
 
 nativeTest('an engine refuses more descriptors than its batches have', (t, native) => {
@@ -358,7 +358,7 @@ nativeTest('memory that the addon holds cannot be given to another thread', (t, 
     engine.packets.bytes,
     engine.packets.descriptors,
     engine.endpoints.bytes,
-    engine.faults,
+    engine.errors,
   ].map(({ buffer }) => buffer as ArrayBuffer);
   for (const buffer of held) {
     t.throws(() => void structuredClone(buffer, { transfer: [buffer] }), {
@@ -379,7 +379,7 @@ nativeTest('an engine is not made of numbers that are none, or of crooked memory
       packetDescriptors: engine.packets.descriptors,
       endpoints: engine.endpoints.bytes,
       endpointCount: 128,
-      faults: engine.faults,
+      errors: engine.errors,
       self: 0,
       workers: 1,
       handedEndpoints: 128,
@@ -398,7 +398,7 @@ nativeTest('an engine is not made of numbers that are none, or of crooked memory
     { endpointCount: -1 },
     { endpointCount: 129 },
     { endpoints: new Uint8Array(new ArrayBuffer(128 * 64 + 1), 1) },
-    { faults: new Float64Array(1) },
+    { errors: new Float64Array(1) },
   ])
     t.throws(() => make(changes), { instanceOf: TypeError }, JSON.stringify(changes));
 });

@@ -10,7 +10,7 @@ import {
   EVENT_WAKE,
   type NativeEngine,
 } from '../../../dataplane/native/index.ts';
-import { FAULT_TUN_READ } from '../../../dataplane/contract.ts';
+import { ERROR_TUN_READ } from '../../../dataplane/contract.ts';
 import { NativeBench, openNative, TARGET } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { counting } from '../../support/dataplane/packets.ts';
@@ -79,11 +79,11 @@ nativeTest('a TUN that has vanished is reported once, and no longer waited for',
   engine.close();
 });
 
-nativeTest('reading a TUN that has vanished is a fault, not an exception', (t, native) => {
+nativeTest('reading a TUN that has vanished is an error, not an exception', (t, native) => {
   const engine = withoutTun(native);
   engine.readTun();
   t.is(engine.packets.count, 0);
-  t.is(engine.faults[FAULT_TUN_READ], 1);
+  t.is(engine.errors[ERROR_TUN_READ], 1);
   t.is(engine.poll(0), EVENT_TUN_GONE, 'a read that finds it first does not keep it to itself');
   t.is(engine.poll(0), 0);
   engine.close();

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import {
   ADDRESS,
   DATAGRAMS,
-  FAULT_UDP_RECEIVE,
+  ERROR_UDP_RECEIVE,
   LENGTH,
   OFFSET,
   MARK,
@@ -84,7 +84,7 @@ function sendTrain(bench: NativeBench, segments: number, payload: number, last =
 for (const isIpv6 of [false, true]) {
   const family = isIpv6 ? 'IPv6' : 'IPv4';
 
-  // docs/faults-of-others.md#fault-13: addresses of both families.
+  // docs/bugs-of-others.md#bug-13: addresses of both families.
   nativeTest(
     `${family}: a datagram is received whole, with its sender and our own address`,
     (t, native) => {
@@ -116,7 +116,7 @@ for (const isIpv6 of [false, true]) {
     });
   });
 
-  // docs/faults-of-others.md#fault-9: joined datagrams.
+  // docs/bugs-of-others.md#bug-9: joined datagrams.
   nativeTest(`${family}: the last datagram of a train may be shorter`, (t, native) => {
     withBench(native, { isIpv6 }, (bench) => {
       sendTrain(bench, 5, 1_000, 1);
@@ -150,7 +150,7 @@ nativeTest('datagrams of a train stand one behind the other, each once', (t, nat
   });
 });
 
-// docs/faults-of-others.md#fault-9: oversized or odd datagrams.
+// docs/bugs-of-others.md#bug-9: oversized or odd datagrams.
 nativeTest('the largest datagram of UDP is taken', (t, native) => {
   withBench(native, {}, (bench) => {
     bench.engine.send(counting(65_507), TARGET);
@@ -245,7 +245,7 @@ nativeTest('nothing has arrived: an empty batch, at once', (t, native) => {
   withBench(native, {}, (bench) => {
     bench.engine.receive();
     t.is(bench.engine.datagrams.count, 0);
-    t.is(bench.engine.faults[FAULT_UDP_RECEIVE], 0);
+    t.is(bench.engine.errors[ERROR_UDP_RECEIVE], 0);
   });
 });
 
@@ -273,7 +273,7 @@ nativeTest('a socket that is gone is counted, and does not throw', (t, native) =
     mtu: 1_420,
   });
   engine.receive();
-  t.is(engine.faults[FAULT_UDP_RECEIVE], 1);
+  t.is(engine.errors[ERROR_UDP_RECEIVE], 1);
   engine.close();
 });
 

@@ -3,9 +3,9 @@
 // moved, and nothing is tried without end.
 
 import {
-  FAULT_TUN_READ,
-  FAULT_TUN_WRITE,
-  FAULT_UDP_RECEIVE,
+  ERROR_TUN_READ,
+  ERROR_TUN_WRITE,
+  ERROR_UDP_RECEIVE,
   LENGTH,
   MARK_DROP,
   MARK_TRUNCATED,
@@ -17,7 +17,7 @@ import {
   EVENT_TUN_GONE,
   EVENT_UDP,
 } from '../../../dataplane/native/index.ts';
-import { faultyTest } from '../../support/dataplane/faulty-kernel.ts';
+import { failingKernelTest } from '../../support/dataplane/failing-kernel.ts';
 import {
   contentOf,
   NativeBench,
@@ -68,31 +68,34 @@ function readTun({ engine }: NativeBench): Uint8Array[] {
 // ---- datagrams in ----------------------------------------------------------------------------
 
 for (const error of ['ENOBUFS', 'ENOMEM', 'EPERM', 'ECONNREFUSED', 'EIO'] as const) {
-  faultyTest(`${error} on receiving is counted, and costs no datagram`, (t, native, kernel) => {
-    withBench(native, (bench) => {
-      const datagrams = [counting(100), counting(101), counting(102)];
-      arrive(bench, datagrams);
-      kernel.set('receive', { error, times: 1 });
-      t.deepEqual(receive(bench), []);
-      t.is(kernel.calls('receive'), 1, 'it is not tried on and on');
-      t.is(bench.listener.faults[FAULT_UDP_RECEIVE], 1);
-      t.is(bench.listener.poll(0), EVENT_UDP);
-      t.deepEqual(
-        receive(bench).map(({ bytes }) => bytes),
-        datagrams,
-      );
-      t.is(bench.listener.faults[FAULT_UDP_RECEIVE], 1);
-    });
-  });
+  failingKernelTest(
+    `${error} on receiving is counted, and costs no datagram`,
+    (t, native, kernel) => {
+      withBench(native, (bench) => {
+        const datagrams = [counting(100), counting(101), counting(102)];
+        arrive(bench, datagrams);
+        kernel.set('receive', { error, times: 1 });
+        t.deepEqual(receive(bench), []);
+        t.is(kernel.calls('receive'), 1, 'it is not tried on and on');
+        t.is(bench.listener.errors[ERROR_UDP_RECEIVE], 1);
+        t.is(bench.listener.poll(0), EVENT_UDP);
+        t.deepEqual(
+          receive(bench).map(({ bytes }) => bytes),
+          datagrams,
+        );
+        t.is(bench.listener.errors[ERROR_UDP_RECEIVE], 1);
+      });
+    },
+  );
 }
 
 for (const error of ['EAGAIN', 'EINTR'] as const) {
-  faultyTest(`${error} on receiving is no fault`, (t, native, kernel) => {
+  failingKernelTest(`${error} on receiving is no error`, (t, native, kernel) => {
     withBench(native, (bench) => {
       arrive(bench, [counting(100)]);
       kernel.set('receive', { error, times: 1 });
       t.deepEqual(receive(bench), []);
-      t.is(bench.listener.faults[FAULT_UDP_RECEIVE], 0);
+      t.is(bench.listener.errors[ERROR_UDP_RECEIVE], 0);
       t.is(receive(bench).length, 1);
     });
   });
@@ -102,7 +105,7 @@ for (const [name, flags] of [
   ['MSG_TRUNC', MSG_TRUNC],
   ['MSG_CTRUNC', MSG_CTRUNC],
 ] as const) {
-  faultyTest(
+  failingKernelTest(
     `${name}: the message is marked as cut off, and those around it are not`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
@@ -121,8 +124,8 @@ for (const [name, flags] of [
     },
   );
 
-  // docs/faults-of-others.md#fault-9: joined datagrams.
-  faultyTest(`${name}: a train is one message, and not taken apart`, (t, native, kernel) => {
+  // docs/bugs-of-others.md#bug-9: joined datagrams.
+  failingKernelTest(`${name}: a train is one message, and not taken apart`, (t, native, kernel) => {
     withBench(native, (bench) => {
       arrive(
         bench,
@@ -141,7 +144,7 @@ for (const [name, flags] of [
 // ---- packets from the TUN --------------------------------------------------------------------
 
 for (const error of ['EIO', 'ENOBUFS', 'EPERM', 'ENOMEM', 'EFAULT'] as const) {
-  faultyTest(
+  failingKernelTest(
     `${error} on reading the TUN is counted, and what can be read is read`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
@@ -150,37 +153,37 @@ for (const error of ['EIO', 'ENOBUFS', 'EPERM', 'ENOMEM', 'EFAULT'] as const) {
         kernel.set('read', { error, times: 1 });
         t.deepEqual(readTun(bench), []);
         t.is(kernel.calls('read'), 1, 'it is not tried on and on');
-        t.is(bench.engine.faults[FAULT_TUN_READ], 1);
+        t.is(bench.engine.errors[ERROR_TUN_READ], 1);
         t.is(bench.engine.poll(0), EVENT_TUN, 'it is there still');
         t.deepEqual(readTun(bench), packets);
-        t.is(bench.engine.faults[FAULT_TUN_READ], 1);
+        t.is(bench.engine.errors[ERROR_TUN_READ], 1);
       });
     },
   );
 }
 
 for (const error of ['EAGAIN', 'EINTR'] as const) {
-  faultyTest(`${error} on reading the TUN is no fault`, (t, native, kernel) => {
+  failingKernelTest(`${error} on reading the TUN is no error`, (t, native, kernel) => {
     withBench(native, (bench) => {
       bench.feed(counting(100, 0x45));
       kernel.set('read', { error, times: 1 });
       t.deepEqual(readTun(bench), []);
-      t.is(bench.engine.faults[FAULT_TUN_READ], 0);
+      t.is(bench.engine.errors[ERROR_TUN_READ], 0);
       t.is(readTun(bench).length, 1);
     });
   });
 }
 
 for (const error of ['EBADFD', 'EBADF', 'ENODEV'] as const) {
-  // docs/faults-of-others.md#fault-15: TUN gone.
-  faultyTest(
+  // docs/bugs-of-others.md#bug-15: TUN gone.
+  failingKernelTest(
     `${error}: a TUN that has vanished is counted, reported once and no longer read`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
         bench.feed(counting(100, 0x45));
         kernel.set('read', { error });
         t.deepEqual(readTun(bench), []);
-        t.is(bench.engine.faults[FAULT_TUN_READ], 1);
+        t.is(bench.engine.errors[ERROR_TUN_READ], 1);
         t.is(bench.engine.poll(0), EVENT_TUN_GONE);
         for (let turn = 0; turn < 100; turn++) t.is(bench.engine.poll(0), 0);
         t.is(kernel.calls('read'), 1);
@@ -188,7 +191,7 @@ for (const error of ['EBADFD', 'EBADF', 'ENODEV'] as const) {
         kernel.set('write', { error });
         place(bench.engine.datagrams, 0, udp(addresses), { mark: MARK_TUN });
         bench.engine.writeTun(bench.engine.datagrams);
-        t.is(bench.engine.faults[FAULT_TUN_WRITE], 1);
+        t.is(bench.engine.errors[ERROR_TUN_WRITE], 1);
         bench.engine.send(counting(50), TARGET);
         t.deepEqual(bench.datagrams(), [counting(50)]);
       });
@@ -196,14 +199,14 @@ for (const error of ['EBADFD', 'EBADF', 'ENODEV'] as const) {
   );
 }
 
-faultyTest('the end of the TUN is counted like any other way to vanish', (t, native) => {
+failingKernelTest('the end of the TUN is counted like any other way to vanish', (t, native) => {
   const [tun, far] = native.openPair();
   const without = { udp4: -1, udp6: -1, wake: -1, tunTakesUdp: true, mtu: 1_420 };
   const engine = openNative(native, { ...without, tun });
   native.closeFd(far);
   engine.readTun();
   t.is(engine.packets.count, 0);
-  t.is(engine.faults[FAULT_TUN_READ], 1);
+  t.is(engine.errors[ERROR_TUN_READ], 1);
   t.is(engine.poll(0), EVENT_TUN_GONE);
   t.is(engine.poll(0), 0);
   engine.close();
@@ -211,14 +214,14 @@ faultyTest('the end of the TUN is counted like any other way to vanish', (t, nat
 });
 
 for (const bytes of [1, VIRTIO_HEADER - 1, VIRTIO_HEADER]) {
-  faultyTest(
+  failingKernelTest(
     `a read of ${bytes} bytes holds no packet: counted, and passed over`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
         for (let i = 0; i < 3; i++) bench.feed(counting(100, 0x45));
         kernel.set('read', { most: bytes });
         t.deepEqual(readTun(bench), []);
-        t.is(bench.engine.faults[FAULT_TUN_READ], 3);
+        t.is(bench.engine.errors[ERROR_TUN_READ], 3);
         t.is(kernel.calls('read'), 3 + 1, 'each once, and the last finds nothing');
         kernel.heal();
         bench.feed(counting(100, 0x45));
@@ -228,19 +231,22 @@ for (const bytes of [1, VIRTIO_HEADER - 1, VIRTIO_HEADER]) {
   );
 }
 
-faultyTest('a packet that was read in part is as long as what was read', (t, native, kernel) => {
-  withBench(native, (bench) => {
-    bench.feed(counting(100, 0x45));
-    kernel.set('read', { most: VIRTIO_HEADER + 30 });
-    t.deepEqual(readTun(bench), [counting(100, 0x45).slice(0, 30)]);
-    t.is(bench.engine.packets.descriptors[LENGTH], 30);
-  });
-});
+failingKernelTest(
+  'a packet that was read in part is as long as what was read',
+  (t, native, kernel) => {
+    withBench(native, (bench) => {
+      bench.feed(counting(100, 0x45));
+      kernel.set('read', { most: VIRTIO_HEADER + 30 });
+      t.deepEqual(readTun(bench), [counting(100, 0x45).slice(0, 30)]);
+      t.is(bench.engine.packets.descriptors[LENGTH], 30);
+    });
+  },
+);
 
 // ---- packets to the TUN ----------------------------------------------------------------------
 
 for (const error of ['EIO', 'ENOBUFS', 'EPERM', 'EAGAIN', 'EINVAL'] as const) {
-  faultyTest(
+  failingKernelTest(
     `${error} on writing to the TUN costs that packet alone, and is counted`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
@@ -255,19 +261,22 @@ for (const error of ['EIO', 'ENOBUFS', 'EPERM', 'EAGAIN', 'EINVAL'] as const) {
           bench.packets(),
           packets.filter(({ length }) => length < 500),
         );
-        t.is(bench.engine.faults[FAULT_TUN_WRITE], 2);
+        t.is(bench.engine.errors[ERROR_TUN_WRITE], 2);
         t.is(kernel.calls('write'), packets.length, 'each is tried once');
       });
     },
   );
 }
 
-faultyTest('a signal that interrupts writing to the TUN loses nothing', (t, native, kernel) => {
-  withBench(native, (bench) => {
-    place(bench.engine.datagrams, 0, udp(addresses), { mark: MARK_TUN });
-    kernel.set('write', { error: 'EINTR', times: 3 });
-    bench.engine.writeTun(bench.engine.datagrams);
-    t.is(bench.packets().length, 1);
-    t.is(bench.engine.faults[FAULT_TUN_WRITE], 0);
-  });
-});
+failingKernelTest(
+  'a signal that interrupts writing to the TUN loses nothing',
+  (t, native, kernel) => {
+    withBench(native, (bench) => {
+      place(bench.engine.datagrams, 0, udp(addresses), { mark: MARK_TUN });
+      kernel.set('write', { error: 'EINTR', times: 3 });
+      bench.engine.writeTun(bench.engine.datagrams);
+      t.is(bench.packets().length, 1);
+      t.is(bench.engine.errors[ERROR_TUN_WRITE], 0);
+    });
+  },
+);

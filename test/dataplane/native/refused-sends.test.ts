@@ -2,10 +2,10 @@
 // what comes behind goes out all the same, what is lost is counted once, and nobody tries without
 // end.
 
-import { FAULT_UDP_SEND } from '../../../dataplane/contract.ts';
+import { ERROR_UDP_SEND } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import { endpoint, ENDPOINT_BYTES } from '../../../dataplane/wire/address.ts';
-import { faultyTest } from '../../support/dataplane/faulty-kernel.ts';
+import { failingKernelTest } from '../../support/dataplane/failing-kernel.ts';
 import { NativeBench, TARGET } from '../../support/dataplane/native.ts';
 import { counting } from '../../support/dataplane/packets.ts';
 
@@ -47,53 +47,59 @@ function endSingles({ engine }: NativeBench, slot: number): void {
 
 // ---- a part of a batch -----------------------------------------------------------------------
 
-// docs/faults-of-others.md#fault-14: partial batches.
-faultyTest('a kernel that takes a few messages a call is given the rest', (t, native, kernel) => {
-  withBench(native, (bench) => {
-    const lengths = Array.from({ length: 50 }, (_, i) => 100 + i);
-    const datagrams = queue(bench, lengths);
-    kernel.set('send', { most: 7 });
-    t.deepEqual(bench.datagrams(), datagrams);
-    t.is(bench.engine.faults[FAULT_UDP_SEND], 0);
-    t.is(kernel.calls('send'), Math.ceil(50 / 7));
-  });
-});
+// docs/bugs-of-others.md#bug-14: partial batches.
+failingKernelTest(
+  'a kernel that takes a few messages a call is given the rest',
+  (t, native, kernel) => {
+    withBench(native, (bench) => {
+      const lengths = Array.from({ length: 50 }, (_, i) => 100 + i);
+      const datagrams = queue(bench, lengths);
+      kernel.set('send', { most: 7 });
+      t.deepEqual(bench.datagrams(), datagrams);
+      t.is(bench.engine.errors[ERROR_UDP_SEND], 0);
+      t.is(kernel.calls('send'), Math.ceil(50 / 7));
+    });
+  },
+);
 
 for (const error of ['EPERM', 'EACCES', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'] as const) {
-  // docs/faults-of-others.md#fault-14: partial batches.
-  faultyTest(`${error} in the middle of a batch costs that datagram alone`, (t, native, kernel) => {
-    withBench(native, (bench) => {
-      const datagrams = queue(bench, [100, 101, 900, 102, 901, 103]);
-      kernel.set('send', { error, largerThan: 500 });
-      t.deepEqual(
-        bench.datagrams(),
-        datagrams.filter(({ length }) => length <= 500),
-      );
-      t.is(bench.engine.faults[FAULT_UDP_SEND], 2);
-      // Two parts, a refusal of each of the two, and at most two more tries of each alone.
-      t.true(kernel.calls('send') <= 1 + 2 * (1 + 2 + 1), `${kernel.calls('send')}`);
-    });
-  });
+  // docs/bugs-of-others.md#bug-14: partial batches.
+  failingKernelTest(
+    `${error} in the middle of a batch costs that datagram alone`,
+    (t, native, kernel) => {
+      withBench(native, (bench) => {
+        const datagrams = queue(bench, [100, 101, 900, 102, 901, 103]);
+        kernel.set('send', { error, largerThan: 500 });
+        t.deepEqual(
+          bench.datagrams(),
+          datagrams.filter(({ length }) => length <= 500),
+        );
+        t.is(bench.engine.errors[ERROR_UDP_SEND], 2);
+        // Two parts, a refusal of each of the two, and at most two more tries of each alone.
+        t.true(kernel.calls('send') <= 1 + 2 * (1 + 2 + 1), `${kernel.calls('send')}`);
+      });
+    },
+  );
 }
 
-faultyTest(
+failingKernelTest(
   'a train that is refused for good is counted, datagram by datagram',
   (t, native, kernel) => {
     withBench(native, (bench) => {
       queue(bench, repeated(200, 30));
       kernel.set('send', { error: 'EPERM' });
       t.deepEqual(bench.datagrams(), []);
-      t.is(bench.engine.faults[FAULT_UDP_SEND], 30);
+      t.is(bench.engine.errors[ERROR_UDP_SEND], 30);
       t.is(kernel.calls('send'), 1 + 30);
       kernel.heal();
       const datagrams = queue(bench, repeated(200, 5));
       t.deepEqual(bench.datagrams(), datagrams, 'what comes later is not held against it');
-      t.is(bench.engine.faults[FAULT_UDP_SEND], 30);
+      t.is(bench.engine.errors[ERROR_UDP_SEND], 30);
     });
   },
 );
 
-faultyTest(
+failingKernelTest(
   'a train for a family without a socket is counted, datagram by datagram',
   (t, native) => {
     withBench(native, (bench) => {
@@ -101,15 +107,15 @@ faultyTest(
       queue(bench, repeated(200, 5), OTHER);
       const datagrams = queue(bench, [60]);
       t.deepEqual(bench.datagrams(), datagrams);
-      t.is(bench.engine.faults[FAULT_UDP_SEND], 5);
+      t.is(bench.engine.errors[ERROR_UDP_SEND], 5);
     });
   },
 );
 
 // ---- trains ----------------------------------------------------------------------------------
 
-// docs/faults-of-others.md#fault-14: EIO of an offload.
-faultyTest('EIO: trains are off, and each datagram arrives', (t, native, kernel) => {
+// docs/bugs-of-others.md#bug-14: EIO of an offload.
+failingKernelTest('EIO: trains are off, and each datagram arrives', (t, native, kernel) => {
   withBench(native, (bench) => {
     kernel.set('send', { error: 'EIO', trainsOnly: true });
     const first = [...queue(bench, repeated(300, 20)), ...queue(bench, repeated(200, 20), OTHER)];
@@ -121,12 +127,12 @@ faultyTest('EIO: trains are off, and each datagram arrives', (t, native, kernel)
     t.is(kernel.trains, 0, 'nobody is asked again');
     t.is(kernel.calls('send'), 1, 'single datagrams still leave in one call');
     t.is(singleUntil(bench, TARGET), 0, 'it is the device that takes none, not the path');
-    t.is(bench.engine.faults[FAULT_UDP_SEND], 0);
+    t.is(bench.engine.errors[ERROR_UDP_SEND], 0);
   });
 });
 
 for (const error of ['EINVAL', 'EMSGSIZE'] as const) {
-  faultyTest(
+  failingKernelTest(
     `${error}: an endpoint whose path refuses a train gets none for ten minutes`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
@@ -141,7 +147,7 @@ for (const error of ['EINVAL', 'EMSGSIZE'] as const) {
         const before = process.hrtime()[0];
         t.deepEqual(bench.datagrams(), sent);
         const after = process.hrtime()[0];
-        t.is(bench.engine.faults[FAULT_UDP_SEND], 0);
+        t.is(bench.engine.errors[ERROR_UDP_SEND], 0);
         const until = singleUntil(bench, TARGET);
         t.true(until >= before - 1 + TEN_MINUTES && until <= after + TEN_MINUTES, `${until}`);
         t.is(singleUntil(bench, OTHER), 0);
@@ -165,12 +171,12 @@ for (const error of ['EINVAL', 'EMSGSIZE'] as const) {
   );
 }
 
-faultyTest('EINVAL of a datagram alone says nothing about trains', (t, native, kernel) => {
+failingKernelTest('EINVAL of a datagram alone says nothing about trains', (t, native, kernel) => {
   withBench(native, (bench) => {
     queue(bench, [300]);
     kernel.set('send', { error: 'EINVAL' });
     t.deepEqual(bench.datagrams(), []);
-    t.is(bench.engine.faults[FAULT_UDP_SEND], 1);
+    t.is(bench.engine.errors[ERROR_UDP_SEND], 1);
     t.is(singleUntil(bench, TARGET), 0);
   });
 });
@@ -178,17 +184,20 @@ faultyTest('EINVAL of a datagram alone says nothing about trains', (t, native, k
 // ---- a full buffer ---------------------------------------------------------------------------
 
 for (const error of ['EAGAIN', 'ENOBUFS'] as const) {
-  faultyTest(`${error}, once: the batch is kept, and nothing is lost`, (t, native, kernel) => {
-    withBench(native, (bench) => {
-      const datagrams = queue(bench, [...repeated(300, 10), 100, 101]);
-      kernel.set('send', { error, times: 1 });
-      t.deepEqual(bench.datagrams(), datagrams);
-      t.is(bench.engine.faults[FAULT_UDP_SEND], 0);
-      t.is(kernel.calls('send'), 2);
-    });
-  });
+  failingKernelTest(
+    `${error}, once: the batch is kept, and nothing is lost`,
+    (t, native, kernel) => {
+      withBench(native, (bench) => {
+        const datagrams = queue(bench, [...repeated(300, 10), 100, 101]);
+        kernel.set('send', { error, times: 1 });
+        t.deepEqual(bench.datagrams(), datagrams);
+        t.is(bench.engine.errors[ERROR_UDP_SEND], 0);
+        t.is(kernel.calls('send'), 2);
+      });
+    },
+  );
 
-  faultyTest(
+  failingKernelTest(
     `${error}, for good: kept once, then dropped and counted, without a spin`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
@@ -196,7 +205,7 @@ for (const error of ['EAGAIN', 'ENOBUFS'] as const) {
         queue(bench, lengths);
         kernel.set('send', { error });
         t.deepEqual(bench.datagrams(), []);
-        t.is(bench.engine.faults[FAULT_UDP_SEND], lengths.length);
+        t.is(bench.engine.errors[ERROR_UDP_SEND], lengths.length);
         // Each of the trains is tried once, and the first, for whose sake it was waited, twice.
         t.is(kernel.calls('send'), 40 + 1);
         kernel.heal();
@@ -206,36 +215,39 @@ for (const error of ['EAGAIN', 'ENOBUFS'] as const) {
     },
   );
 
-  faultyTest(`${error} for what is large leaves what is small alone`, (t, native, kernel) => {
-    withBench(native, (bench) => {
-      queue(bench, [900]);
-      const small = queue(bench, [100, 101], OTHER);
-      queue(bench, [901]);
-      kernel.set('send', { error, largerThan: 500 });
-      t.deepEqual(bench.datagrams(), small);
-      t.is(bench.engine.faults[FAULT_UDP_SEND], 2);
-    });
-  });
+  failingKernelTest(
+    `${error} for what is large leaves what is small alone`,
+    (t, native, kernel) => {
+      withBench(native, (bench) => {
+        queue(bench, [900]);
+        const small = queue(bench, [100, 101], OTHER);
+        queue(bench, [901]);
+        kernel.set('send', { error, largerThan: 500 });
+        t.deepEqual(bench.datagrams(), small);
+        t.is(bench.engine.errors[ERROR_UDP_SEND], 2);
+      });
+    },
+  );
 
-  faultyTest(
+  failingKernelTest(
     `${error} for a datagram of a train that was refused: kept once`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
         const datagrams = queue(bench, repeated(300, 10));
         kernel.set('send', { error: 'EIO', trainsOnly: true, times: 1, afterwards: error });
         t.deepEqual(bench.datagrams(), datagrams);
-        t.is(bench.engine.faults[FAULT_UDP_SEND], 0);
+        t.is(bench.engine.errors[ERROR_UDP_SEND], 0);
         t.is(kernel.calls('send'), 1 + 10 + 1);
       });
     },
   );
 }
 
-faultyTest('a signal that interrupts loses nothing and is no fault', (t, native, kernel) => {
+failingKernelTest('a signal that interrupts loses nothing and is no error', (t, native, kernel) => {
   withBench(native, (bench) => {
     const datagrams = queue(bench, repeated(300, 10));
     kernel.set('send', { error: 'EINTR', times: 3 });
     t.deepEqual(bench.datagrams(), datagrams);
-    t.is(bench.engine.faults[FAULT_UDP_SEND], 0);
+    t.is(bench.engine.errors[ERROR_UDP_SEND], 0);
   });
 });

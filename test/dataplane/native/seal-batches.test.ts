@@ -120,7 +120,7 @@ nativeTest('a batch ends when it is large, and the rest comes with the next', (t
   });
 });
 
-// docs/faults-of-others.md#fault-17: order of each peer.
+// docs/bugs-of-others.md#bug-17: order of each peer.
 nativeTest(
   'datagrams of several packets leave in order, across the ends of trains',
   (t, native) => {
@@ -154,7 +154,7 @@ nativeTest('endpoints that take turns get each one train', (t, native) => {
   });
 });
 
-// docs/faults-of-others.md#fault-17: order of each peer.
+// docs/bugs-of-others.md#bug-17: order of each peer.
 nativeTest(
   'one endpoint among many gets its own in order, however far apart they are',
   (t, native) => {
@@ -188,7 +188,7 @@ nativeTest(
   },
 );
 
-// docs/faults-of-others.md#fault-17: order of each peer.
+// docs/bugs-of-others.md#bug-17: order of each peer.
 nativeTest('endpoints that take turns get each its own, in order', (t, native) => {
   withBench(native, {}, (bench, key) => {
     const other = new NativeBench(native);
@@ -228,11 +228,11 @@ nativeTest('more datagrams than the queue holds are all sent', (t, native) => {
     // 24 super-packets of 56 KB are more than the queue's megabyte.
     engine.seal(engine.packets);
     t.is(bench.datagrams().length, 24 * 40);
-    t.is(engine.faults[1], 0);
+    t.is(engine.errors[1], 0);
   });
 });
 
-// docs/faults-of-others.md#fault-1: limit of messages.
+// docs/bugs-of-others.md#bug-1: limit of messages.
 nativeTest('a key that sends its last message seals a super-packet as far as that', (t, native) => {
   withBench(native, { rejectAfterMessages: 5 }, (bench, key) => {
     const segments = tcpSegments(full(4, 100));

@@ -1,7 +1,7 @@
 // Datagrams out: what the kernel refuses is tried in a simpler way, then counted. The datagrams
 // after it are sent all the same.
 
-import { FAULT_UDP_SEND, OFFSET, MARK_SEAL } from '../../../dataplane/contract.ts';
+import { ERROR_UDP_SEND, OFFSET, MARK_SEAL } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import { endpoint, ENDPOINT_BYTES, readEndpoint } from '../../../dataplane/wire/address.ts';
 import {
@@ -44,7 +44,7 @@ for (const [title, to, port] of refused) {
         bench.datagrams().map(({ length }) => length),
         [50, 52, 53, 55, 56, 58],
       );
-      t.is(engine.faults[FAULT_UDP_SEND], 3);
+      t.is(engine.errors[ERROR_UDP_SEND], 3);
     });
   });
 }
@@ -56,7 +56,7 @@ nativeTest('a train that is refused is tried one by one, and each counted', (t, 
     for (let i = 0; i < 5; i++) engine.send(counting(100), TARGET + 1);
     engine.send(counting(60), TARGET);
     t.is(bench.datagrams().length, 1);
-    t.is(engine.faults[FAULT_UDP_SEND], 5);
+    t.is(engine.errors[ERROR_UDP_SEND], 5);
   });
 });
 
@@ -69,7 +69,7 @@ nativeTest(
       engine.endpoints.bytes.set(address('203.0.113.77'), at);
       engine.send(counting(40), TARGET);
       t.deepEqual(bench.datagrams(), [counting(40)]);
-      t.is(engine.faults[FAULT_UDP_SEND], 0);
+      t.is(engine.errors[ERROR_UDP_SEND], 0);
       t.deepEqual(engine.endpoints.bytes.slice(at, at + 4), new Uint8Array(4));
     });
   },
@@ -84,7 +84,7 @@ nativeTest('a train from an address that is not ours any more arrives as well', 
       bench.datagrams(),
       Array.from({ length: 7 }, (_, i) => counting(100, i)),
     );
-    t.is(engine.faults[FAULT_UDP_SEND], 0);
+    t.is(engine.errors[ERROR_UDP_SEND], 0);
   });
 });
 
@@ -144,7 +144,7 @@ nativeTest('a queue that is full is sent without a call of flush', (t, native) =
       engine.seal(engine.packets);
     }
     t.is(bench.datagrams().length, 8 * 64);
-    t.is(engine.faults[FAULT_UDP_SEND], 0);
+    t.is(engine.errors[ERROR_UDP_SEND], 0);
   });
 });
 

@@ -5,7 +5,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
-import { FAULT_TUN_WRITE, LENGTH, MARK_DROP, MARK_TUN } from '../../../dataplane/contract.ts';
+import { ERROR_TUN_WRITE, LENGTH, MARK_DROP, MARK_TUN } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import {
   NativeBench,
@@ -449,7 +449,7 @@ const step = fc.record({
   window: fc.constantFrom(1_000, 1_000, 1_000, 1_001),
 });
 
-// docs/faults-of-others.md#fault-17: order of each peer.
+// docs/bugs-of-others.md#bug-17: order of each peer.
 nativeTest('any mixture of flows comes out complete, each flow in order', (t, native) => {
   const bench = new NativeBench(native);
   let joined = 0;
@@ -499,7 +499,7 @@ function withoutIds(packets: readonly Uint8Array[]): Uint8Array[] {
   });
 }
 
-// ---- faults ----------------------------------------------------------------------------------
+// ---- errors ----------------------------------------------------------------------------------
 
 nativeTest('what is written is done with, joined or not', (t, native) => {
   const bench = new NativeBench(native);
@@ -552,7 +552,7 @@ nativeTest(
     engine.writeTun(engine.datagrams);
     engine.close();
     // The last two would have been one.
-    t.is(engine.faults[FAULT_TUN_WRITE], 3);
+    t.is(engine.errors[ERROR_TUN_WRITE], 3);
   },
 );
 
@@ -564,7 +564,7 @@ nativeTest('a full TUN loses packets, and counts them', (t, native) => {
     );
     const arrived = writeWith(bench, packets).length;
     t.true(arrived > 0 && arrived < 60);
-    t.is(bench.engine.faults[FAULT_TUN_WRITE], 60 - arrived);
+    t.is(bench.engine.errors[ERROR_TUN_WRITE], 60 - arrived);
   } finally {
     bench.close();
   }

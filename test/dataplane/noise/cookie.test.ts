@@ -111,7 +111,7 @@ for (const [name, primitives] of implementations) {
     t.true(checker.hasValidMac2(message(), MAC1, source, now));
   });
 
-  // docs/faults-of-others.md#fault-5: mac2.
+  // docs/bugs-of-others.md#bug-5: mac2.
   test(`${name}: mac2 covers every byte before it, mac1 too`, (t) => {
     const { checker, maker, message, reply } = sides(primitives);
     maker.consumeReply(reply(message()), now);
@@ -128,7 +128,7 @@ for (const [name, primitives] of implementations) {
     ['first byte of the address', 6],
     ['last byte of the address', 21],
   ] as const) {
-    // docs/faults-of-others.md#fault-5: cookie of address and port.
+    // docs/bugs-of-others.md#bug-5: cookie of address and port.
     test(`${name}: a cookie is not taken from another ${what}`, (t) => {
       const { checker, maker, message, reply } = sides(primitives);
       maker.consumeReply(reply(message()), now);

@@ -58,7 +58,7 @@ test('a step over the end of a second begins the next one', (t) => {
   t.is(hex(stamp(source, 5_999)), hex(stamp(new Stamper(), 6_000)));
 });
 
-// docs/faults-of-others.md#fault-11: system clock stepped back.
+// docs/bugs-of-others.md#bug-11: system clock stepped back.
 test('a clock that is set back an hour does not take timestamps back', (t) => {
   const source = new Stamper();
   const before = stamp(source, 7_200_000);

@@ -99,7 +99,7 @@ test('a device that was never heard cannot be reached', (t) => {
   t.deepEqual(gateway.drops(), { peer_no_endpoint: 1 });
 });
 
-// docs/faults-of-others.md#fault-17: order of each peer.
+// docs/bugs-of-others.md#bug-17: order of each peer.
 test('many packets between devices arrive complete and in order', (t) => {
   const { world, clients } = connectedClients(2);
   const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `number ${i}`);

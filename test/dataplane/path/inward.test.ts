@@ -159,7 +159,7 @@ test('a device without an IPv6 address has none to speak with', (t) => {
   t.deepEqual(gateway.drops(), { inner_source_not_allowed: 1 });
 });
 
-// docs/faults-of-others.md#fault-10: source by the longest prefix.
+// docs/bugs-of-others.md#bug-10: source by the longest prefix.
 test('a device speaks for its own addresses alone, whatever its own file says', (t) => {
   const { world, gateway, clients } = connectedClients(2);
   const texts = ['10.0.0.0', '10.0.0.1', '10.0.0.3', '10.0.1.2', '192.0.2.1', '11.0.0.2'];

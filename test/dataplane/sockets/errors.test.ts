@@ -6,7 +6,7 @@ import { createPacketBatch } from '../../../dataplane/contract.ts';
 import {
   HOST_UNREACHABLE,
   IcmpErrors,
-  isOwnFault,
+  isOwnError,
   NETWORK_UNREACHABLE,
   PORT_UNREACHABLE,
   PROHIBITED,
@@ -111,7 +111,7 @@ test('errors of calls are of the way, of this host, or of neither', (t) => {
   t.is(unreachable(errno.ENETUNREACH), NETWORK_UNREACHABLE);
   t.is(unreachable(errno.EACCES), PROHIBITED);
   t.is(unreachable(errno.ETIMEDOUT), null);
-  t.true(isOwnFault(errno.EMFILE));
-  t.true(isOwnFault(errno.EADDRNOTAVAIL));
-  t.false(isOwnFault(errno.ETIMEDOUT));
+  t.true(isOwnError(errno.EMFILE));
+  t.true(isOwnError(errno.EADDRNOTAVAIL));
+  t.false(isOwnError(errno.ETIMEDOUT));
 });

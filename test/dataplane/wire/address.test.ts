@@ -229,7 +229,7 @@ test('a note of the engine does not make an endpoint another one', (t) => {
   t.true(sameEndpoint(table, 0, 1));
 });
 
-// docs/faults-of-others.md#fault-13: IPv6 sources.
+// docs/bugs-of-others.md#bug-13: IPv6 sources.
 test('a link-local endpoint is written with its scope, so that it can be found again', (t) => {
   const table = createEndpointTable(1);
   writeEndpoint(table, 0, address('fe80::1'), 7);

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { type ReasonName, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import {
-  findFragmentFault,
+  findFragmentError,
   hasMore,
   headBytes,
   longest,
@@ -50,7 +50,7 @@ function read(bytes: Uint8Array): InnerPacket {
   return packet;
 }
 
-const faults: readonly [title: string, bytes: Uint8Array, wanted: ReasonName][] = [
+const errors: readonly [title: string, bytes: Uint8Array, wanted: ReasonName][] = [
   ['a first one', part(800, 0x2000), 'none'],
   ['a later one', part(800, 0x2064), 'none'],
   ['a last one of any length', part(3, 100), 'none'],
@@ -91,9 +91,9 @@ const faults: readonly [title: string, bytes: Uint8Array, wanted: ReasonName][] 
   ],
 ];
 
-for (const [title, bytes, wanted] of faults)
+for (const [title, bytes, wanted] of errors)
   test(`a fragment, ${title}: ${wanted}`, (t) => {
-    t.is(reasonNames[findFragmentFault(viewOf(bytes), 0, read(bytes))], wanted);
+    t.is(reasonNames[findFragmentError(viewOf(bytes), 0, read(bytes))], wanted);
   });
 
 test('a fragment of ICMP without its whole header is unsafe', (t) => {
@@ -103,7 +103,7 @@ test('a fragment of ICMP without its whole header is unsafe', (t) => {
     payload: new Uint8Array(0),
     extensions: [fragmentHeader(0, true), extension(60)],
   });
-  t.is(reasonNames[findFragmentFault(viewOf(bytes), 0, read(bytes))], 'inner_fragment_unsafe');
+  t.is(reasonNames[findFragmentError(viewOf(bytes), 0, read(bytes))], 'inner_fragment_unsafe');
 });
 
 test('a fragment of a fragment cannot be read', (t) => {

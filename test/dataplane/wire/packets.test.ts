@@ -1,5 +1,5 @@
 // Packets by hand, held against those of another implementation: a reader of ours would not show a
-// fault that maker and reader share.
+// error that maker and reader share.
 
 import test from 'ava';
 import {

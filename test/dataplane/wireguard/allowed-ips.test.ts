@@ -115,7 +115,7 @@ test('host bits of a prefix do not count', (t) => {
   t.is(lookUp(trie, address('10.255.0.0')), null);
 });
 
-// docs/faults-of-others.md#fault-10: source by the longest prefix.
+// docs/bugs-of-others.md#bug-10: source by the longest prefix.
 test('the longest prefix wins, in whatever order they came', (t) => {
   const prefixes = ['0.0.0.0/0', '10.0.0.0/8', '10.0.0.0/16', '10.0.0.0/24', '10.0.0.0/32'];
   for (const order of [prefixes, [...prefixes].reverse()]) {

@@ -21,7 +21,7 @@ test('a handshake and a keypair are found by their index, each as what it is', (
   t.is(table.handshake(b), undefined);
 });
 
-// docs/faults-of-others.md#fault-6: random indices.
+// docs/bugs-of-others.md#bug-6: random indices.
 test('indices are drawn from all 32 bits', (t) => {
   const table = new IndexTable<number, number>(chance(1));
   const indices = Array.from({ length: 1_000 }, (_, i) => table.addHandshake(i)!);

@@ -263,7 +263,7 @@ function cookieFor(message: Uint8Array, publicKey: Uint8Array): Uint8Array {
   return reply;
 }
 
-// docs/faults-of-others.md#fault-4: endpoint follows no cookie reply.
+// docs/bugs-of-others.md#bug-4: endpoint follows no cookie reply.
 test('a cookie reply is taken, and neither answered nor followed', (t) => {
   const { all } = awaitingResponse();
   const { responder, initiator, world } = all;

@@ -108,7 +108,7 @@ test('a forged counter does not move the window', (t) => {
 });
 
 for (const counter of [2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n]) {
-  // docs/faults-of-others.md#fault-1: limit of messages.
+  // docs/bugs-of-others.md#bug-1: limit of messages.
   test(`a counter of ${counter} is past the limit`, (t) => {
     const all = connected();
     const message = caught(all, DATA, all.initiator, () => all.initiator.send(packet));
@@ -194,7 +194,7 @@ function endpointOf({ engine, peer: one }: Client): unknown {
   return readEndpoint(engine.endpoints, one.endpointSlot);
 }
 
-// docs/faults-of-others.md#fault-4: endpoint follows any authenticated packet.
+// docs/bugs-of-others.md#bug-4: endpoint follows any authenticated packet.
 test('the endpoint follows data, to another port and to another address', (t) => {
   const { world, responder, initiator } = connected();
   for (const endpoint of [
@@ -235,7 +235,7 @@ test('a peer that comes or moves is an arrival, and one that renews its session 
   t.true(arrivals.takeReport(), 'a handshake after a silence');
 });
 
-// docs/faults-of-others.md#fault-4: endpoint follows any authenticated packet.
+// docs/bugs-of-others.md#bug-4: endpoint follows any authenticated packet.
 test('the endpoint follows a keepalive', (t) => {
   const { world, responder, initiator } = connected();
   initiator.endpoint = elsewhere;

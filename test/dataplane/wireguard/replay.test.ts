@@ -70,7 +70,7 @@ test('what was seen before the 33rd counter is remembered behind it', (t) => {
   }
 });
 
-// docs/faults-of-others.md#fault-2: window of 8,192.
+// docs/bugs-of-others.md#bug-2: window of 8,192.
 test('the table of the kernel, one window through', (t) => {
   const window = new ReplayWindow();
   for (const [row, [counter, wanted]] of table.entries())
@@ -176,7 +176,7 @@ for (const jump of [W - 1, W, W + 1, 2 * W, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 
   });
 }
 
-// docs/faults-of-others.md#fault-1: 64-bit counters.
+// docs/bugs-of-others.md#bug-1: 64-bit counters.
 test('counters above 2^32 do not fall on those below', (t) => {
   const window = new ReplayWindow();
   t.true(window.accept(5));

@@ -178,7 +178,7 @@ test('packets for a keypair that has expired wait for the next one', (t) => {
 
 // ---- initiations -----------------------------------------------------------------------------
 
-// docs/faults-of-others.md#fault-8: no storm of rekeys.
+// docs/bugs-of-others.md#bug-8: no storm of rekeys.
 test('to one peer there is at most one initiation every 5 s', (t) => {
   const { world, initiator } = twoTunnels();
   world.loses = () => true;
@@ -368,7 +368,7 @@ const reports: readonly [title: string, mark: number, initiations: number, drops
 ];
 
 for (const [title, mark, initiations, drops] of reports) {
-  // docs/faults-of-others.md#fault-1: limit of messages.
+  // docs/bugs-of-others.md#bug-1: limit of messages.
   test(`a report of "${title}" is counted, and renews the keypair if it must`, (t) => {
     const { world, initiator } = connected();
     world.run(6_000);

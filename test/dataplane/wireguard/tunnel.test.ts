@@ -355,7 +355,7 @@ test('a sample holds only peers with news, and each news once', (t) => {
   t.deepEqual(withoutNulls(responder.tunnel.takeNews()), []);
 });
 
-// docs/faults-of-others.md#fault-12: bytes with handshakes.
+// docs/bugs-of-others.md#bug-12: bytes with handshakes.
 test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => {
   const { world, responder, initiator } = twoTunnels();
   initiator.send(packet);
@@ -378,7 +378,7 @@ test('inner bytes are those of packets: keepalives and handshakes have none', (t
   t.like(quiet, { ...nothing, rxBytes: 0, txBytes: 32 }, 'a keepalive was sent');
 });
 
-// docs/faults-of-others.md#fault-12: latest handshake.
+// docs/bugs-of-others.md#bug-12: latest handshake.
 test('the time of a handshake is its confirmation, in Unix time', (t) => {
   const { world, responder, initiator } = twoTunnels();
   world.loses = ({ bytes }) => bytes[0] === DATA;

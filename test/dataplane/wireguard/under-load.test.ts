@@ -84,7 +84,7 @@ test('under load an initiation without a cookie gets one, and nothing else', (t)
   t.false(hasEndpoint(responder.engine.endpoints, responder.peer.endpointSlot));
 });
 
-// docs/faults-of-others.md#fault-25: silence.
+// docs/bugs-of-others.md#bug-25: silence.
 test('under load a false mac1 is not worth a cookie', (t) => {
   const all = scene();
   flood(all);
@@ -114,7 +114,7 @@ test('under load an initiation with the cookie is taken', (t) => {
   t.deepEqual(responder.delivered, [packet]);
 });
 
-// docs/faults-of-others.md#fault-5: cookie of address and port.
+// docs/bugs-of-others.md#bug-5: cookie of address and port.
 test('a cookie serves only at the address and the port that it was sent to', (t) => {
   const all = scene();
   flood(all);
@@ -148,7 +148,7 @@ test('under load one source may have five initiations taken at once', (t) => {
   t.is(dropped['rate_limited'], 4);
 });
 
-// docs/faults-of-others.md#fault-5: handshakes limited per source.
+// docs/bugs-of-others.md#bug-5: handshakes limited per source.
 test('one source that floods has to give a cookie, and nobody else has to', (t) => {
   const all = scene();
   const { world, responder, initiator } = all;
@@ -299,7 +299,7 @@ test('established traffic flows through a flood', (t) => {
   t.is(initiator.delivered.length, b + 20);
 });
 
-// docs/faults-of-others.md#fault-16: failed handshakes.
+// docs/bugs-of-others.md#bug-16: failed handshakes.
 test('a flood leaves nothing behind but its counters', (t) => {
   const all = scene();
   flood(all);

@@ -2,7 +2,7 @@
 // is never answered; statistics.
 
 import test from 'ava';
-import { FAULT_TUN_WRITE, FAULT_UDP_SEND, LENGTH } from '../../../dataplane/contract.ts';
+import { ERROR_TUN_WRITE, ERROR_UDP_SEND, LENGTH } from '../../../dataplane/contract.ts';
 import { address, counting, udp, viewOf } from '../../support/dataplane/packets.ts';
 import { SEED } from '../../support/dataplane/seed.ts';
 import {
@@ -93,8 +93,8 @@ test('datagrams of several clients in one batch are each their own', (t) => {
 
 // ---- what is never answered ------------------------------------------------------------------
 
-// docs/faults-of-others.md#fault-9: oversized or odd datagrams.
-// docs/faults-of-others.md#fault-25: counted.
+// docs/bugs-of-others.md#bug-9: oversized or odd datagrams.
+// docs/bugs-of-others.md#bug-25: counted.
 test('random datagrams of every length are refused, unanswered, and throw nothing', (t) => {
   const { world, gateway, client } = connected();
   const random = chance(99);
@@ -116,7 +116,7 @@ test('random datagrams of every length are refused, unanswered, and throw nothin
   t.is(drops, 2_001);
 });
 
-// docs/faults-of-others.md#fault-25: silence.
+// docs/bugs-of-others.md#bug-25: silence.
 test('random datagrams of exactly the sizes of handshake messages are not answered either', (t) => {
   const { world, gateway } = gatewayAndClient();
   const random = chance(98);
@@ -177,10 +177,10 @@ test('a sample tells what moved, and the next one only what moved since', (t) =>
   t.deepEqual(gateway.sample(), { peers: [], rules: [], drops: { rule_drop: 1 }, forgotten });
 });
 
-test('faults of the engine are counted among the drops', (t) => {
+test('errors of the engine are counted among the drops', (t) => {
   const { gateway } = connected();
-  gateway.engine.faults[FAULT_UDP_SEND] = 3;
-  gateway.engine.faults[FAULT_TUN_WRITE] = 2;
+  gateway.engine.errors[ERROR_UDP_SEND] = 3;
+  gateway.engine.errors[ERROR_TUN_WRITE] = 2;
   t.deepEqual(gateway.drops(), { udp_send_failed: 3, tun_write_failed: 2 });
 });
 

@@ -12,7 +12,7 @@ import {
   Sampling,
   WholeSample,
 } from '../../../dataplane/worker/sample.ts';
-import { faultReasons, reasonNames, reasons } from '../../../dataplane/reasons.ts';
+import { errorReasons, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import { Arrivals } from '../../../dataplane/wireguard/arrivals.ts';
 
 const hit = { packets: 1, bytes: 28, lastHitMs: 5 };
@@ -60,12 +60,12 @@ test('a whole sample is the sum of all parts', (t) => {
   t.deepEqual(rest, { rules: [{ id: '1', ...hit }], ...sums });
 });
 
-test('drops have names, faults of the engine too, and none is zero', (t) => {
+test('drops have names, errors of the engine too, and none is zero', (t) => {
   const counts = new Float64Array(reasonNames.length);
-  const faults = new Float64Array(faultReasons.length);
+  const errors = new Float64Array(errorReasons.length);
   counts[reasons.no_peer] = 2;
-  faults[1] = 3;
-  t.deepEqual(dropsByName(counts, faults), { no_peer: 2, [faultReasons[1]!]: 3 });
+  errors[1] = 3;
+  t.deepEqual(dropsByName(counts, errors), { no_peer: 2, [errorReasons[1]!]: 3 });
 });
 
 test('a whole sample has the peers and rules of all parts, and the drops of the last one', (t) => {

@@ -190,11 +190,11 @@ for (const engine of engines) {
       t.true(tries > 1, 'it is tried again');
       t.true(tries <= bench.elapsedMs / MS_PER_TRY, `${tries} tries in ${bench.elapsedMs} ms`);
       t.is(bench.count('tunGone'), 0);
-      t.is(bench.count('failed') + bench.count('fault'), 0);
+      t.is(bench.count('failed') + bench.count('error'), 0);
     },
   );
 
-  // docs/faults-of-others.md#fault-15: TUN gone.
+  // docs/bugs-of-others.md#bug-15: TUN gone.
   test(
     title('a TUN that has vanished is counted and reported once, and datagrams go on'),
     async (t) => {
@@ -205,7 +205,7 @@ for (const engine of engines) {
       t.is(bench.count('tunGone'), 1);
       t.is(drops?.['tun_read_failed'], 1);
       t.deepEqual(Object.keys(drops ?? {}).sort(), ['malformed_message', 'tun_read_failed']);
-      t.is(bench.count('failed') + bench.count('fault'), 0);
+      t.is(bench.count('failed') + bench.count('error'), 0);
     },
   );
 
@@ -218,8 +218,8 @@ for (const engine of engines) {
       const drops = await refuse(bench, port, 'internal_error', 40);
       t.true((drops?.['internal_error'] ?? 0) >= 40);
       const seconds = 1 + Math.floor((performance.now() - began) / 1_000);
-      const faults = bench.count('fault');
-      t.true(faults >= 1 && faults <= seconds, `${faults} lines in ${seconds} s`);
+      const errors = bench.count('error');
+      t.true(errors >= 1 && errors <= seconds, `${errors} lines in ${seconds} s`);
       t.is(bench.count('failed'), 0);
     },
   );
@@ -232,7 +232,7 @@ for (const engine of engines) {
     for (let i = 0; i < 100; i++) bench.tell({ type: 'release', heardElsewhere: new Map() });
     t.deepEqual(await bench.drops(), {});
     t.truthy(await refuse(bench, port, 'malformed_message', 1), 'it serves');
-    t.is(bench.count('failed') + bench.count('fault'), 0);
+    t.is(bench.count('failed') + bench.count('error'), 0);
   });
 }
 
@@ -258,5 +258,5 @@ nativeTest('a socket that goes on failing is counted, and tried now and then', a
   const tries = await triesOf(bench, 'udp_receive_failed');
   t.true(tries > 1, 'it is tried again');
   t.true(tries <= bench.elapsedMs / MS_PER_TRY, `${tries} tries in ${bench.elapsedMs} ms`);
-  t.is(bench.count('failed') + bench.count('fault'), 0);
+  t.is(bench.count('failed') + bench.count('error'), 0);
 });

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert';
 import { reasons } from '../../../dataplane/reasons.ts';
 import {
-  findFragmentFault,
+  findFragmentError,
   hasMore,
   headBytes,
   wholeBytes,
@@ -42,10 +42,10 @@ export function inner(input: Uint8Array): void {
   isBoundForMetadata(packet);
   findMalformed(view, offset, packet);
   if (packet.fragment !== WHOLE) {
-    const fault = findFragmentFault(view, offset, packet);
+    const error = findFragmentError(view, offset, packet);
     assert(
       [reasons.none, reasons.inner_fragment_malformed, reasons.inner_fragment_unsafe].includes(
-        fault,
+        error,
       ),
     );
     hasMore(view, offset, packet);

@@ -97,7 +97,7 @@ export function tunnel(input: Uint8Array): void {
   for (let i = 0; i < STEPS_MAX && !reader.isAtEnd; i++) {
     const begun = scene.world.wire.length;
     steps[reader.byte() % steps.length]!(scene, reader);
-    judge(scene, begun);
+    check(scene, begun);
   }
   recover(scene);
 }
@@ -108,7 +108,7 @@ function deviceOf(client: Client): ReturnType<typeof peer> {
 
 const packet = new InnerPacket();
 
-function judge({ world, gateway, client }: Scene, begun: number): void {
+function check({ world, gateway, client }: Scene, begun: number): void {
   assert.equal(gateway.drops()['internal_error'], undefined);
   for (const bytes of gateway.delivered) {
     parseInner(new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length, packet);

@@ -63,7 +63,7 @@ export function uapi(input: Uint8Array): string {
   // Two line feeds end an operation; of three the last one begins the next.
   assert.equal(answers.length, operations.length - 1);
   if (answers.length === 0) assert(heard.length <= TEXT_LENGTH_MAX, 'who never ends is cut off');
-  return [...new Set(answers.map((answer) => judge(answer, device)))].sort().join(' ');
+  return [...new Set(answers.map((answer) => check(answer, device)))].sort().join(' ');
 }
 
 /** All answers; null when the other side was cut off. */
@@ -81,7 +81,7 @@ function answersTo(device: UapiDevice, said: Uint8Array, pieceBytes: number): st
 }
 
 /** Holds an answer against the protocol; returns its error number. */
-function judge(answer: string, device: UapiDevice): string {
+function check(answer: string, device: UapiDevice): string {
   assert(answer.endsWith('\n\n'));
   const lines = answer.slice(0, -2).split('\n');
   const error = lines.pop();

@@ -15,7 +15,7 @@ test('limits are those of docs/api.md#requests', (t) => {
   t.like(ignoresBody.payload, { maxBytes: BODY_BYTES_MAX });
 });
 
-test('a mistake in an operation is a 500, not a fault of the client', async (t) => {
+test('a mistake in an operation is a 500, not an error of the client', async (t) => {
   const { server, send } = await openServer(t, 'sqlite');
   const handler = (request: Request) => {
     readJson(request);

@@ -6,7 +6,7 @@ import { nextPage, readCursor, readListQuery, writeCursor } from '../../../lib/a
 import { ApiError } from '../../../lib/kit/http/errors.ts';
 import { text } from '../../../lib/kit/validation/fields.ts';
 import { anyCharacter } from '../../support/suite/characters.ts';
-import { inSentences } from '../../../lib/kit/validation/judge.ts';
+import { inSentences } from '../../../lib/kit/validation/validate.ts';
 
 const filters = {
   size: { schema: text('Size.'), select: (size: string) => (size === '' ? null : { size }) },
@@ -65,11 +65,11 @@ test('a value that no record has matches nothing', (t) => {
   t.deepEqual(readListQuery('?size=a&size=a', filters).selected, { size: 'a' });
 });
 
-test('faults are named', (t) => {
+test('errors are named', (t) => {
   const error = t.throws(() => readListQuery('?limit=0&cursor=', filters), {
     instanceOf: ApiError,
   });
-  t.deepEqual(inSentences(error.faults ?? {}), {
+  t.deepEqual(inSentences(error.errors ?? {}), {
     limit: ['must be greater than or equal to 1'],
     cursor: ['is invalid'],
   });

@@ -81,7 +81,7 @@ function pathOf({ path }: Operation, id: string): string {
   return path.replace('{kind}', 'oidc').replace('{id}', id);
 }
 
-function faultsOf({ log }: TestServer): object[] {
+function errorsOf({ log }: TestServer): object[] {
   return log.filter(({ level }) => level === 'error');
 }
 
@@ -120,7 +120,7 @@ for (const kind of databaseKinds()) {
           path,
           body === null ? {} : { body },
         );
-        const why = status < 500 ? '' : JSON.stringify(faultsOf(server));
+        const why = status < 500 ? '' : JSON.stringify(errorsOf(server));
         t.true(status < 500, `${operation.method} ${path} ${JSON.stringify(body)}: ${text}${why}`);
         if (status === 201) ids[collectionOf(operation)]?.push(answer.body.data.id as string);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -128,7 +128,7 @@ for (const kind of databaseKinds()) {
       // Enough that each operation has its turn, and each of these statuses comes.
       { numRuns: 900 },
     );
-    t.deepEqual(faultsOf(server), []);
+    t.deepEqual(errorsOf(server), []);
     for (const status of [200, 201, 204, 404, 422]) t.true(statuses.has(status), `${status}`);
     t.log([...statuses].map(([status, count]) => `${status}: ${count}`).join(', '));
   });
@@ -188,7 +188,7 @@ for (const kind of databaseKinds()) {
     );
     t.is(await contentOf(database), before);
     t.is(({} as Record<string, unknown>)['polluted'], undefined);
-    t.deepEqual(faultsOf(server), []);
+    t.deepEqual(errorsOf(server), []);
   });
 
   test(`${kind}: bytes, paths and tokens of any kind are refused and change nothing`, async (t) => {
@@ -256,7 +256,7 @@ for (const kind of databaseKinds()) {
       { numRuns: 100 },
     );
     t.is(await contentOf(database), before);
-    t.deepEqual(faultsOf(server), []);
+    t.deepEqual(errorsOf(server), []);
   });
 }
 

@@ -23,11 +23,11 @@ test('a list is as new as its records, in every process', async (t) => {
   }
 });
 
-// docs/api.md#order-of-judgement
+// docs/api.md#order-of-checks
 test('what is wrong with a request of ours comes before an id that nobody has', async (t) => {
   const { send } = await openServer(t, 'sqlite');
   const id = '0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000';
-  const judged: [method: string, path: string, wrong: object, right: object][] = [
+  const validated: [method: string, path: string, wrong: object, right: object][] = [
     ['PATCH', `/v0/groups/${id}`, { group: { name: '' } }, { group: { name: 'a' } }],
     ['POST', `/v0/groups/${id}/members`, { members: { add: 5 } }, { members: {} }],
     [
@@ -56,7 +56,7 @@ test('what is wrong with a request of ours comes before an id that nobody has', 
       { saml_metadata: { refresh: true } },
     ],
   ];
-  for (const [method, path, wrong, right] of judged) {
+  for (const [method, path, wrong, right] of validated) {
     t.is((await send(method, path, { body: wrong })).status, 422, `${method} ${path}`);
     t.is((await send(method, path, { body: right })).status, 404, `${method} ${path}`);
   }

@@ -2,14 +2,14 @@
 
 import test from 'ava';
 import { validateAdministrator } from '../../../lib/auth/account-fields.ts';
-import { inSentences } from '../../../lib/kit/validation/judge.ts';
+import { inSentences } from '../../../lib/kit/validation/validate.ts';
 
 const password = 'correct horse battery';
 
 test('an e-mail without the spaces around it and a password are taken', (t) => {
   t.deepEqual(validateAdministrator({ email: ' a@b ', password }, 'create'), {
     values: { email: 'a@b', password, remove_second_factors: false },
-    faults: {},
+    errors: {},
   });
 });
 
@@ -29,5 +29,5 @@ const refused: [what: string, sent: object, errors: object][] = [
 ];
 for (const [what, sent, errors] of refused)
   test(`${what} is refused`, (t) => {
-    t.deepEqual(inSentences(validateAdministrator(sent, 'create').faults), errors);
+    t.deepEqual(inSentences(validateAdministrator(sent, 'create').errors), errors);
   });

@@ -72,7 +72,7 @@ for (const kind of databaseKinds()) {
     const refused = await t.throwsAsync(ensure(database, { email, password }), {
       instanceOf: ApiError,
     });
-    t.deepEqual(refused?.faults, { email: [messages.looksTaken] });
+    t.deepEqual(refused?.errors, { email: [messages.looksTaken] });
     t.false(await makeFirstUser(database, { email, password }, COST));
     t.is(await database.models.User.count(), 1);
   });
@@ -120,7 +120,7 @@ for (const kind of databaseKinds()) {
       const refused = await t.throwsAsync(ensure(database, administrator), {
         instanceOf: ApiError,
       });
-      t.deepEqual(Object.keys(refused?.faults ?? {}), [field]);
+      t.deepEqual(Object.keys(refused?.errors ?? {}), [field]);
       t.regex(unfitAdministrator(administrator)?.message ?? '', message);
       await t.throwsAsync(makeFirstUser(database, administrator, COST), { message });
     }

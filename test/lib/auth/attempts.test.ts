@@ -164,10 +164,10 @@ test('a wait that is lifted is logged, once it is committed; what was none is no
   const log: LogLine[] = [];
   const database = await openDatabase(t, 'sqlite', { log: logInto(log) });
   log.splice(0);
-  const forget = (fault?: Error) =>
+  const forget = (error?: Error) =>
     writeTransaction(database, async (transaction) => {
       await forgetAttempts(database, [account], 'id', transaction);
-      if (fault !== undefined) throw fault;
+      if (error !== undefined) throw error;
     });
   await takeAttempt(database, [account]);
   await forget();

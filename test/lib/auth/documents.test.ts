@@ -14,11 +14,11 @@ test('a document is requested by its type, and a redirect is checked before it i
     if (url === '/there') response.end('text');
     else response.writeHead(302, { location: '/there' }).end();
   });
-  const judged: string[] = [];
+  const checked: string[] = [];
   const wanted = (why: string | null) => ({
     accept: 'application/xml',
     refuse: (to: URL, from: URL) => {
-      judged.push(`${from.pathname} ${to.pathname}`);
+      checked.push(`${from.pathname} ${to.pathname}`);
       return why;
     },
   });
@@ -29,7 +29,7 @@ test('a document is requested by its type, and a redirect is checked before it i
     message: 'its address redirects to nowhere good',
   });
   t.deepEqual(asked, ['/here', '/there', '/here']);
-  t.deepEqual(judged, ['/here /there', '/here /there']);
+  t.deepEqual(checked, ['/here /there', '/here /there']);
 });
 
 test('a failure has a code and shows no message of the other side', (t) => {

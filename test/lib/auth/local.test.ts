@@ -201,7 +201,7 @@ for (const kind of databaseKinds()) {
     await new Accounts({
       services: { ...server.services, database },
       writes: new Writes(database),
-    }).ensureAdministrator(commandLineCaller(), { values: again, faults: {} });
+    }).ensureAdministrator(commandLineCaller(), { values: again, errors: {} });
     t.is((await readAuditEntries(database, { action: 'unlock', limit: 10 })).length, 1);
   });
 

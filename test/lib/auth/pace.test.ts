@@ -18,7 +18,7 @@ function make(perSecond = 1_000) {
   const many = (count: number, who: Somebody, method = 'GET'): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (let i = 0; i < count; i += 1) {
-      const reason = pace.judge(who, { method } as IncomingMessage)?.reason ?? 'passed';
+      const reason = pace.check(who, { method } as IncomingMessage)?.reason ?? 'passed';
       counts[reason] = (counts[reason] ?? 0) + 1;
     }
     return counts;

@@ -1,4 +1,4 @@
-// Rate limits: in virtual time, and over HTTP in the order of docs/api.md#order-of-judgement.
+// Rate limits: in virtual time, and over HTTP in the order of docs/api.md#order-of-checks.
 
 import test from 'ava';
 import { ApiError } from '../../../lib/kit/http/errors.ts';
@@ -58,7 +58,7 @@ test('another token of the same user goes on', async (t) => {
   t.is((await server.send('GET', '/v0/configuration', { token })).status, 200);
 });
 
-test('the limit is judged behind 404 and 401, and before 403, bodies and ids', async (t) => {
+test('the limit is checked behind 404 and 401, and before 403, bodies and ids', async (t) => {
   const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' }, STILL);
   const { send, database } = server;
   await writeTransaction(database, (transaction) =>

@@ -5,7 +5,7 @@ import {
   entityIdsIn,
   METADATA_CHARACTERS_MAX,
   parseSamlMetadata,
-  samlMetadataFault,
+  samlMetadataError,
 } from '../../../lib/auth/saml-metadata.ts';
 import { CERTIFICATE, samlMetadata, signOnService } from '../../support/auth/identity-provider.ts';
 
@@ -58,7 +58,7 @@ const good: [says: string, text: string][] = [
     }</EntitiesDescriptor>`,
   ],
 ];
-for (const [says, text] of good) test(`taken: ${says}`, (t) => t.is(samlMetadataFault(text), null));
+for (const [says, text] of good) test(`taken: ${says}`, (t) => t.is(samlMetadataError(text), null));
 
 const group = (...members: string[]): string =>
   `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${members.map(entity).join('')}</EntitiesDescriptor>`;
@@ -79,23 +79,23 @@ test('of several providers the wanted one is read, wherever it is; else the firs
   t.deepEqual(entityIdsIn(text), ids);
   for (const id of ids) t.is(parseSamlMetadata(text, id).entityId, id);
   t.is(
-    samlMetadataFault(text, 'urn:x'),
+    samlMetadataError(text, 'urn:x'),
     'it does not describe urn:x, which entity_id names, but urn:a, urn:b, urn:c, urn:d, urn:e',
   );
   t.is(
-    samlMetadataFault(named('urn:a'), 'urn:x'),
+    samlMetadataError(named('urn:a'), 'urn:x'),
     'it does not describe urn:x, which entity_id names, but urn:a',
   );
   t.is(parseSamlMetadata(named('urn:a'), 'urn:a').entityIds, undefined, 'there is one alone');
   t.is(parseSamlMetadata(group(named('urn:a'), named('urn:a'))).entityIds, undefined);
   t.deepEqual(entityIdsIn('no XML'), []);
   const many = group(...Array.from({ length: 25 }, (_, i) => named(`urn:${i}`)));
-  t.regex(samlMetadataFault(many, 'urn:x') ?? '', /urn:19, and 5 more$/);
+  t.regex(samlMetadataError(many, 'urn:x') ?? '', /urn:19, and 5 more$/);
 });
 
 test('a wanted provider is read though others are of no use', (t) => {
   const text = group(named('urn:a', { certificate: '' }), named('urn:b'));
-  t.is(samlMetadataFault(text), noCertificate);
+  t.is(samlMetadataError(text), noCertificate);
   t.is(parseSamlMetadata(text, 'urn:b').entityId, 'urn:b');
 });
 
@@ -137,7 +137,7 @@ const bomb = `<!DOCTYPE x [<!ENTITY a "aaaa">${Array.from(
   { length: 30 },
   (_, i) => `<!ENTITY a${i + 1} "&a${i || ''};&a${i || ''};">`,
 ).join('')}]>`;
-const bad: [says: string, text: string, fault: string][] = [
+const bad: [says: string, text: string, error: string][] = [
   ['no XML', 'metadata', badXml],
   ['nothing but space', '  ', badXml],
   ['an end that is missing', samlMetadata().replace('</EntityDescriptor>', ''), badXml],
@@ -196,18 +196,18 @@ const bad: [says: string, text: string, fault: string][] = [
     `it is longer than ${METADATA_CHARACTERS_MAX} characters`,
   ],
 ];
-for (const [says, text, fault] of bad)
+for (const [says, text, error] of bad)
   test(`refused: ${says}`, (t) => {
     const beganMs = performance.now();
-    t.is(samlMetadataFault(text), fault);
+    t.is(samlMetadataError(text), error);
     t.true(performance.now() - beganMs < 2_000, 'it takes no long time');
   });
 
 test('breadth is read in a bounded time', (t) => {
   const wide = samlMetadata({ services: '<x/>'.repeat(9_000) + signOnService() });
   const beganMs = performance.now();
-  t.is(samlMetadataFault(wide), null);
+  t.is(samlMetadataError(wide), null);
   t.true(performance.now() - beganMs < 2_000, `${performance.now() - beganMs} ms`);
   const wider = samlMetadata({ services: '<x/>'.repeat(10_000) });
-  t.is(samlMetadataFault(wider), 'it has more than 10000 tags');
+  t.is(samlMetadataError(wider), 'it has more than 10000 tags');
 });

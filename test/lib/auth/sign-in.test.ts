@@ -120,6 +120,6 @@ for (const kind of databaseKinds()) {
     t.is((await other.get('/user_account')).status, 200);
     const [entry] = await readAuditEntries(server.database, { limit: 1 });
     t.like(entry, { action: 'sign out', record_id: id, email: EMAIL });
-    t.is((await one.get('/leave/okta')).status, 200, 'twice is no fault');
+    t.is((await one.get('/leave/okta')).status, 200, 'twice is no error');
   });
 }

@@ -34,7 +34,7 @@ function scene({ perSecond = 1_000, lookMs = 0 } = {}) {
   const ask = async (token: string | null, scope = '192.0.2.1', url = '/'): Promise<boolean> => {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` };
     const request = { url, method: 'GET', headers, socket: {} } as unknown as IncomingMessage;
-    return (await strangers.judge(request, scope)) === null;
+    return (await strangers.check(request, scope)) === null;
   };
   const many = async (count: number, token: string | null): Promise<number> => {
     const answers = await Promise.all(Array.from({ length: count }, () => ask(token)));

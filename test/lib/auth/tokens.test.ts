@@ -59,7 +59,7 @@ for (const kind of databaseKinds()) {
     await disableUser(database, 'ann@example.com');
     const error = await t.throwsAsync(make('ann@example.com'), { instanceOf: ApiError });
     const base = [{ code: 'tokenOfDisabled', values: { email: 'ann@example.com' } }];
-    t.deepEqual(error.faults, { base });
+    t.deepEqual(error.errors, { base });
   });
 
   test(`${kind}: a user has at most 25 valid tokens, even if many are created at once`, async (t) => {
@@ -76,7 +76,7 @@ for (const kind of databaseKinds()) {
     );
     for (const result of results)
       if (result.status === 'rejected')
-        t.deepEqual(result.reason.faults, {
+        t.deepEqual(result.reason.errors, {
           base: [{ code: 'tooManyTokens', values: { most: 25 } }],
         });
   });

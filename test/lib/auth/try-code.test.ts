@@ -1,4 +1,4 @@
-// A code that is typed is counted before it is judged, and a good one takes its count back.
+// A code that is typed is counted before it is checked, and a good one takes its count back.
 
 import test from 'ava';
 import { ATTEMPTS_MAX } from '../../../lib/auth/attempts.ts';

@@ -154,14 +154,14 @@ test('a terminal gets no packets', async (t) => {
 
 test('what the gateway refuses is said in words', async (t) => {
   const { capture, running } = await open(t);
-  const table: [words: string[], fault: RegExp][] = [
+  const table: [words: string[], error: RegExp][] = [
     [['phone'], /^there is no device phone/],
     [['laptop', '--port', 'x'], /^port: is invalid; give --port 1 to 65535/],
     [['laptop', '--duration', '3601'], /^duration: must be less than or equal to 3600$/],
     [['laptop', '--payload', '--snaplen', '64'], /^snaplen: must not be present$/],
   ];
-  for (const [words, fault] of table)
-    t.regex(String((await t.throwsAsync(capture(...words).done))?.message), fault);
+  for (const [words, error] of table)
+    t.regex(String((await t.throwsAsync(capture(...words).done))?.message), error);
   running.begin({} as CaptureOrder, 1);
   running.begin({} as CaptureOrder, 1);
   await t.throwsAsync(capture('laptop').done, {

@@ -48,7 +48,7 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: a field that cannot be set is refused, with the fields that can`, async (t) => {
     const database = await openDatabase(t, kind);
-    const faults: [what: string, message: RegExp][] = [
+    const errors: [what: string, message: RegExp][] = [
       [
         'default_action=deny',
         /^default_action: should be one of accept, drop; for example default_action=accept$/,
@@ -58,7 +58,7 @@ for (const kind of databaseKinds()) {
       ['colour=red', /"colour=red" names nothing to set/],
       ['logo={}', /set in the console, or by the API$/],
     ];
-    for (const [what, message] of faults)
+    for (const [what, message] of errors)
       await t.throwsAsync(runLine(database, `configuration set ${what}`), { message });
     const fixed = runLine(database, 'configuration set default_action=drop', {
       DEFAULT_ACTION: 'accept',

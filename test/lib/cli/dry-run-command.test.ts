@@ -93,7 +93,7 @@ test('the rule that is typed is the one that is tried', async (t) => {
 
 test('what would be refused is said in words, with what can be typed', async (t) => {
   const { database, run } = await openLocally(t, { live: fakeLive(GATEWAY) });
-  const table: [words: string[], fault: RegExp][] = [
+  const table: [words: string[], error: RegExp][] = [
     [
       ['rule', 'create', '--destination', 'files'],
       /^destination: is invalid; give --destination 10/,

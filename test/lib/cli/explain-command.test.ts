@@ -75,13 +75,13 @@ test('the size of the packet is asked with it', async (t) => {
   await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.9' });
   await run('explain', 'laptop', '192.0.2.1', 'udp/53', '--size', '1400');
   t.deepEqual(sizes, [1_400]);
-  for (const [size, fault] of [
+  for (const [size, error] of [
     ['19', /^size: must be greater than or equal to 20$/],
     ['much', /^size: is invalid; give bytes/],
     ['27', /^size: must be at least 28, which the headers of the packet take$/],
   ] as const)
     await t.throwsAsync(run('explain', 'laptop', '192.0.2.1', 'icmp', '--size', size), {
-      message: fault,
+      message: error,
     });
 });
 
@@ -100,13 +100,13 @@ test('a host behind the device is named by its address', async (t) => {
     await run('explain', word, '192.0.2.1', 'tcp/443', '--source', '192.168.7.4');
     t.deepEqual(senders.splice(0), [device.public_key, '192.168.7.4'], word);
   }
-  for (const [words, fault] of [
+  for (const [words, error] of [
     [['router', '--source', 'x'], /^source: is invalid; give the address of a host behind/],
     [['192.0.2.9', '--source', '192.168.7.4'], /^there is no device 192\.0\.2\.9/],
   ] as const) {
     const [sender, ...options] = words;
     const asked = run('explain', sender, '192.0.2.1', 'icmp', ...options);
-    await t.throwsAsync(asked, { message: fault });
+    await t.throwsAsync(asked, { message: error });
   }
 });
 
@@ -114,7 +114,7 @@ test('what the gateway refuses is said in its words, with what can be typed', as
   const { database, run } = await openLocally(t, { explaining });
   const user = await addUser(database);
   await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.1' });
-  const table: [words: string[], fault: RegExp][] = [
+  const table: [words: string[], error: RegExp][] = [
     [
       ['laptop', '192.0.2.1', 'gre'],
       /^protocol: is invalid; give tcp\/443, udp\/53, icmp \(in place of 1 and 58\), or the number of another protocol, such as 47$/,
@@ -128,8 +128,8 @@ test('what the gateway refuses is said in its words, with what can be typed', as
       /^destination: is the address of no device, and the sender is no device either/,
     ],
   ];
-  for (const [words, fault] of table) {
+  for (const [words, error] of table) {
     const { message } = (await t.throwsAsync(run('explain', ...words))) ?? {};
-    t.regex(String(message), fault, words.join(' '));
+    t.regex(String(message), error, words.join(' '));
   }
 });

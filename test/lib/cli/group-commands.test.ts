@@ -61,13 +61,13 @@ for (const kind of databaseKinds()) {
     t.deepEqual(entries[0]?.groups_map, { o: 'Operations' });
     const byId = await runLine(database, `group update --group ${made.text} --description=`);
     t.like(byId.data, { name: 'Operations', description: null });
-    const faults: [line: string, message: RegExp][] = [
+    const errors: [line: string, message: RegExp][] = [
       ['group update --group Operations', /^nothing to change was given; for example: --name /],
       ['group update --group x --name y', /^there is no group x; see: .* group list$/],
       ['group update --group sales --name Operations', /^name: has already been taken$/],
       [`group update --group sales --name ${made.text}`, /^name: is a UUID, which means the group/],
     ];
-    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
+    for (const [bad, message] of errors) await t.throwsAsync(runLine(database, bad), { message });
     await runLine(database, 'group update --group Operations --name ops');
     const settings = { OPENID_CONNECT_PROVIDERS: JSON.stringify([entry]) };
     const run = runLine(database, 'group update --group ops --name Operations', settings);
@@ -108,7 +108,7 @@ for (const kind of databaseKinds()) {
       / group ops +enabled[^]* everyone +enabled/,
     );
     t.is(((await runLine(database, 'rule list --group ops')).data as unknown[]).length, 1);
-    const faults: [line: string, message: RegExp][] = [
+    const errors: [line: string, message: RegExp][] = [
       ['rule create --destination 10.0.0.0/8 --group ops', /overlaps with an existing rule/],
       [
         'rule create --destination 10.0.0.0/8 --group x',
@@ -118,7 +118,7 @@ for (const kind of databaseKinds()) {
       ['group add x@y --group ops', /^add: x@y is no user; give the id or the e-mail of one$/],
       ['group delete --group x', /^there is no group x/],
     ];
-    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
+    for (const [bad, message] of errors) await t.throwsAsync(runLine(database, bad), { message });
   });
 }
 

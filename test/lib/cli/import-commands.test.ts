@@ -73,7 +73,7 @@ for (const kind of databaseKinds())
   });
 
 for (const kind of databaseKinds())
-  test(`${kind}: a trial writes nothing, and an import with a fault writes nothing either`, async (t) => {
+  test(`${kind}: a trial writes nothing, and an import with an error writes nothing either`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await rawRows(database);
     const dump = {
@@ -84,7 +84,7 @@ for (const kind of databaseKinds())
     t.deepEqual(await rawRows(database), before);
     const bad = { ...dump, rules: [{ destination: 'nowhere' }] };
     await t.throwsAsync(runLine(database, 'import firezone -', JSON.stringify(bad)), {
-      message: /^one fault, and nothing was written/,
+      message: /^one error, and nothing was written/,
     });
     t.deepEqual(await rawRows(database), before);
     await runLine(database, 'import firezone -', JSON.stringify(dump));

@@ -46,7 +46,7 @@ test('a refusal is a sentence, by the names and with the hints of the command', 
     { message: 'ann@b.example: the last administrator cannot be disabled' },
   );
   await t.throwsAsync(
-    performOperation(given, 'updateUser', sent, (faults) => new Error(Object.keys(faults).join())),
+    performOperation(given, 'updateUser', sent, (errors) => new Error(Object.keys(errors).join())),
     { message: 'enabled' },
   );
 });

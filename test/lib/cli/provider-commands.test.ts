@@ -65,7 +65,7 @@ for (const kind of databaseKinds()) {
     const link = await addIdentity(database, user);
     for (const one of [user, admin]) await addIdentity(database, one);
     const relink = (rest: string) => runLine(database, `provider relink --id ${rest}`);
-    const faults = [
+    const errors = [
       ['oidc/none --everyone', /there is no identity provider oidc\/none/],
       ['oidc/okta', /say who: --email E for one user, or --everyone/],
       ['oidc/okta --everyone --email ann@example.com', /say who/],
@@ -73,7 +73,7 @@ for (const kind of databaseKinds()) {
       ['oidc/okta --email free@example.com', /free@example.com is not linked through/],
       ['oidc/okta --email boss@example.com', /boss@example.com is an administrator/],
     ] as const;
-    for (const [rest, message] of faults) await t.throwsAsync(relink(rest), { message }, rest);
+    for (const [rest, message] of errors) await t.throwsAsync(relink(rest), { message }, rest);
     await link.reload();
     t.is(link.relink_until, null);
     const one = await relink('oidc/okta --email ann@example.com');

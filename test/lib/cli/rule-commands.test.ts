@@ -45,7 +45,7 @@ for (const kind of databaseKinds()) {
     await runLine(database, `rule delete --id ${later.text}`);
     const ofAnn = await runLine(database, 'rule list --email ann@b.example');
     t.is((ofAnn.data as unknown[]).length, 1);
-    const faults: [line: string, message: RegExp][] = [
+    const errors: [line: string, message: RegExp][] = [
       [
         'rule create --destination nowhere',
         /^destination: is invalid; give --destination 10\.0\.0\.5 or .*names of hosts are not possible$/,
@@ -62,7 +62,7 @@ for (const kind of databaseKinds()) {
       ['rule create --destination 10.9.0.1 --email x@y', /^there is no user x@y/],
       ['rule delete --id 0190', /^there is no rule 0190; see: .* rule list$/],
     ];
-    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
+    for (const [bad, message] of errors) await t.throwsAsync(runLine(database, bad), { message });
     t.deepEqual((await runLine(database, `rule delete --id ${all.text}`)).data, {
       id: all.text,
       removed: true,
@@ -132,7 +132,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: a rule is changed where an option says so, judged as over the API`, async (t) => {
+  test(`${kind}: a rule is changed where an option says so, validated as over the API`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     await runLine(database, `${WIKI} --email ann@b.example --expect accept`);

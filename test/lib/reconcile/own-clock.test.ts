@@ -119,7 +119,7 @@ for (const [what, prepare] of Object.entries(ends))
       const world = await begin(t, prepare);
       t.is(world.gateway.served.size, 1);
       const bring = takeAway(world, how);
-      // The turn that runs is over by then, and the next one meets the fault.
+      // The turn that runs is over by then, and the next one meets the error.
       await until(() => world.reconciler.error !== null || world.reconciler.isStuck);
       t.is(world.gateway.served.size, 1, 'nothing ended yet');
       world.aheadMs = HOUR_MS + 1_000;

@@ -56,7 +56,7 @@ async function carry(device: TestDevice, bytes: number): Promise<void> {
 }
 
 /** Why a packet does not get through; null: it does. */
-async function fault(device: TestDevice, to: string): Promise<string | null> {
+async function refusalOf(device: TestDevice, to: string): Promise<string | null> {
   try {
     await device.udp(to, 9, 'hello');
     return null;
@@ -67,7 +67,10 @@ async function fault(device: TestDevice, to: string): Promise<string | null> {
 }
 
 async function untilOver(device: TestDevice): Promise<void> {
-  await until('the end of the quota', async () => (await fault(device, HOST)) === 'quota_exceeded');
+  await until(
+    'the end of the quota',
+    async () => (await refusalOf(device, HOST)) === 'quota_exceeded',
+  );
 }
 
 async function usedBy(database: Database, userId: string): Promise<number> {
@@ -84,14 +87,14 @@ test('two gateways on one database reach a common quota, and both refuse', async
   const phone = await two.addDevice({ user_id: id });
   const other = await two.addDevice({ user: 'bob@example.com' });
   await carry(laptop, 0.6 * MB);
-  t.is(await fault(laptop, HOST), null);
+  t.is(await refusalOf(laptop, HOST), null);
   await carry(phone, 0.6 * MB);
   const began = performance.now();
   await untilOver(laptop);
   await untilOver(phone);
   t.true(performance.now() - began < 3 * SHARED_MS, `${performance.now() - began} ms`);
-  t.is(await fault(laptop, one.ipv4), null, 'the gateway itself answers');
-  t.is(await fault(other, HOST), null);
+  t.is(await refusalOf(laptop, one.ipv4), null, 'the gateway itself answers');
+  t.is(await refusalOf(other, HOST), null);
   const user = await two.api.get<Record<string, number>>(`/v0/users/${id}`);
   t.true(
     user['quota_used']! >= 1.2 * MB && user['quota_used']! < 1.4 * MB,
@@ -100,11 +103,11 @@ test('two gateways on one database reach a common quota, and both refuse', async
   t.like(user, { quota: MB, quota_exceeded: true });
   // A write that raises it is in force there when it is answered; one that lowers it too.
   await one.api.patch(`/v0/users/${id}`, { user: { quota: 100 * MB } });
-  t.is(await fault(laptop, HOST), null);
+  t.is(await refusalOf(laptop, HOST), null);
   await one.api.patch(`/v0/users/${id}`, { user: { quota: MB } });
-  t.is(await fault(laptop, HOST), 'quota_exceeded');
+  t.is(await refusalOf(laptop, HOST), 'quota_exceeded');
   await one.api.patch(`/v0/users/${id}`, { user: { quota: null } });
-  t.is(await fault(laptop, HOST), null);
+  t.is(await refusalOf(laptop, HOST), null);
 });
 
 test('a quota that comes later counts what was carried before, also of a deleted device', async (t) => {
@@ -120,14 +123,14 @@ test('a quota that comes later counts what was carried before, also of a deleted
   t.true(used > 1.1 * MB, `${used}`);
   const second = await start(gatewayId);
   const phone = await second.addDevice({ user: 'alice@example.com' });
-  t.is(await fault(phone, HOST), null);
+  t.is(await refusalOf(phone, HOST), null);
   await second.api.patch('/v0/configuration', { configuration: { default_quota: MB } });
-  t.is(await fault(phone, HOST), 'quota_exceeded');
+  t.is(await refusalOf(phone, HOST), 'quota_exceeded');
   await second.close();
   // A start remembers it.
   const third = await start(gatewayId);
   const tablet = await third.addDevice({ user: 'alice@example.com' });
-  t.is(await fault(tablet, HOST), 'quota_exceeded');
+  t.is(await refusalOf(tablet, HOST), 'quota_exceeded');
   const explained = await tablet.explain(HOST, 'udp/9');
   t.is(explained.reason, 'quota_exceeded');
   t.regex(JSON.stringify(explained), /Raise the quota of the user/);
@@ -136,7 +139,7 @@ test('a quota that comes later counts what was carried before, also of a deleted
     { userId, month: monthOf(Date.now() - 40 * 86_400_000), bytes: 1e12 },
   ]);
   await third.api.patch('/v0/configuration', { configuration: { default_quota: 10 * MB } });
-  t.is(await fault(tablet, HOST), null);
+  t.is(await refusalOf(tablet, HOST), null);
 });
 
 test('while the database is away nothing is lost; then it counts', async (t) => {
@@ -150,7 +153,7 @@ test('while the database is away nothing is lost; then it counts', async (t) => 
   await until('a warning', () =>
     gateway.log.some(({ message }) => message.includes('carried could not be written')),
   );
-  t.is(await fault(laptop, HOST), null);
+  t.is(await refusalOf(laptop, HOST), null);
   database.sequelize.query = query;
   await untilOver(laptop);
   t.true((await usedBy(database, laptop.userId)) > 1.1 * MB);

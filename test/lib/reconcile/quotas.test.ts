@@ -41,7 +41,7 @@ test('the quota of the user counts, else the default, else there is none', (t) =
   );
 });
 
-test('a write that raises or lowers a quota is judged by what was read', (t) => {
+test('a write that raises or lowers a quota is checked by what was read', (t) => {
   const quotas = quotasOf();
   quotas.take('ann', { quota: 100 });
   t.deepEqual(quotas.unread, ['ann']);

@@ -170,7 +170,7 @@ test('a poll asks SQLite for nothing while nothing was committed, by whomever', 
 });
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: a database that is read and not written is a fault, until it is repaired`, async (t) => {
+  test(`${kind}: a database that is read and not written is an error, until it is repaired`, async (t) => {
     const database = await openDatabase(t, kind);
     const { Gateway } = database.models;
     Object.assign(Gateway, { update: () => Promise.reject(new Error('the disk is full')) });
@@ -439,7 +439,7 @@ for (const kind of databaseKinds()) {
     t.true(gateway.peers.has(device.public_key));
   });
 
-  // docs/faults-of-others.md#fault-20: users and sessions.
+  // docs/bugs-of-others.md#bug-20: users and sessions.
   test(`${kind}: a session ends without any write`, async (t) => {
     const database = await openDatabase(t, kind);
     // Ahead of the clock, so that a slow start does not outlast the session.
@@ -458,7 +458,7 @@ for (const kind of databaseKinds()) {
     t.true(Date.now() >= signedInMs + 1_000, 'and no earlier');
   });
 
-  // docs/faults-of-others.md#fault-20: users and sessions.
+  // docs/bugs-of-others.md#bug-20: users and sessions.
   test(`${kind}: disabling the owner takes the devices away, enabling brings them back`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);

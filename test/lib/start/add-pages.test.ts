@@ -37,7 +37,7 @@ test('the first page may be one that is refused: it has the headers of every pag
   t.is(headers['x-content-type-options'], 'nosniff');
 });
 
-test('a form that comes before any page is judged as ever', async (t) => {
+test('a form that comes before any page is checked as ever', async (t) => {
   const { server } = await openServer(t, 'sqlite');
   const answer = await server.inject({ method: 'POST', url: '/auth/identity/callback' });
   t.is(answer.statusCode, 403);

@@ -21,7 +21,7 @@ test('its constants are those of the schema and of the API', (t) => {
   t.is(readFileSync(FINGERPRINT, 'utf8'), fingerprintText(), says);
 });
 
-test('it names what may have faults of its own', (t) => {
+test('it names what may have bugs of its own', (t) => {
   const { node, sqlite, openssl } = process.versions;
   t.is(fingerprint().split('\n')[1], `Node ${node}, SQLite ${sqlite}, OpenSSL ${openssl}`);
 });

@@ -11,7 +11,7 @@ import {
   isDefaultRouteIn,
   nameServersIn,
   pastaOptions,
-  rootlessFaults,
+  rootlessErrors,
   rootlessWarnings,
   type RootlessHost,
 } from '../../../lib/start/serve-rootless.ts';
@@ -21,7 +21,7 @@ const KEY = Buffer.alloc(32, 1).toString('base64');
 
 function configOf(environment: Record<string, string>): Config {
   const { config } = parseConfig({ DATABASE_ENCRYPTION_KEY: KEY, ...environment }, () => '');
-  if (config === null) throw new Error('the settings have faults');
+  if (config === null) throw new Error('the settings have errors');
   return config;
 }
 
@@ -93,7 +93,7 @@ for (const [settings, words] of options)
     t.is(pastaOptions(configOf(settings), false, GOOD).join(' '), words);
     const withSockets = words.replace(/--udp-ports \d+/, '--udp-ports none');
     t.is(pastaOptions(configOf(settings), true, GOOD).join(' '), withSockets);
-    t.deepEqual(await rootlessFaults(configOf(settings), GOOD), []);
+    t.deepEqual(await rootlessErrors(configOf(settings), GOOD), []);
   });
 
 const sysctls =
@@ -104,7 +104,7 @@ const sysctls =
 /** That of Ubuntu 24.04. */
 const OLD_PASTA = { pastaVersion: () => 'pasta 0.0~git20240220.1e6f92b-1' };
 
-const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, said: RegExp][] = [
+const errors: [settings: Record<string, string>, host: Partial<RootlessHost>, said: RegExp][] = [
   [{}, { isRoot: true }, /run npm start/],
   [{}, { ...OLD_PASTA, hasDefaultRoute: () => false }, /^this host has no default route/],
   [
@@ -174,16 +174,16 @@ const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, sa
   ],
 ];
 
-for (const [settings, host, said] of faults)
+for (const [settings, host, said] of errors)
   test(`${JSON.stringify(settings)} on such a host: ${said.source}`, async (t) => {
-    const [first = '', ...others] = await rootlessFaults(configOf(settings), { ...GOOD, ...host });
+    const [first = '', ...others] = await rootlessErrors(configOf(settings), { ...GOOD, ...host });
     t.regex(first, said);
     t.deepEqual(others, []);
   });
 
 test('a host that lets ordinary users have low ports is believed', async (t) => {
   const host = { ...GOOD, sysctl: sysctls({ 'net/ipv4/ip_unprivileged_port_start': 443 }) };
-  t.deepEqual(await rootlessFaults(configOf({ HTTP_PORT: '443' }), host), []);
+  t.deepEqual(await rootlessErrors(configOf({ HTTP_PORT: '443' }), host), []);
 });
 
 test('a pasta that devices can make hang is said, and no other', (t) => {
@@ -249,12 +249,12 @@ const NETWORK6 = ipv6Route(`fd${'0'.repeat(30)}`, '40', '00000001', 'eth0');
 const NONE6 = ipv6Route(ZERO, '00', '00200200', 'lo');
 const DEFAULT6 = ipv6Route(ZERO, '00', '00000003', 'eth0');
 
-test('a host without a default route is no fault with a pasta that needs none', async (t) => {
+test('a host without a default route is no error with a pasta that needs none', async (t) => {
   const host = { ...GOOD, hasDefaultRoute: () => false };
   for (const pastaVersion of ['pasta 0.0~git20250503.587980c-2', 'pasta 2024_11_27.c0fbc7e'])
     for (const settings of [{}, { HTTP_HOST: '::1' }])
       t.deepEqual(
-        await rootlessFaults(configOf(settings), { ...host, pastaVersion: () => pastaVersion }),
+        await rootlessErrors(configOf(settings), { ...host, pastaVersion: () => pastaVersion }),
         [],
         pastaVersion,
       );

@@ -1,4 +1,4 @@
-// The conventions of docs/api.md#conventions: in which order a request is judged, which bodies are
+// The conventions of docs/api.md#conventions: in which order a request is checked, which bodies are
 // read, what every answer has.
 
 import { gzipSync } from 'node:zlib';
@@ -22,12 +22,12 @@ const badJson = refused({ body: ['is not valid JSON'] });
 const big = 'x'.repeat(1_048_577);
 
 for (const kind of surfaces()) {
-  test(`${kind}: a request is judged in one order, and the first failure answers`, async (t) => {
+  test(`${kind}: a request is checked in one order, and the first failure answers`, async (t) => {
     const server = await openServer(t, kind);
     const { token: weak } = await unprivileged(server);
     const type = { 'content-type': 'text/plain' };
     const rows: Row[] = [
-      // Each row has every fault that is judged later, too.
+      // Each row has every error that is checked later, too.
       row('unknown path first', ['POST', '/v0/x', { token: null, body: big }], 404, notFound),
       row('unknown method likewise', ['PATCH', '/v0/users', { token: null }], 404, notFound),
       row(
@@ -59,7 +59,7 @@ for (const kind of surfaces()) {
         notFound,
       ),
       row(
-        'faults last',
+        'errors last',
         ['PATCH', `/v0/users/${server.adminId}`, { body: { user: { role: 'x' } } }],
         422,
         refused({ role: ['is invalid'] }),

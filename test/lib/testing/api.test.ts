@@ -27,7 +27,7 @@ test('each verb asks as it is called, and answers with the data', async (t) => {
   ]);
 });
 
-test('an answer without a body is no fault', async (t) => {
+test('an answer without a body is no error', async (t) => {
   await t.notThrowsAsync(apiThatAnswers(204, '').api.delete('/v0/rules/7'));
 });
 

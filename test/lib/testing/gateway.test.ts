@@ -119,7 +119,7 @@ test('removing an owner removes the devices too', async (t) => {
   await t.throwsAsync(one.ping(other.ipv4), { message: /no_peer: 1/ });
 });
 
-test('requests can be injected or sent to a port, and faults have the words of the API', async (t) => {
+test('requests can be injected or sent to a port, and errors have the words of the API', async (t) => {
   await using gateway = await createGateway();
   const sent = { body: { rule: { action: 'drop', destination: 'nowhere' } } };
   const answer = await gateway.inject('POST', '/v0/rules', sent);

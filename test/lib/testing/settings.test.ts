@@ -19,7 +19,7 @@ test('each gateway has a password and a token of its own', (t) => {
   t.is(one.config.apiRateLimit, 0);
 });
 
-test('all faults are reported at once', (t) => {
+test('all errors are reported at once', (t) => {
   t.throws(() => testSettings({ DEFAULT_ACTION: 'x', HTTP_PORT: 'y', DEFAULT_CLIENT_MTU: 'z' }), {
     message: /HTTP_PORT[\s\S]*DEFAULT_ACTION[\s\S]*DEFAULT_CLIENT_MTU/,
   });

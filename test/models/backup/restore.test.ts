@@ -80,7 +80,7 @@ for (const kind of kinds) {
     t.is((await readDevices(source)).length, 2);
   });
 
-  test(`${kind}: a fault in the middle leaves everything as it was`, async (t) => {
+  test(`${kind}: an error in the middle leaves everything as it was`, async (t) => {
     const place = await makePlace(t, kind);
     const source = await openAt(t, place);
     await migrate(source);

@@ -41,7 +41,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(heard, []);
   });
 
-  test(`${kind}: a listener's fault is logged and neither fails the write nor the rest`, async (t) => {
+  test(`${kind}: a listener's error is logged and neither fails the write nor the rest`, async (t) => {
     const warnings: string[] = [];
     const log = {
       info: () => undefined,
@@ -50,7 +50,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind, { log });
     const heard: number[] = [];
     database.onCommit(() => {
-      throw new Error('a fault');
+      throw new Error('an error');
     });
     database.onCommit((revision) => heard.push(revision));
     await addUser(database);

@@ -84,8 +84,8 @@ const full: [title: string, fields: object][] = [
 ];
 for (const [title, fields] of full)
   test(`${title} is a database that is away, and full`, (t) => {
-    t.true(isDatabaseAway(driverFault(fields)));
-    t.true(isDatabaseFull(driverFault(fields)));
+    t.true(isDatabaseAway(driverError(fields)));
+    t.true(isDatabaseFull(driverError(fields)));
   });
 
 for (const code of [
@@ -100,18 +100,18 @@ for (const code of [
   'SQLITE_NOTADB',
 ])
   test(`${code} is a database that is away, but not full`, (t) => {
-    t.is(isDatabaseDamaged(driverFault({ code })), /CORRUPT|NOTADB/.test(code));
-    t.true(isDatabaseAway(driverFault({ code })));
-    t.false(isDatabaseFull(driverFault({ code })));
+    t.is(isDatabaseDamaged(driverError({ code })), /CORRUPT|NOTADB/.test(code));
+    t.true(isDatabaseAway(driverError({ code })));
+    t.false(isDatabaseFull(driverError({ code })));
   });
 
 test('a file system that is full is recognised as well', (t) => {
   t.true(isDatabaseFull(Object.assign(new Error('no'), { code: 'ENOSPC' })));
-  t.false(isDatabaseFull(driverFault({ code: 'SQLITE_CONSTRAINT', errno: 3 })));
-  t.false(isDatabaseAway(driverFault({ code: 'SQLITE_CONSTRAINT' })));
+  t.false(isDatabaseFull(driverError({ code: 'SQLITE_CONSTRAINT', errno: 3 })));
+  t.false(isDatabaseAway(driverError({ code: 'SQLITE_CONSTRAINT' })));
 });
 
-function driverFault(fields: object): Error {
+function driverError(fields: object): Error {
   return new DatabaseError(Object.assign(new Error('no'), { sql: '' }, fields));
 }
 
@@ -152,7 +152,7 @@ test('a file that was overwritten is a damaged database', async (t) => {
 const SECRET = 'ann@b.example';
 const described: [says: string, fields: object, message: string, statement: string | null][] = [
   [
-    'a fault of the disk',
+    'an error of the disk',
     { code: 'SQLITE_IOERR', message: 'SQLITE_IOERR: disk I/O error', sql: 'COMMIT;' },
     'SQLITE_IOERR: disk I/O error',
     'COMMIT',
@@ -209,7 +209,7 @@ const described: [says: string, fields: object, message: string, statement: stri
 ];
 for (const [says, fields, message, statement] of described)
   test(`what may be said of an error: ${says}`, (t) => {
-    const said = describeDatabaseError(driverFault({ sql: undefined, ...fields }));
+    const said = describeDatabaseError(driverError({ sql: undefined, ...fields }));
     t.like(said, { message, statement });
     t.false(JSON.stringify(said).includes(SECRET));
   });

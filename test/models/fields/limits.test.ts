@@ -37,7 +37,7 @@ for (const kind of databaseKinds())
         t.deepEqual([answer.status, answer.body.data[name]], [200, value], `${path} ${value}`);
         t.is((await send('GET', path)).body.data[name], value, `${path} ${value}`);
       }
-      for (const [value, fault] of [
+      for (const [value, error] of [
         [least - 1, `must be greater than or equal to ${least}`],
         [0, `must be greater than or equal to ${least}`],
         [most + 1, `must be less than or equal to ${most}`],
@@ -45,7 +45,7 @@ for (const kind of databaseKinds())
         ['fast', 'is invalid'],
       ] as const) {
         const { status, body: refused } = await patch(value);
-        t.deepEqual([status, refused], [422, { errors: { [name]: [fault] } }], `${path} ${value}`);
+        t.deepEqual([status, refused], [422, { errors: { [name]: [error] } }], `${path} ${value}`);
       }
     }
   });

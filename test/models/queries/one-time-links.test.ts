@@ -93,7 +93,7 @@ for (const kind of databaseKinds()) {
       await put(database, user);
       await write(database, (transaction) => takeLink(database, used.id, now, transaction));
       await write(database, (transaction) => user.update(values, { transaction }));
-      await judgeCount(t, database, user, left + 1, JSON.stringify(values));
+      await checkCount(t, database, user, left + 1, JSON.stringify(values));
     }
   });
 
@@ -104,9 +104,9 @@ for (const kind of databaseKinds()) {
     await put(database, other, { expires_at: after(-31 * DAY_MS) });
     await put(database, other, { purpose: 'password_reset', expires_at: after(-29 * DAY_MS) });
     t.is(await pruneLinks(database, now), 1);
-    await judgeCount(t, database, other, 1);
+    await checkCount(t, database, other, 1);
     await write(database, (transaction) => removeUser(database, user.id, transaction));
-    await judgeCount(t, database, user, 0);
+    await checkCount(t, database, user, 0);
   });
 }
 
@@ -116,7 +116,7 @@ function revoke(database: Database, { user_id: userId, purpose }: OneTimeLink): 
   );
 }
 
-async function judgeCount(
+async function checkCount(
   t: ExecutionContext,
   database: Database,
   { id }: User,

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import {
-  countGroupsProblems,
+  countGroupsErrors,
   type Database,
   forgetGroupsOfOthers,
   type Group,
@@ -206,7 +206,7 @@ for (const kind of databaseKinds()) {
       const identity = await addIdentity(database, await addUser(database));
       await write(database, (transaction) => identity.update({ groups_problem }, { transaction }));
     }
-    t.like(await countGroupsProblems(database), [{ problem: 'overage', accounts: 2 }]);
+    t.like(await countGroupsErrors(database), [{ problem: 'overage', accounts: 2 }]);
   });
 }
 

@@ -15,7 +15,7 @@ import {
   BUSY_TIMEOUT_MS,
   driverError,
   isConflict,
-  isDiskFault,
+  isDiskError,
   isFull,
   rerunOnConflict,
   TransactionLostError,
@@ -35,7 +35,7 @@ const busy = (): Error =>
 test('a conflict is met with five more runs, then it is the answer', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const late = Object.assign(new Error('Lock wait timeout exceeded'), { errno: 1205, sql: '' });
-  for (const [fault, expected] of [
+  for (const [conflict, expected] of [
     [new DatabaseError(late), 6],
     [busy(), 6],
   ] as const) {
@@ -43,7 +43,7 @@ test('a conflict is met with five more runs, then it is the answer', async (t) =
     const error = await t.throwsAsync(
       rerunOnConflict(database, async () => {
         runs += 1;
-        throw fault;
+        throw conflict;
       }),
     );
     t.true(isConflict(error));
@@ -53,8 +53,8 @@ test('a conflict is met with five more runs, then it is the answer', async (t) =
 
 test('deadlocks, which cost no waiting, are met with fifteen more', async (t) => {
   const database = await openDatabase(t, 'sqlite');
-  const fault = Object.assign(new Error('Deadlock found'), { errno: 1213, sql: '' });
-  for (const error of [new DatabaseError(fault), new TransactionLostError('lost')]) {
+  const conflict = Object.assign(new Error('Deadlock found'), { errno: 1213, sql: '' });
+  for (const error of [new DatabaseError(conflict), new TransactionLostError('lost')]) {
     let runs = 0;
     await t.throwsAsync(
       rerunOnConflict(database, async () => {
@@ -107,14 +107,14 @@ test('conflicts are recognised by what the driver says', (t) => {
   t.is(driverError('text').message, 'text');
 });
 
-test('faults of the disk are distinguished from conflicts', (t) => {
+test('errors of the disk are distinguished from conflicts', (t) => {
   const of = (code: string): Error =>
     new DatabaseError(Object.assign(new Error('no'), { sql: '', code }));
   for (const code of ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_IOERR_WRITE', 'SQLITE_NOMEM']) {
-    t.true(isDiskFault(of(code)), code);
+    t.true(isDiskError(of(code)), code);
     t.false(isConflict(of(code)), code);
   }
-  t.false(isDiskFault(of('SQLITE_BUSY')));
+  t.false(isDiskError(of('SQLITE_BUSY')));
   t.true(isFull(of('SQLITE_FULL')));
   t.false(isFull(of('SQLITE_IOERR')));
 });

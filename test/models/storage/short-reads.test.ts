@@ -114,7 +114,7 @@ test('who asks may know that a text is short', (t) => {
   t.deepEqual(reads.read('SELECT COUNT(*) AS count FROM a', undefined, true), [{ count: 2 }]);
 });
 
-test('values that are bound in another way, faults and locks go to the thread', (t) => {
+test('values that are bound in another way, errors and locks go to the thread', (t) => {
   const { reads, other } = makeReads(t);
   const sql = 'SELECT * FROM a WHERE id = $id';
   t.not(again(reads, sql, { $id: 'x' }), null);

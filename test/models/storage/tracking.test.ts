@@ -138,7 +138,7 @@ for (const kind of databaseKinds()) {
     const { User, SignInAttempt } = database.models;
     const user = await addUser(database);
     let asked = 0;
-    const write = (fault: Error | null) =>
+    const write = (error: Error | null) =>
       writeTransaction(database, async (transaction) => {
         addLast(User, { transaction }, async () => {
           asked += 1;
@@ -146,7 +146,7 @@ for (const kind of databaseKinds()) {
         });
         await user.update({ role: 'admin' }, { transaction });
         t.is(asked, 0);
-        if (fault !== null) throw fault;
+        if (error !== null) throw error;
       });
     await t.throwsAsync(write(new Error('no')), { message: 'no' });
     t.is(asked, 0);

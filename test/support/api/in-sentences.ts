@@ -1,19 +1,20 @@
-// Judges whose errors are read as the API says them, so that tests name the texts of docs/api.md.
+// Validators whose errors are read as the API says them, so that tests name the texts of
+// docs/api.md.
 
-import { inSentences, type Mode, type Validator } from '../../../lib/kit/validation/judge.ts';
+import { inSentences, type Mode, type Validator } from '../../../lib/kit/validation/validate.ts';
 
-/** What came of judging, in the sentences of the API. */
-export interface JudgedInSentences<Values> {
+/** What came of validating, in the sentences of the API. */
+export interface ValidatedInSentences<Values> {
   readonly values: Values;
-  readonly faults: Record<string, unknown[]>;
+  readonly errors: Record<string, unknown[]>;
 }
 
-/** A judge, with its errors as sentences. */
-export function judgeInSentences<Values>(
-  judge: Validator<Values>,
-): (input: object, mode: Mode) => JudgedInSentences<Values> {
+/** A validator, with its errors as sentences. */
+export function validateInSentences<Values>(
+  validate: Validator<Values>,
+): (input: object, mode: Mode) => ValidatedInSentences<Values> {
   return (input, mode) => {
-    const { values, faults } = judge(input, mode);
-    return { values, faults: inSentences(faults) };
+    const { values, errors } = validate(input, mode);
+    return { values, errors: inSentences(errors) };
   };
 }

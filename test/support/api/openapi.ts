@@ -1,4 +1,4 @@
-// The OpenAPI document, used to judge: whether an answer is one that it describes, and what its
+// The OpenAPI document, used to check: whether an answer is one that it describes, and what its
 // operations are. Schemas are run by Ajv, which is not what they were made with. Most test files need
 // Ajv for no answer, so it is loaded when it is first asked.
 
@@ -78,7 +78,7 @@ export function resolve(part: Part): Part {
 const compiled = new Map<object, ValidateFunction>();
 
 /** What is wrong with a value; null when the schema allows it. */
-export function schemaFault(schema: object, value: unknown): string | null {
+export function schemaError(schema: object, value: unknown): string | null {
   let validate = compiled.get(schema);
   if (validate === undefined) {
     validate = ajv().compile(rooted(schema) as object);
@@ -107,8 +107,8 @@ export function checkAnswer(method: string, path: string, answer: Answer): strin
     const header = resolve(reference);
     const value: unknown = answer.headers[name.toLowerCase()];
     if (value === undefined && header.required === true) return `the header ${name} is missing`;
-    const fault = value === undefined ? null : schemaFault(header.schema, value);
-    if (fault !== null) return `the header ${name}: ${fault}`;
+    const error = value === undefined ? null : schemaError(header.schema, value);
+    if (error !== null) return `the header ${name}: ${error}`;
   }
   if (String(answer.headers['content-type'] ?? '').startsWith('text/csv'))
     return response.content?.['text/csv'] === undefined ? 'no such file is described' : null;
@@ -117,5 +117,5 @@ export function checkAnswer(method: string, path: string, answer: Answer): strin
   const schema = response.content?.['application/json']?.schema as object | undefined;
   if (method === 'HEAD' || schema === undefined)
     return answer.text === '' ? null : 'a body is not described';
-  return schemaFault(schema, answer.body);
+  return schemaError(schema, answer.body);
 }

@@ -10,7 +10,7 @@ export function allowedBy(given: Part): Arbitrary<unknown> {
   return once(allowed, resolve(given), makeAllowed);
 }
 
-/** Values that no schema of these types allows; judged alone, whatever the field is. */
+/** Values that no schema of these types allows; checked alone, whatever the field is. */
 export function refusedBy(given: Part): Arbitrary<unknown> {
   return once(refused, resolve(given), makeRefused);
 }

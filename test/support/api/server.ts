@@ -150,8 +150,8 @@ async function ensureAdmin(database: Database): Promise<string> {
 
 /** Whatever a test asks, the answer must be one that the OpenAPI document describes. */
 function conforming(method: string, path: string, answer: Answer): Answer {
-  const fault = checkAnswer(method, path, answer);
-  if (fault !== null) throw new Error(`${method} ${path} ${answer.status}: ${fault}`);
+  const error = checkAnswer(method, path, answer);
+  if (error !== null) throw new Error(`${method} ${path} ${answer.status}: ${error}`);
   return answer;
 }
 

@@ -17,8 +17,8 @@ export interface RealSamlProvider {
   person: { email: string };
   /** What the next answers are made with, beside what is always so. */
   options: Record<string, unknown>;
-  /** Faults that the provider found in requests. */
-  faults: string[];
+  /** Errors that the provider found in requests. */
+  errors: string[];
 }
 
 /** What express puts on requests and answers, as far as samlp uses it. */
@@ -52,7 +52,7 @@ export async function openSamlProvider(
     ),
     person: { email: 'person@example.com' },
     options: {},
-    faults: [],
+    errors: [],
   };
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const { searchParams } = new URL(request.url ?? '/', origin);
@@ -90,7 +90,7 @@ export async function openSamlProvider(
       ...idp.options,
     });
     handle(request, response, (error: unknown) => {
-      idp.faults.push(error instanceof Error ? error.message : String(error));
+      idp.errors.push(error instanceof Error ? error.message : String(error));
       response.writeHead(400).end('refused');
     });
   };

@@ -1,4 +1,4 @@
-// A data plane with a fault of ours: whatever a datagram is opened for, an exception comes of it.
+// A data plane with a bug of ours: whatever a datagram is opened for, an exception comes of it.
 
 import { TwinEngine } from '../../../dataplane/io/twin.ts';
 import { NativeEngine } from '../../../dataplane/native/index.ts';

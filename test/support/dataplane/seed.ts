@@ -17,7 +17,7 @@ const isWhole = process.env['TRIES'] === 'all';
 
 /**
  * How many random cases a test tries against its twin: in every run of the suite, some times as many
- * as find the faults that were made on purpose to choose the number; with TRIES=all, all of them.
+ * as find the bugs that were made on purpose to choose the number; with TRIES=all, all of them.
  */
 export function tries(usual: number, all: number): number {
   return isWhole ? all : usual;

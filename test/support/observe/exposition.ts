@@ -59,7 +59,7 @@ export function readExposition(text: string): ReadonlyMap<string, ReadFamily> {
       current.samples.push(sample);
     }
   }
-  for (const family of families.values()) judge(family);
+  for (const family of families.values()) check(family);
   return families;
 }
 
@@ -98,7 +98,7 @@ function readSample(line: string): ReadSample {
   return { name, labels, value: Number(number.replace('Inf', 'Infinity')) };
 }
 
-function judge({ name, type, samples }: ReadFamily): void {
+function check({ name, type, samples }: ReadFamily): void {
   if (type === 'counter') {
     if (!name.endsWith('_total')) throw new Error(`a counter without _total: ${name}`);
     if (samples.some(({ value }) => !(value >= 0))) throw new Error(`below zero: ${name}`);

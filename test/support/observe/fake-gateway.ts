@@ -41,7 +41,7 @@ export function fakeWatched(
       workers: 1,
       tun: null,
       way: 'tun',
-      tunFault: null,
+      tunError: null,
       masquerade: false,
       relayFiles: 0,
       connections: null,

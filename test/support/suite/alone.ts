@@ -1,4 +1,4 @@
-// Test files that judge how soon something happens, and so want the machine for themselves: when
+// Test files that check how soon something happens, and so want the machine for themselves: when
 // test/all.sh runs phases at the same time, it leaves them to the end, and runs them one by one. With
 // ALONE=later a configuration of AVA leaves them out; otherwise they are files like all others.
 import process from 'node:process';

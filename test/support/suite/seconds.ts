@@ -47,7 +47,7 @@ function addLine(file: string, now: Seconds, before: Seconds): void {
   appendFileSync(path, `${JSON.stringify(line)}\n`);
 }
 
-/** The test file; AVA is asked at the end, since a file that does not load it is a fault. */
+/** The test file; AVA is asked at the end, since a file that does not load it is an error. */
 function testFile(): string {
   const { default: test } = createRequire(import.meta.url)('ava') as { default: TestFn };
   return relative(process.cwd(), fileURLToPath(test.meta.file));

@@ -75,7 +75,7 @@ await runInOneProcess(${files});`,
       process.execPath,
       [ava, '--tap', '--config', config],
       { cwd: ROOT, env },
-      (_fault, out) => done(out),
+      (_error, out) => done(out),
     ),
   );
   const lines = report.split('\n').filter((line) => /^(not )?ok/.test(line));

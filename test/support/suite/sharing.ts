@@ -1,5 +1,5 @@
 // Which test files share processes when `npm test` and test/all.sh run them. A file that is named on
-// the command line has a process of its own, so that a fault is easy to find.
+// the command line has a process of its own, so that an error is easy to find.
 
 import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -40,7 +40,7 @@ export const inOwnProcess: Readonly<Record<string, string>> = {
   'test/lib/auth/tokens.test.ts': 'has a clock that is years ahead, which later ids keep',
   'test/lib/observe/history/keeping.test.ts':
     'has a clock that is years ahead, which later ids keep',
-  'test/lib/observe/metrics/process.test.ts': 'judges how long the event loop is held',
+  'test/lib/observe/metrics/process.test.ts': 'checks how long the event loop is held',
   'test/ops/container.test.ts': 'has hooks of its own',
 };
 

@@ -3,7 +3,7 @@
 // starts both, the gateway in the process of the test; `openBrowserAt` takes a gateway that runs as a
 // process. Each `person` is a browser of its own, with its own cookies. `inspect` looks at a
 // page in light and dark, wide and at 360 px: axe must find nothing, no part may be cut off or
-// reach over the edge; a look with a fault is in test/artefacts/screens. The test fails if a page
+// reach over the edge; a look with an error is in test/artefacts/screens. The test fails if a page
 // prints anything on its console, for example a refused script or a missing file.
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -149,7 +149,7 @@ export async function signedIn(page: Page): Promise<void> {
   await page.locator('.signed-in .who').waitFor();
 }
 
-/** Checks the current page in every look; a screenshot shows each look that has a fault. */
+/** Checks the current page in every look; a screenshot shows each look that has an error. */
 export async function inspect(t: ExecutionContext, page: Page, name: string): Promise<void> {
   mkdirSync(SCREENS, { recursive: true });
   const before = page.viewportSize() ?? WIDE;
@@ -157,18 +157,18 @@ export async function inspect(t: ExecutionContext, page: Page, name: string): Pr
     const look = `${name}-${colorScheme}-${viewport.width}`;
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);
-    const faults = [...(await faultsOf(page, rules)), ...(await layoutFaultsOf(page))];
+    const errors = [...(await errorsOf(page, rules)), ...(await layoutErrorsOf(page))];
     // A screenshot of a whole page takes as long as all of these questions.
-    if (faults.length > 0 || process.env['SCREENS'] === 'all')
+    if (errors.length > 0 || process.env['SCREENS'] === 'all')
       await page.screenshot({ path: join(SCREENS, `${look}.png`), fullPage: true });
-    t.deepEqual(faults, [], look);
+    t.deepEqual(errors, [], look);
   }
   await page.emulateMedia({ colorScheme: null });
   await page.setViewportSize(before);
 }
 
 /** What is wider than the window, or cut off. */
-async function layoutFaultsOf(page: Page): Promise<string[]> {
+async function layoutErrorsOf(page: Page): Promise<string[]> {
   const [wanted, given] = await page.evaluate<[number, number]>(
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
   );
@@ -192,7 +192,7 @@ export async function make(
 }
 
 /** The findings of axe, as lines that say what and where. */
-async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[]> {
+async function errorsOf(page: Page, runOnly: readonly string[]): Promise<string[]> {
   // Evaluated by the debugger, which the policy of the page does not restrict.
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(AXE);
   const options = JSON.stringify({ runOnly, resultTypes: ['violations'] });
@@ -203,7 +203,7 @@ async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[
 }
 
 /**
- * Everything that a page of ours prints is a fault, except answers of 4xx and closed connections,
+ * Everything that a page of ours prints is an error, except answers of 4xx and closed connections,
  * which are often meant. What the page of an identity provider prints does not count.
  */
 function listen(t: ExecutionContext, page: Page, ours: string): void {

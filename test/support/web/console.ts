@@ -42,7 +42,7 @@ export async function openConsole(
 }
 
 /** Pages and forms that only administrators get; everybody else is refused, whatever is sent. */
-export async function judgeGuard(
+export async function checkGuard(
   t: ExecutionContext,
   { admin, user, server }: Console,
   routes: { pages?: readonly string[]; forms?: readonly string[] },
@@ -72,7 +72,7 @@ export async function judgeGuard(
 }
 
 /** Fails where text of a person became markup. */
-export function judgeText(t: ExecutionContext, { text }: Pick<Shown, 'text'>, where: string): void {
+export function checkText(t: ExecutionContext, { text }: Pick<Shown, 'text'>, where: string): void {
   t.false(text.includes('<img src=x'), `${where}: an element`);
   t.false(text.includes("alert('x')"), `${where}: a script`);
   t.false(/<[^>]*\sonerror=/.test(text.replaceAll(/"[^"]*"/g, '""')), `${where}: an attribute`);

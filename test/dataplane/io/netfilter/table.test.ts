@@ -22,10 +22,10 @@ test('nft takes the names of tables for all that interfaces may be called', asyn
     .map((table) => `table inet ${table} { counter one { }; }\ndelete table inet ${table}\n`)
     .join('');
   const answer = await runNft(['--check', '-f', '-'], script);
-  const fault = 'fault' in answer ? answer.fault : null;
-  const isAble = process.getuid?.() === 0 && fault !== NFT_MISSING;
-  if (isAble) t.is(fault, null);
-  else t.notRegex(fault ?? '', /syntax/);
+  const error = 'error' in answer ? answer.error : null;
+  const isAble = process.getuid?.() === 0 && error !== NFT_MISSING;
+  if (isAble) t.is(error, null);
+  else t.notRegex(error ?? '', /syntax/);
 });
 
 test('tables of all families are listed, and own ones are known by name', async (t) => {

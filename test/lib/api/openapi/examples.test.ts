@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { EXAMPLE_ID, examples } from '../../../../lib/api/openapi/examples.ts';
-import { operations, type Part, schemaFault } from '../../../support/api/openapi.ts';
+import { operations, type Part, schemaError } from '../../../support/api/openapi.ts';
 import { idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
 import { openProvider, signOnService } from '../../../support/auth/identity-provider.ts';
 import { openMetadataAddress } from '../../../support/auth/metadata-address.ts';
@@ -67,7 +67,7 @@ test('every example is what its operation takes', (t) => {
   for (const { part, method, path } of operations)
     if (part.requestBody !== undefined) {
       const { schema, example } = part.requestBody.content['application/json'];
-      t.is(schemaFault(schema as object, example), null, `${method} ${path}`);
+      t.is(schemaError(schema as object, example), null, `${method} ${path}`);
     }
   t.deepEqual(Object.keys(examples).toSorted(), [
     'api_token',

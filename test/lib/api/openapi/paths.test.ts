@@ -3,7 +3,7 @@
 import test from 'ava';
 import { pathsOf, schemasOf, tagsOf } from '../../../../lib/api/openapi/paths.ts';
 import { resource, text } from '../../../../lib/kit/validation/fields.ts';
-import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/validate.ts';
 import {
   described,
   queryOf,

@@ -52,7 +52,7 @@ for (const kind of databaseKinds()) {
     t.false(JSON.stringify(entries).includes(token));
   });
 
-  test(`${kind}: a token has the scopes that were asked for, and a fault names them`, async (t) => {
+  test(`${kind}: a token has the scopes that were asked for, and an error names them`, async (t) => {
     const { send } = await openServer(t, kind);
     const make = async (scopes: unknown) =>
       send('POST', TOKENS, { body: { api_token: { name: 'grafana', scopes } } });
@@ -106,7 +106,7 @@ for (const kind of databaseKinds()) {
       t.deepEqual((await send('GET', `${TOKENS}?user_id=${id}`)).body, { data: [] });
   });
 
-  test(`${kind}: faults are reported together, and one user has 25 live tokens at most`, async (t) => {
+  test(`${kind}: errors are reported together, and one user has 25 live tokens at most`, async (t) => {
     const { send, database } = await openServer(t, kind);
     const make = (api_token: object) => send('POST', TOKENS, { body: { api_token } });
     for (const [sent, errors] of [

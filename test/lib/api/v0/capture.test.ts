@@ -151,7 +151,7 @@ test('it ends when the gateway stops', async (t) => {
 // ---- who may -----------------------------------------------------------------------------------
 
 for (const kind of databaseKinds())
-  test(`${kind}: faults are named, and nobody but administrators gets anything`, async (t) => {
+  test(`${kind}: errors are named, and nobody but administrators gets anything`, async (t) => {
     const { send, database } = await openServer(t, kind);
     const user = await addUser(database);
     const device = await addDevice(database, user.id);

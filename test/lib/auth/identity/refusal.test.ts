@@ -9,14 +9,14 @@ test('a refusal has a word for the log and a sentence for the person', (t) => {
   t.is(refusal.reason, 'answer_invalid');
   t.regex(refusal.text, /^[A-Z].*\.$/);
   t.false(refusal.text.includes('nonce'));
-  t.is(refusal.fault, 'provider');
+  t.is(refusal.blamed, 'provider');
 });
 
 test('the text for an unknown user is the one of docs/api.md#sign-in', (t) => {
-  const { text, fault } = new ProviderRefusal('user_unknown');
+  const { text, blamed } = new ProviderRefusal('user_unknown');
   t.is(
     text,
     'Error signing in: user not found and auto_create_users disabled. That means: nobody here has your e-mail address. Please ask an administrator to add you.',
   );
-  t.is(fault, 'person');
+  t.is(blamed, 'person');
 });

@@ -1,4 +1,4 @@
-// Trying a provider: each fault is named, nobody is signed in, and nothing is thrown.
+// Trying a provider: each error is named, nobody is signed in, and nothing is thrown.
 
 import test from 'ava';
 import { randomBytes } from 'node:crypto';
@@ -47,7 +47,7 @@ test('a good OpenID provider passes, and the answer shows our address', async (t
   ]);
 });
 
-const faults: [says: string, bend: (idp: BadProvider) => void, finding: RegExp][] = [
+const errors: [says: string, bend: (idp: BadProvider) => void, finding: RegExp][] = [
   [
     'a wrong secret',
     (idp) => answerWith(idp, 401, 'invalid_client'),
@@ -126,7 +126,7 @@ const faults: [says: string, bend: (idp: BadProvider) => void, finding: RegExp][
     /^bad: .*its issuer is no address/,
   ],
 ];
-for (const [says, bend, finding] of faults)
+for (const [says, bend, finding] of errors)
   test(`found: ${says}`, async (t) => {
     const idp = await openBadProvider(t);
     bend(idp);
@@ -216,7 +216,7 @@ test('of several providers the report asks for entity_id', async (t) => {
 
 test('the report says what must be signed, and doubts it where many providers sign less', async (t) => {
   const metadata = idpMetadata(signOnService());
-  const judged = async (ofAssertion: boolean, ofResponse: boolean) => {
+  const findingsOf = async (ofAssertion: boolean, ofResponse: boolean) => {
     const entry = samlEntry({
       metadata,
       signed_assertion_in_resp: ofAssertion,
@@ -224,10 +224,10 @@ test('the report says what must be signed, and doubts it where many providers si
     });
     return lines(await trySamlProvider(entry)).join('\n');
   };
-  t.regex(await judged(true, true), /^doubtful: Response and assertion must both be signed/m);
-  t.regex(await judged(true, false), /^good: The assertion must be signed/m);
-  t.regex(await judged(false, true), /^good: The response must be signed/m);
-  t.regex(await judged(false, false), /^doubtful: No flag asks for a signature\. One that/m);
+  t.regex(await findingsOf(true, true), /^doubtful: Response and assertion must both be signed/m);
+  t.regex(await findingsOf(true, false), /^good: The assertion must be signed/m);
+  t.regex(await findingsOf(false, true), /^good: The response must be signed/m);
+  t.regex(await findingsOf(false, false), /^doubtful: No flag asks for a signature\. One that/m);
 });
 
 test('the metadata address of a SAML provider is used before the metadata of the entry', async (t) => {
@@ -248,7 +248,7 @@ test('the metadata address of a SAML provider is used before the metadata of the
   );
 });
 
-test('faults in SAML metadata and in certificates are named', async (t) => {
+test('errors in SAML metadata and in certificates are named', async (t) => {
   const first = async (metadata: string, now?: Date) =>
     lines(await trySamlProvider(samlEntry({ metadata }), now)).join('\n');
   t.regex(await first('<html/>'), /^bad: .*does not describe an identity provider/);

@@ -1,6 +1,6 @@
 // Asking providers whether accounts still exist. A rotated token is kept even if something else
 // fails. A refusal disables the user if the setting says so, and nothing but a refusal does. Tested
-// against a provider with chosen faults; real-refresh.test.ts has a real one.
+// against a provider with chosen errors; real-refresh.test.ts has a real one.
 
 import test, { type ExecutionContext } from 'ava';
 import { provisionUser } from '../../../../lib/auth/identity/provision.ts';
@@ -280,7 +280,7 @@ for (const kind of firstKind()) {
   });
 }
 
-const faults: [says: string, bend: (world: World) => void, error: string][] = [
+const errors: [says: string, bend: (world: World) => void, error: string][] = [
   ['a hang-up', ({ idp }) => (idp.bent.answer = (r) => void r.destroy()), 'provider_unreachable'],
   ['silence', ({ idp }) => (idp.bent.answer = () => undefined), 'provider_unreachable'],
   ['status 503', ({ idp }) => refuse(idp, 503), 'provider_failing'],
@@ -308,8 +308,8 @@ const faults: [says: string, bend: (world: World) => void, error: string][] = [
     'provider_gone',
   ],
 ];
-for (const [says, bend, error] of faults)
-  // docs/faults-of-others.md#fault-21: answers that disable nobody.
+for (const [says, bend, error] of errors)
+  // docs/bugs-of-others.md#bug-21: answers that disable nobody.
   test(`nobody is disabled for ${says}`, async (t) => {
     const world = await open(t, 'sqlite');
     bend(world);

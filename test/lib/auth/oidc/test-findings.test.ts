@@ -23,7 +23,7 @@ function report(answer: Partial<OidcAnswer>, changes: Partial<OpenidConnectProvi
   return { shown, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
 }
 
-test('a sign-in without faults has only good findings', (t) => {
+test('a sign-in without errors has only good findings', (t) => {
   const { lines, shown } = report({
     sources: [claims, { email: 'other@example.com', groups: ['vpn', 7], address: { city: 'X' } }],
   });

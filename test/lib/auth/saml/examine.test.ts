@@ -84,7 +84,7 @@ const nothing: [says: string, signing: Partial<Signing>, said: Partial<Said>, si
     ['for others', {}, { audience: 'urn:other' }, ['response', 'assertion']],
   ];
 for (const [says, signing, said, signed] of nothing)
-  test(`nothing is read from an answer with a fault: ${says}`, async (t) => {
+  test(`nothing is read from an answer with an error: ${says}`, async (t) => {
     const found = await examine(signing, said);
     t.not(found.refusal, null);
     t.is(found.assertion, null);

@@ -1,5 +1,5 @@
 // Metadata from addresses that are good, away, slow, huge, lead elsewhere, or hold what is of no
-// use: each fault has a word and a sentence.
+// use: each error has a word and a sentence.
 
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { makeCertificate } from '../../../../lib/auth/saml/certificate.ts';
 import {
   fetchMetadata,
   isMetadataAddress,
-  type MetadataFault,
+  type MetadataReason,
   MetadataFetchError,
 } from '../../../../lib/auth/saml/fetch-metadata.ts';
 import { ENTITY_ID, idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
@@ -44,7 +44,7 @@ test('metadata are fetched, with a byte order mark and an end to come too', asyn
   }
 });
 
-const bad: [says: string, served: Served, fault: MetadataFault, message: string][] = [
+const bad: [says: string, served: Served, reason: MetadataReason, message: string][] = [
   ['a status', status(404), 'unreachable', 'its address answered with status 404'],
   [
     'a broken connection',
@@ -93,14 +93,14 @@ const bad: [says: string, served: Served, fault: MetadataFault, message: string]
   ['an end', until('2020-01-01T00:00:00Z'), 'expired', 'its validUntil has passed, or is no time'],
   ['no time', until('soon'), 'expired', 'its validUntil has passed, or is no time'],
 ];
-for (const [says, served, fault, message] of bad)
+for (const [says, served, reason, message] of bad)
   test(`what is served is refused: ${says}`, async (t) => {
     const { url } = await openMetadataAddress(t, served);
     const error = await t.throwsAsync(fetchMetadata(url, ENTITY_ID, limits), {
       instanceOf: MetadataFetchError,
       message,
     });
-    t.is((error as MetadataFetchError).fault, fault);
+    t.is((error as MetadataFetchError).reason, reason);
   });
 
 test('redirects without an end, and an address that stalls, are given up', async (t) => {

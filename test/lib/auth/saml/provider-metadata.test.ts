@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import {
-  metadataFaultOf,
+  metadataErrorOf,
   metadataOf,
   parseMetadata,
 } from '../../../../lib/auth/saml/provider-metadata.ts';
@@ -23,7 +23,7 @@ test('metadata are read once and remembered', async (t) => {
   const first = await parseMetadata(text);
   t.is(first.entityId, ENTITY_ID);
   t.is(await parseMetadata(text), first, 'the same, not read again');
-  for (let i = 0; i < 16; i += 1) await metadataFaultOf(`<x${i}/>`);
+  for (let i = 0; i < 16; i += 1) await metadataErrorOf(`<x${i}/>`);
   t.deepEqual(await parseMetadata(text), first);
 });
 
@@ -34,8 +34,8 @@ test('metadata that are of no use are refused, each time', async (t) => {
       name: 'ProviderRefusal',
       message: /^provider_misconfigured: it does not describe/,
     });
-  t.regex((await metadataFaultOf('<x/>')) ?? '', /does not describe/);
-  t.is(await metadataFaultOf(idpMetadata(signOnService())), null);
+  t.regex((await metadataErrorOf('<x/>')) ?? '', /does not describe/);
+  t.is(await metadataErrorOf(idpMetadata(signOnService())), null);
 });
 
 for (const kind of firstKind())

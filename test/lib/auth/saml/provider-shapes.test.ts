@@ -116,7 +116,7 @@ function answerOf(shape: Shape): string {
   return shape.signs.includes('Response') ? sign(response, 'Response', BOTH) : response;
 }
 
-function judge(shape: Shape, entry: Partial<SamlIdentityProvider>) {
+function examine(shape: Shape, entry: Partial<SamlIdentityProvider>) {
   const provider = samlEntry({ metadata, ...entry });
   const ours = { entityId: OUR_ENTITY_ID, key: idpKey };
   const setup = { provider, metadata: parseSamlMetadata(metadata), ours, requestId: '_r1' };
@@ -125,7 +125,7 @@ function judge(shape: Shape, entry: Partial<SamlIdentityProvider>) {
 
 for (const shape of shapes) {
   test(`${shape.name}: with the right entry a person gets in, by their e-mail`, async (t) => {
-    const verdict = await judge(shape, shape.entry);
+    const verdict = await examine(shape, shape.entry);
     if (verdict.kind !== 'proven') return t.fail();
     t.is(verdict.assertion.email, EMAIL);
     t.is(verdict.assertion.isTransient, shape.nameId[0].endsWith('transient'));
@@ -134,8 +134,10 @@ for (const shape of shapes) {
   if (shape.signs.length === 1)
     test(`${shape.name}: with the defaults of the flags the refusal names the one to change`, async (t) => {
       const flag = shape.signs[0] === 'Response' ? 'signed_assertion' : 'signed_envelopes';
-      await t.throwsAsync(judge(shape, {}), { message: new RegExp(`${flag}_in_resp asks for it`) });
+      await t.throwsAsync(examine(shape, {}), {
+        message: new RegExp(`${flag}_in_resp asks for it`),
+      });
       const flags = { signed_assertion_in_resp: false, signed_envelopes_in_resp: false };
-      t.is((await judge(shape, flags)).kind, 'proven', 'one signature is enough');
+      t.is((await examine(shape, flags)).kind, 'proven', 'one signature is enough');
     });
 }

@@ -47,14 +47,14 @@ test('a person signs in', async (t) => {
   t.is(account.issuer, `${idp.origin}/metadata`);
   t.is(account.email, 'person@example.com');
   t.true(account.isBindable);
-  t.deepEqual(idp.faults, []);
+  t.deepEqual(idp.errors, []);
 });
 
 test('the provider refuses a request that another key signed', async (t) => {
   const { idp, context } = await open(t, otherIdpKey);
   const { address } = await beginSaml(context, beginner);
   t.is((await fetch(address)).status, 400);
-  t.is(idp.faults.length, 1);
+  t.is(idp.errors.length, 1);
 });
 
 const bad: [says: string, options: Record<string, unknown>, why: RegExp][] = [

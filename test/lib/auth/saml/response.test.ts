@@ -51,7 +51,7 @@ const words = (changes: Partial<Said> = {}): Said => ({
   ...changes,
 });
 
-function judge(xml: string, given: SamlSetup = setup) {
+function examine(xml: string, given: SamlSetup = setup) {
   return checkResponse(given, base64(xml), new Date());
 }
 
@@ -63,7 +63,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
 test('a good answer gives the account that its signed assertion names', async (t) => {
   const xml = answerXml(words({ assertionId: '_a1' }));
   const madeAtMs = Date.now();
-  const verdict = await judge(xml);
+  const verdict = await examine(xml);
   if (verdict.kind !== 'proven') return t.fail();
   const { expiresAt, signedInAt, ...assertion } = verdict.assertion;
   t.true((signedInAt?.getTime() ?? Infinity) <= Date.now());
@@ -112,7 +112,7 @@ for (const [signed, wanted, isTaken] of flags)
       signed_envelopes_in_resp: wanted.includes('R'),
     });
     const signing = { ...BOTH, assertion: signed.includes('A'), response: signed.includes('R') };
-    const verdict = judge(answerXml(words(), signing), given);
+    const verdict = examine(answerXml(words(), signing), given);
     if (isTaken) t.is((await verdict).kind, 'proven');
     else {
       const message = await refusal(t, verdict);
@@ -142,7 +142,7 @@ test('the e-mail comes from the attribute that the entry names, before the NameI
   const said = words({ attributes: attribute(CLAIM, 'mail@example.com') });
   const emailFor = async (email_attribute?: string) => {
     const given = setupOf(email_attribute === undefined ? {} : { email_attribute });
-    const verdict = await judge(answerXml(said), given);
+    const verdict = await examine(answerXml(said), given);
     return verdict.kind === 'proven' ? verdict.assertion.email : undefined;
   };
   t.is(await emailFor(), 'person@example.com');
@@ -153,10 +153,10 @@ test('the e-mail comes from the attribute that the entry names, before the NameI
 test('only who has the required attribute is admitted', async (t) => {
   const given = setupOf({ required_attribute: { name: 'groups', value: 'vpn' } });
   const member = words({ attributes: attribute('groups', 'staff', 'vpn') });
-  t.is((await judge(answerXml(member), given)).kind, 'proven');
+  t.is((await examine(answerXml(member), given)).kind, 'proven');
   const other = words({ attributes: attribute('groups', 'staff') });
-  t.is(await refusal(t, judge(answerXml(other), given)), 'claim_required: another groups');
-  t.is(await refusal(t, judge(answerXml(words()), given)), 'claim_required: no attribute groups');
+  t.is(await refusal(t, examine(answerXml(other), given)), 'claim_required: another groups');
+  t.is(await refusal(t, examine(answerXml(words()), given)), 'claim_required: no attribute groups');
 });
 
 // ---- wrapping ----------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ const LAX = setupOf({ signed_assertion_in_resp: false, signed_envelopes_in_resp:
 for (const [says, xml] of wrappedAnswers(words()))
   test(`a moved signature is refused: ${says}`, async (t) => {
     t.true(xml.includes(EVIL), 'the attack is in the answer');
-    t.regex(await refusal(t, judge(xml, LAX)), /^answer_invalid/);
+    t.regex(await refusal(t, examine(xml, LAX)), /^answer_invalid/);
     // node-saml alone does not believe it either: it reads what was signed, or refuses.
     try {
       const saml = await samlOf(LAX);
@@ -220,7 +220,7 @@ const lies: [says: string, said: Partial<Said>, why: RegExp][] = [
 ];
 for (const [says, said, why] of lies)
   test(`refused: ${says}`, async (t) => {
-    t.regex(await refusal(t, judge(answerXml(words(said)))), why);
+    t.regex(await refusal(t, examine(answerXml(words(said)))), why);
   });
 
 test('clocks may differ by a minute at most', async (t) => {
@@ -229,7 +229,7 @@ test('clocks may differ by a minute at most', async (t) => {
     { notBefore: -900, notOnOrAfter: -30, subjectNotOnOrAfter: -30 },
     { notBefore: 55, notOnOrAfter: 900 },
   ])
-    t.is((await judge(answerXml(words(said)))).kind, 'proven');
+    t.is((await examine(answerXml(words(said)))).kind, 'proven');
 });
 
 // ---- forms -------------------------------------------------------------------------------------
@@ -293,8 +293,8 @@ function withInner(inner: string): string {
 
 for (const [says, make, why] of forms)
   test(`refused: ${says}`, async (t) => {
-    t.regex(await refusal(t, judge(make())), why);
-    t.regex(await refusal(t, judge(make(), LAX)), why);
+    t.regex(await refusal(t, examine(make())), why);
+    t.regex(await refusal(t, examine(make(), LAX)), why);
   });
 
 test('a text that is not base64 of UTF-8, or too long, is refused before it is parsed', async (t) => {
@@ -311,7 +311,7 @@ test('base64 may hold line breaks', async (t) => {
 });
 
 test('a signature of SHA-512 is accepted', async (t) => {
-  t.is((await judge(answerXml(words(), { ...BOTH, algorithm: 'sha512' }))).kind, 'proven');
+  t.is((await examine(answerXml(words(), { ...BOTH, algorithm: 'sha512' }))).kind, 'proven');
 });
 
 // ---- the e-mail --------------------------------------------------------------------------------
@@ -358,12 +358,12 @@ const emails: [says: string, said: Partial<Said>, email: string | null][] = [
 ];
 for (const [says, said, email] of emails)
   test(`the e-mail comes from ${says}`, async (t) => {
-    const verdict = await judge(answerXml(words(said)));
+    const verdict = await examine(answerXml(words(said)));
     t.is(verdict.kind === 'proven' ? verdict.assertion.email : '', email);
   });
 
 test('a name that changes at each sign-in is marked as such', async (t) => {
-  const verdict = await judge(answerXml(words({ format: TRANSIENT, nameId: '_x' })));
+  const verdict = await examine(answerXml(words({ format: TRANSIENT, nameId: '_x' })));
   t.true(verdict.kind === 'proven' && verdict.assertion.isTransient);
 });
 
@@ -371,7 +371,7 @@ test('a name that changes at each sign-in is marked as such', async (t) => {
 
 const signedResponse: Signing = { ...BOTH, assertion: false };
 const denied = (status: string, signing: Partial<Signing> = {}, said: Partial<Said> = {}) =>
-  judge(answerXml(words({ status, ...said }), { ...signedResponse, ...signing }, ''), LAX);
+  examine(answerXml(words({ status, ...said }), { ...signedResponse, ...signing }, ''), LAX);
 
 test('a denial counts if it is signed and answers our request', async (t) => {
   for (const word of ['AuthnFailed', 'RequestDenied', 'UnknownPrincipal'])
@@ -388,7 +388,7 @@ test('a denial counts if it is signed and answers our request', async (t) => {
   t.is(await refusal(t, other), 'answer_invalid: InResponseTo');
 });
 
-// docs/faults-of-others.md#fault-21: answers that disable nobody.
+// docs/bugs-of-others.md#bug-21: answers that disable nobody.
 test('errors of the provider itself, or about the request, deny nobody', async (t) => {
   const top = '<p:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"/>';
   t.is(await refusal(t, denied(top)), 'provider_refused: Responder');
@@ -400,12 +400,12 @@ test('errors of the provider itself, or about the request, deny nobody', async (
 
 test('an assertion does not count if the status is no success', async (t) => {
   const xml = answerXml(words({ status: denial('AuthnFailed') }));
-  const verdict = await judge(xml).catch((error: unknown) => error);
+  const verdict = await examine(xml).catch((error: unknown) => error);
   t.false((verdict as { kind?: string }).kind === 'proven');
 });
 
 test('the log holds nothing of the answer', async (t) => {
-  const error = await t.throwsAsync(judge(answerXml(words({ audience: 'the-secret-text' }))), {
+  const error = await t.throwsAsync(examine(answerXml(words({ audience: 'the-secret-text' }))), {
     instanceOf: ProviderRefusal,
   });
   t.false(`${error?.message} ${error?.text} ${error?.detail}`.includes('the-secret-text'));

@@ -11,14 +11,14 @@ import {
 const EXCLUSIVE = '<s:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/>';
 const SIGNATURE = '<s:Signature xmlns:s="http://www.w3.org/2000/09/xmldsig#"';
 
-function judge(xml: string): void {
+function examine(xml: string): void {
   const message = parseMessage(xml);
   checkMessageShape(message, [message]);
 }
 
 test('a plain message has a good shape, with one signature in its place too', (t) => {
-  t.notThrows(() => judge('<m ID="a"><b ID="b">text</b></m>'));
-  t.notThrows(() => judge(`<m>${SIGNATURE}/><b/></m>`));
+  t.notThrows(() => examine('<m ID="a"><b ID="b">text</b></m>'));
+  t.notThrows(() => examine(`<m>${SIGNATURE}/><b/></m>`));
 });
 
 const method = (name: string, algorithm: string) =>
@@ -42,7 +42,7 @@ const bad: [says: string, xml: string, why: RegExp][] = [
 ];
 for (const [says, xml, why] of bad)
   test(`refused: ${says}`, (t) => {
-    t.throws(() => judge(xml), { name: 'ProviderRefusal', message: why });
+    t.throws(() => examine(xml), { name: 'ProviderRefusal', message: why });
   });
 
 test('a message is base64 of UTF-8, of bounded length', (t) => {

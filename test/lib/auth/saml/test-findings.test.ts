@@ -45,7 +45,7 @@ function report(
   return { claims, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
 }
 
-test('a sign-in without faults has only good findings', (t) => {
+test('a sign-in without errors has only good findings', (t) => {
   const { lines, claims } = report({}, {}, signOnService() + LOGOUT);
   t.deepEqual(
     lines.map((line) => line.split(':')[0]),

@@ -127,7 +127,7 @@ for (const kind of surfaces()) {
     }
   });
 
-  test(`${kind}: every fault of every field is reported at once`, async (t) => {
+  test(`${kind}: every error of every field is reported at once`, async (t) => {
     const { send } = await openServer(t, kind);
     const before = (await send('GET', path)).body;
     const patch = (configuration: object, errors: object): Row => ({

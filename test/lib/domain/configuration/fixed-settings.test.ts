@@ -32,7 +32,7 @@ test('every field that may be changed has its variable', (t) => {
 });
 
 test('without variables nothing is fixed', (t) => {
-  t.deepEqual(readFixedSettings(settings, {}), { fixed: {}, faults: [] });
+  t.deepEqual(readFixedSettings(settings, {}), { fixed: {}, errors: [] });
   t.deepEqual(fixedSettingsOf(configOf()), {});
 });
 
@@ -74,7 +74,7 @@ for (const [name, text, value] of good)
   test(`${name} ${text.slice(0, 40)} is read as the API reads it`, (t) => {
     t.deepEqual(readFixedSettings(settings, { [name]: text }), {
       fixed: { [name.toLowerCase()]: value },
-      faults: [],
+      errors: [],
     });
   });
 
@@ -85,16 +85,16 @@ test('a SAML provider may have only an address: nothing is fetched at the start'
     readFixedSettings(settings, {
       SAML_IDENTITY_PROVIDERS: JSON.stringify([{ ...entry, ...sent }]),
     });
-  const { fixed, faults } = read({ metadata_url });
-  t.deepEqual(faults, []);
+  const { fixed, errors } = read({ metadata_url });
+  t.deepEqual(errors, []);
   t.like(fixed.saml_identity_providers?.[0], { metadata: '', metadata_url });
-  t.regex(read({})?.faults[0] ?? '', /entry 1: metadata can't be blank/);
-  t.regex(read({ metadata_url, metadata: '<x/>' }).faults[0] ?? '', /entry 1: metadata is invalid/);
-  t.regex(read({ metadata_url: 'http://idp.example/' }).faults[0] ?? '', /must begin with https/);
+  t.regex(read({})?.errors[0] ?? '', /entry 1: metadata can't be blank/);
+  t.regex(read({ metadata_url, metadata: '<x/>' }).errors[0] ?? '', /entry 1: metadata is invalid/);
+  t.regex(read({ metadata_url: 'http://idp.example/' }).errors[0] ?? '', /must begin with https/);
 });
 
 const hidden = 'got the given value (hidden); for example OPENID_CONNECT_PROVIDERS=[]';
-const bad: [name: string, text: string, faults: string[]][] = [
+const bad: [name: string, text: string, errors: string[]][] = [
   [
     'VPN_SESSION_DURATION',
     '1.5',
@@ -112,8 +112,8 @@ const bad: [name: string, text: string, faults: string[]][] = [
     'DEFAULT_CLIENT_DNS',
     'a b,a b',
     ['a b is not a valid FQDN', 'should not contain duplicates'].map(
-      (fault) =>
-        `DEFAULT_CLIENT_DNS ${fault}; got "a b,a b"; for example DEFAULT_CLIENT_DNS=1.1.1.1,1.0.0.1`,
+      (error) =>
+        `DEFAULT_CLIENT_DNS ${error}; got "a b,a b"; for example DEFAULT_CLIENT_DNS=1.1.1.1,1.0.0.1`,
     ),
   ],
   [
@@ -126,14 +126,14 @@ const bad: [name: string, text: string, faults: string[]][] = [
     'OPENID_CONNECT_PROVIDERS',
     JSON.stringify([openid, { ...openid, client_secret: '', scope: 'openid' }]),
     ['id has already been taken', "client_secret can't be blank", 'scope must include email scope']
-      .map((fault) => `OPENID_CONNECT_PROVIDERS entry 2: ${fault}; ${hidden}`)
+      .map((error) => `OPENID_CONNECT_PROVIDERS entry 2: ${error}; ${hidden}`)
       .toSorted(),
   ],
 ];
-for (const [name, text, faults] of bad)
+for (const [name, text, errors] of bad)
   test(`${name} ${text.slice(0, 40)} is refused in the words of the API`, (t) => {
     const read = readFixedSettings(settings, { [name]: text });
-    t.deepEqual({ ...read, faults: read.faults.toSorted() }, { fixed: {}, faults });
+    t.deepEqual({ ...read, errors: read.errors.toSorted() }, { fixed: {}, errors });
   });
 
 test('of several providers the first one serves, or the one that is named', (t) => {
@@ -143,30 +143,30 @@ test('of several providers the first one serves, or the one that is named', (t) 
       { externalUrl: 'http://127.0.0.1:13000/' },
       { SAML_IDENTITY_PROVIDERS: JSON.stringify([{ ...saml, metadata, ...changes }]) },
     );
-  t.deepEqual(read({}).faults, []);
-  const { fixed, faults } = read({ entity_id: 'urn:b' });
-  t.deepEqual(faults, []);
+  t.deepEqual(read({}).errors, []);
+  const { fixed, errors } = read({ entity_id: 'urn:b' });
+  t.deepEqual(errors, []);
   t.is(fixed.saml_identity_providers?.[0]?.entity_id, 'urn:b');
-  t.regex(read({ entity_id: 'urn:x' }).faults[0] ?? '', /does not describe urn:x, which entity_id/);
+  t.regex(read({ entity_id: 'urn:x' }).errors[0] ?? '', /does not describe urn:x, which entity_id/);
 });
 
 test('unusable metadata are refused, and long texts are shortened', (t) => {
   const text = JSON.stringify([{ ...saml, metadata: `<x>${'y'.repeat(1000)}</x>` }]);
-  const { faults } = readFixedSettings(settings, { SAML_IDENTITY_PROVIDERS: text });
-  t.is(faults.length, 1);
+  const { errors } = readFixedSettings(settings, { SAML_IDENTITY_PROVIDERS: text });
+  t.is(errors.length, 1);
   t.true(
-    faults[0]?.startsWith('SAML_IDENTITY_PROVIDERS entry 1: metadata is invalid. Details: it '),
+    errors[0]?.startsWith('SAML_IDENTITY_PROVIDERS entry 1: metadata is invalid. Details: it '),
   );
-  t.true((faults[0]?.length ?? 0) < 500);
+  t.true((errors[0]?.length ?? 0) < 500);
 });
 
 test('several invalid variables are reported at once', (t) => {
-  const { faults } = readFixedSettings(settings, {
+  const { errors } = readFixedSettings(settings, {
     LOCAL_AUTH_ENABLED: 'perhaps',
     VPN_SESSION_DURATION: '-1',
   });
   t.deepEqual(
-    faults.map((fault) => fault.split(' ')[0]),
+    errors.map((error) => error.split(' ')[0]),
     ['LOCAL_AUTH_ENABLED', 'VPN_SESSION_DURATION'],
   );
   t.throws(() => fixedSettingsOf(configOf({ LOCAL_AUTH_ENABLED: 'perhaps' })), {

@@ -15,8 +15,8 @@ const TOO_LONG = ['should be at most 255 character(s)'];
 const BAD_NAMES =
   'should be an object with names of groups there and, for each, the name of a group here, no UUID; of 1 to 255 characters, and at most 1000';
 
-/** The faults by list, each with those of its entries. */
-function faultsIn(answer: Answer): Record<string, Record<string, string[]>[]> {
+/** The errors by list, each with those of its entries. */
+function errorsIn(answer: Answer): Record<string, Record<string, string[]>[]> {
   return (answer.body as { errors: object }).errors as Record<string, Record<string, string[]>[]>;
 }
 
@@ -66,9 +66,9 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: names of groups are bounded`, async (t) => {
     const { openid, saml, put } = await open(t);
-    const faultsOf = async (fields: object) => {
+    const errorsOf = async (fields: object) => {
       const answer = await put([{ ...openid, groups_claim: 'groups', ...fields }], []);
-      return faultsIn(answer)['openid_connect_providers'];
+      return errorsIn(answer)['openid_connect_providers'];
     };
     const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`g${i}`, 'g']));
     const long = 'a'.repeat(256);
@@ -81,15 +81,15 @@ for (const kind of databaseKinds()) {
       { a: '01a20ad0-0000-7000-8000-000000000001' },
       { [long]: 'a' },
     ])
-      t.deepEqual(await faultsOf({ groups_map }), [{ groups_map: [BAD_NAMES] }]);
+      t.deepEqual(await errorsOf({ groups_map }), [{ groups_map: [BAD_NAMES] }]);
     for (const groups_map of ['a', ['a'], 1, true])
-      t.deepEqual(await faultsOf({ groups_map }), [{ groups_map: ['is invalid'] }]);
+      t.deepEqual(await errorsOf({ groups_map }), [{ groups_map: ['is invalid'] }]);
     for (const fields of [{ groups_claim: long }, { required_claim: { name: 'hd', value: long } }])
-      t.deepEqual(await faultsOf(fields), [{ [String(Object.keys(fields))]: TOO_LONG }]);
-    t.deepEqual(await faultsOf({ admin_group: long }), [
+      t.deepEqual(await errorsOf(fields), [{ [String(Object.keys(fields))]: TOO_LONG }]);
+    t.deepEqual(await errorsOf({ admin_group: long }), [
       { admin_group: [...TOO_LONG, NOT_TRUSTED] },
     ]);
-    const attribute = faultsIn(await put([], [{ ...saml, groups_attribute: long }]));
+    const attribute = errorsIn(await put([], [{ ...saml, groups_attribute: long }]));
     t.deepEqual(attribute['saml_identity_providers'], [{ groups_attribute: TOO_LONG }]);
     const keys = '\u{1F511}'.repeat(255);
     t.is((await put([{ ...openid, id: 'keys', groups_claim: keys }], [])).status, 200);
@@ -97,10 +97,10 @@ for (const kind of databaseKinds()) {
       groups_claim: ['is missing; groups_map, groups_create and admin_group need it'],
     };
     const alone = { ...openid, groups_create: true };
-    t.deepEqual(faultsIn(await put([alone], []))['openid_connect_providers'], [unnamed]);
+    t.deepEqual(errorsIn(await put([alone], []))['openid_connect_providers'], [unnamed]);
     t.is((await put([{ ...alone, groups_claim: 'groups' }], [])).status, 200);
     t.is((await put([alone], [])).status, 200, 'what is not sent stays');
-    const less = faultsIn(await put([{ ...alone, groups_claim: null }], []));
+    const less = errorsIn(await put([{ ...alone, groups_claim: null }], []));
     t.deepEqual(less['openid_connect_providers'], [unnamed]);
   });
 
@@ -108,7 +108,7 @@ for (const kind of databaseKinds()) {
     const { openid, saml, put, send, origin } = await open(t);
     const wish = { groups_claim: 'groups', groups_attribute: 'groups', admin_group: 'admins' };
     t.is((await put([openid], [saml])).status, 200);
-    const unmarked = faultsIn(await put([{ ...openid, ...wish }], [{ ...saml, ...wish }]));
+    const unmarked = errorsIn(await put([{ ...openid, ...wish }], [{ ...saml, ...wish }]));
     for (const list of ['openid_connect_providers', 'saml_identity_providers'])
       t.deepEqual(unmarked[list], [{ admin_group: [NOT_TRUSTED] }]);
     for (const one of ['oidc', 'saml'])
@@ -118,7 +118,7 @@ for (const kind of databaseKinds()) {
     const saved = await put([{ ...openid, ...wish }], [{ ...saml, ...wish }]);
     t.is(saved.status, 200, saved.text);
     const elsewhere = { ...openid, ...wish, discovery_document_uri: `${origin}/b` };
-    t.deepEqual(faultsIn(await put([elsewhere], [saml]))['openid_connect_providers'], [
+    t.deepEqual(errorsIn(await put([elsewhere], [saml]))['openid_connect_providers'], [
       { admin_group: [NOT_TRUSTED] },
     ]);
     t.is((await put([openid], [saml])).status, 200, 'and other settings are saved');

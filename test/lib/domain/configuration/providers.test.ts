@@ -196,7 +196,7 @@ for (const kind of surfaces()) {
     t.false('email_attribute' in (await put({ email_attribute: null })));
   });
 
-  test(`${kind}: faults of providers stand where the entries stand`, async (t) => {
+  test(`${kind}: errors of providers stand where the entries stand`, async (t) => {
     const { send } = await openServer(t, kind);
     const openid = openidAt((await openProvider(t)).origin);
     const cases = async (

@@ -42,15 +42,15 @@ function addDevice(
 
 test('an address is outside, reserved, or fit', (t) => {
   const pool = new AddressPool(NETWORK);
-  const judge = (text: string): string | null => pool.judge(parseAddress(text)!.key);
-  t.is(judge('10.8.255.255'), 'outside');
-  t.is(judge('10.9.0.32'), 'outside');
-  for (const text of ['10.9.0.0', '10.9.0.31', '10.9.0.5']) t.is(judge(text), 'reserved');
-  for (const text of ['10.9.0.1', '10.9.0.30']) t.is(judge(text), null);
+  const check = (text: string): string | null => pool.check(parseAddress(text)!.key);
+  t.is(check('10.8.255.255'), 'outside');
+  t.is(check('10.9.0.32'), 'outside');
+  for (const text of ['10.9.0.0', '10.9.0.31', '10.9.0.5']) t.is(check(text), 'reserved');
+  for (const text of ['10.9.0.1', '10.9.0.30']) t.is(check(text), null);
   t.is(pool.textOf('0a090007'), '10.9.0.7');
   const wide = new AddressPool({ family: 6, network: 'fd00::/64', gateway: 'fd00::1' });
-  t.is(wide.judge(parseAddress('fd00::ffff:ffff:ffff:ffff')!.key), 'reserved');
-  t.is(wide.judge(parseAddress('fd00::3ff:ffff:ffff:ffff')!.key), null);
+  t.is(wide.check(parseAddress('fd00::ffff:ffff:ffff:ffff')!.key), 'reserved');
+  t.is(wide.check(parseAddress('fd00::3ff:ffff:ffff:ffff')!.key), null);
   t.is(wide.textOf(parseAddress('fd00::1:0:0:9')!.key), 'fd00::1:0:0:9');
   t.throws(() => new AddressPool({ family: 6, network: '10.0.0.0/8', gateway: '10.0.0.1' }));
 });

@@ -45,7 +45,7 @@ PersistentKeepalive = 25
   );
 });
 
-// docs/faults-of-others.md#fault-23: empty keys.
+// docs/bugs-of-others.md#bug-23: empty keys.
 test('empty values are left out, a keepalive of 0 is none of them', (t) => {
   const zeros = Buffer.alloc(32).toString('base64');
   const bare = { dns: [], allowed_ips: [], mtu: null, ipv6: null, persistent_keepalive: 0 };
@@ -82,7 +82,7 @@ for (const [endpoint, written] of [
   ['[2001:db8::1]:7', '[2001:db8::1]:7'],
   ['::1', '[::1]:51820'],
 ] as const)
-  // docs/faults-of-others.md#fault-23: brackets of IPv6.
+  // docs/bugs-of-others.md#bug-23: brackets of IPv6.
   test(`the endpoint ${endpoint} is written as wg reads it`, (t) => {
     t.true(
       clientFile({ ...CLIENT, endpoint }).includes(`
@@ -106,7 +106,7 @@ for (const [device, file] of [
   ['a.b_c=d+e', 'a.b_c=d+e.conf'],
   [' ', 'postern.conf'],
 ] as const)
-  // docs/faults-of-others.md#fault-23: file name.
+  // docs/bugs-of-others.md#bug-23: file name.
   test(`a device called ${JSON.stringify(device)} has the file ${file}`, (t) => {
     t.is(clientFileName(device), file);
     // What wg-quick takes.

@@ -1,5 +1,5 @@
 // Devices over HTTP: docs/api.md#devices, sentence by sentence. What is about addresses and about
-// many devices at once is in judge.test.ts.
+// many devices at once is in checks.test.ts.
 
 import test from 'ava';
 import fc from 'fast-check';
@@ -139,7 +139,7 @@ for (const kind of allSurfaces()) {
     t.deepEqual((await send('GET', path)).body, changed.body);
   });
 
-  test(`${kind}: every fault of every field is reported at once`, async (t) => {
+  test(`${kind}: every error of every field is reported at once`, async (t) => {
     const { send, adminId, services } = await openServer(t, kind);
     const present = { user_id: adminId, public_key: newKey(), name: 'laptop' };
     await send('POST', '/v0/devices', { body: { device: present } });

@@ -63,10 +63,10 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: what the gateway itself needs is never behind a device`, async (t) => {
     const server = await openServer(t, kind);
-    const faults = async (...routes: string[]): Promise<unknown> =>
+    const errors = async (...routes: string[]): Promise<unknown> =>
       (await make(server, routes)).body.errors;
     for (const network of ['0.0.0.0/0', '::/0', '10.0.0.0/0'])
-      t.deepEqual(await faults(network), {
+      t.deepEqual(await errors(network), {
         routes: [`${network} is everything; a device is no default route`],
       });
     for (const [network, other] of [
@@ -76,16 +76,16 @@ for (const kind of databaseKinds()) {
       ['::1', '::1/128'],
       ['fe80::/64', 'fe80::/10'],
     ])
-      t.deepEqual(await faults(String(network)), {
+      t.deepEqual(await errors(String(network)), {
         routes: [`${network} overlaps with ${other}, which is reserved`],
       });
     for (const twin of ['10.77.1.0/24', '10.77.0.0/16'])
-      t.deepEqual(await faults('10.77.0.0/16', twin), {
+      t.deepEqual(await errors('10.77.0.0/16', twin), {
         routes: [`${twin} overlaps with 10.77.0.0/16, which is in the list too`],
       });
-    t.deepEqual(await faults('10.77.0.0/33'), { routes: ['is invalid'] });
+    t.deepEqual(await errors('10.77.0.0/33'), { routes: ['is invalid'] });
     const { wireguardIpv4Network: own } = server.services.config;
-    t.deepEqual(await faults(own), {
+    t.deepEqual(await errors(own), {
       routes: [`${own} overlaps with ${own}, the network of the tunnel`],
     });
     const [name, local] =
@@ -95,7 +95,7 @@ for (const kind of databaseKinds()) {
     if (local !== undefined) {
       const what = `the network of the interface ${name} of this gateway`;
       const text = `${local.address} overlaps with ${local.cidr}, ${what}`;
-      t.deepEqual(await faults(local.address), { routes: [text] });
+      t.deepEqual(await errors(local.address), { routes: [text] });
     }
   });
 

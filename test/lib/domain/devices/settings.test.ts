@@ -10,7 +10,7 @@ import {
   storedSettings,
   validateSettings,
 } from '../../../../lib/domain/devices/settings.ts';
-import { inSentences } from '../../../../lib/kit/validation/judge.ts';
+import { inSentences } from '../../../../lib/kit/validation/validate.ts';
 import { configOf, openServer } from '../../../support/api/server.ts';
 import { defaultEndpoint } from '../../../../lib/domain/devices/settings.ts';
 
@@ -44,24 +44,27 @@ test('a flag decides whose value is shown; lists are never null', (t) => {
   });
 });
 
-test('values are judged on what the device would be', (t) => {
-  const judged = (values: Partial<Settings>, present: Settings | null): object => {
-    const faults = {};
-    validateSettings(values, present, faults);
-    return inSentences(faults);
+test('values are checked on what the device would be', (t) => {
+  const validated = (values: Partial<Settings>, present: Settings | null): object => {
+    const errors = {};
+    validateSettings(values, present, errors);
+    return inSentences(errors);
   };
   const notPresent = ['must not be present'];
   const blank = ["can't be blank"];
-  t.deepEqual(judged({}, null), {});
-  t.deepEqual(judged({ mtu: 1280 }, null), { mtu: notPresent });
-  t.deepEqual(judged({ mtu: 1280, use_default_mtu: true }, own), { mtu: notPresent });
-  t.deepEqual(judged({ mtu: 1280 }, own), {});
-  t.deepEqual(judged({ dns: [] }, null), {});
-  t.deepEqual(judged({ use_default_endpoint: false }, own), { endpoint: blank });
-  t.deepEqual(judged({ use_default_endpoint: false }, { ...own, endpoint: 'x' }), {});
-  t.deepEqual(judged({ endpoint: null }, { ...own, use_default_endpoint: false, endpoint: 'x' }), {
-    endpoint: blank,
-  });
+  t.deepEqual(validated({}, null), {});
+  t.deepEqual(validated({ mtu: 1280 }, null), { mtu: notPresent });
+  t.deepEqual(validated({ mtu: 1280, use_default_mtu: true }, own), { mtu: notPresent });
+  t.deepEqual(validated({ mtu: 1280 }, own), {});
+  t.deepEqual(validated({ dns: [] }, null), {});
+  t.deepEqual(validated({ use_default_endpoint: false }, own), { endpoint: blank });
+  t.deepEqual(validated({ use_default_endpoint: false }, { ...own, endpoint: 'x' }), {});
+  t.deepEqual(
+    validated({ endpoint: null }, { ...own, use_default_endpoint: false, endpoint: 'x' }),
+    {
+      endpoint: blank,
+    },
+  );
   const unreadable = { use_default_endpoint: [messages.invalid] };
   validateSettings({ endpoint: 'x' }, null, unreadable);
   t.deepEqual(unreadable, { use_default_endpoint: [messages.invalid] });

@@ -51,7 +51,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await groupsOf('bob@example.com'), ['staff']);
   });
 
-  test(`${kind}: new people who look like others of the list, or like users, are faults`, async (t) => {
+  test(`${kind}: new people who look like others of the list, or like users, are errors`, async (t) => {
     const { database, enrol } = await openWorld(t, kind);
     await addUser(database, { email: ANN });
     const wide = '\uff41nn@example.com';
@@ -68,7 +68,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.User.count(), users + 1, 'a pair of before stays');
   });
 
-  test(`${kind}: an unknown group or one too many is a fault, and nobody is made`, async (t) => {
+  test(`${kind}: an unknown group or one too many is an error, and nobody is made`, async (t) => {
     const { database, addGroup, enrol } = await openWorld(t, kind);
     await addGroup('staff');
     const many = Array.from({ length: GROUPS_OF_USER_MAX }, (_, i) => `g${i}`);

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { validatePeople, wishOf } from '../../../../lib/domain/enrolment/people-fields.ts';
 import { ENROLLED_MAX } from '../../../../lib/domain/enrolment/people-list.ts';
-import { inSentences } from '../../../../lib/kit/validation/judge.ts';
+import { inSentences } from '../../../../lib/kit/validation/validate.ts';
 
 test('people, groups and their lines become a wish', (t) => {
   const sent = {
@@ -13,8 +13,8 @@ test('people, groups and their lines become a wish', (t) => {
     ],
     groups: [{ name: 'all', line: null }],
   };
-  const { values, faults } = validatePeople(sent, 'create');
-  t.deepEqual(faults, {});
+  const { values, errors } = validatePeople(sent, 'create');
+  t.deepEqual(errors, {});
   t.like(values, { hours: 72, mail: false });
   t.deepEqual(wishOf(values), sent);
 });
@@ -40,5 +40,5 @@ const refused: [what: string, sent: object, errors: object][] = [
 ];
 for (const [what, sent, errors] of refused)
   test(`${what} is refused`, (t) => {
-    t.deepEqual(inSentences(validatePeople(sent, 'create').faults), errors);
+    t.deepEqual(inSentences(validatePeople(sent, 'create').errors), errors);
   });

@@ -7,10 +7,10 @@ import {
   readPeople,
 } from '../../../../lib/domain/enrolment/people-list.ts';
 
-/** The e-mails of a list without faults. */
+/** The e-mails of a list without errors. */
 function emailsIn(text: string): string[] {
-  const { people, fault } = readPeople(text);
-  return fault === null ? people.map(({ email }) => email) : [fault];
+  const { people, error } = readPeople(text);
+  return error === null ? people.map(({ email }) => email) : [error];
 }
 
 test('the first column of a list is read, once for each person', (t) => {
@@ -32,46 +32,46 @@ test('the first column of a list is read, once for each person', (t) => {
 });
 
 test('what is wrong with a list is named with its lines', (t) => {
-  t.is(readPeople('').fault, 'holds no e-mail address');
-  t.is(readPeople('email\n').fault, 'holds no e-mail address');
-  t.is(readPeople('a@example.com\nbob').fault, 'line 2: “bob” is no e-mail address');
+  t.is(readPeople('').error, 'holds no e-mail address');
+  t.is(readPeople('email\n').error, 'holds no e-mail address');
+  t.is(readPeople('a@example.com\nbob').error, 'line 2: “bob” is no e-mail address');
   const unclosed =
     /^line 2: a quote is not closed where its value ends; close it there, or remove it \(/;
   t.regex(
-    readPeople('e1@example.com\n"unclosed@example.com\ne5@example.com\n').fault ?? '',
+    readPeople('e1@example.com\n"unclosed@example.com\ne5@example.com\n').error ?? '',
     unclosed,
   );
-  t.regex(readPeople('e1@example.com\n"e 2"@example.com').fault ?? '', unclosed);
+  t.regex(readPeople('e1@example.com\n"e 2"@example.com').error ?? '', unclosed);
   for (const formula of ['=1+1@example.com', '"+x@example.com"', '-x@example.com'])
     t.regex(
-      readPeople(`a@example.com\n${formula}\n`).fault ?? '',
+      readPeople(`a@example.com\n${formula}\n`).error ?? '',
       /^line 2: “[=+-].*@example\.com” begins as a formula .* alone: .*postern.* user enrol E-MAIL$/,
     );
   const many = Array.from({ length: 9 }, () => 'x').join('\n');
-  t.regex(readPeople(many).fault ?? '', /line 5: .*; and 4 more$/);
+  t.regex(readPeople(many).error ?? '', /line 5: .*; and 4 more$/);
   const crowd = Array.from({ length: ENROLLED_MAX + 1 }, (_, i) => `u${i}@example.com`);
   t.is(
-    readPeople(crowd.join('\n')).fault,
+    readPeople(crowd.join('\n')).error,
     `holds ${ENROLLED_MAX + 1} e-mail addresses; ${ENROLLED_MAX} at most`,
   );
-  t.is(readPeople(crowd.slice(1).join('\n')).fault, null);
-  t.not(readPeople(`${'a'.repeat(300)}@example.com`).fault, null);
+  t.is(readPeople(crowd.slice(1).join('\n')).error, null);
+  t.not(readPeople(`${'a'.repeat(300)}@example.com`).error, null);
   for (const odd of ['ann lee@example.com', 'Ann <ann @example.com>', '"a;b@example.com"', 'a@(b)'])
     t.regex(
-      readPeople(`a@example.com\n${odd}\n`).fault ?? '',
+      readPeople(`a@example.com\n${odd}\n`).error ?? '',
       /^line 2: “a.*” holds a space, a comma, a semicolon or a bracket; write the address alone/,
       odd,
     );
   for (const odd of ['Ann <>', 'Ann <ann>', 'Ann <a@example.com> <b@example.com>'])
-    t.regex(readPeople(odd).fault ?? '', /^line 1: /, odd);
+    t.regex(readPeople(odd).error ?? '', /^line 1: /, odd);
   const several = 'line 1: there are several e-mail addresses; put each in a line of its own';
   for (const text of [
     'a@example.com; b@example.com',
     'a@example.com,b@example.com,',
     'Ann <a@example.com>, Bob <b@example.com>',
   ])
-    t.is(readPeople(text).fault, several, text);
-  t.is(readPeople('a@example.com,Ann,b@example.com').fault, null, 'a file with other columns');
+    t.is(readPeople(text).error, several, text);
+  t.is(readPeople('a@example.com,Ann,b@example.com').error, null, 'a file with other columns');
 });
 
 test('a column with the heading groups says who joins which group', (t) => {
@@ -93,18 +93,18 @@ test('a column with the heading groups says who joins which group', (t) => {
     ['a@example.com,groups\n', [['a']]],
   ];
   for (const [text, people] of rows) {
-    t.is(readPeople(text).fault, null, text);
+    t.is(readPeople(text).error, null, text);
     t.deepEqual(of(text), people, text);
   }
   t.is(
-    readPeople('email,groups\na@example.com,staff;vpn\n').fault,
+    readPeople('email,groups\na@example.com,staff;vpn\n').error,
     'line 2: there are more values than the heading has; put several groups into one value, with | between them',
   );
   t.regex(
-    readPeople('email,groups\na@example.com,staff;b@example.com\n').fault ?? '',
+    readPeople('email,groups\na@example.com,staff;b@example.com\n').error ?? '',
     /^line 2: there are several e-mail addresses/,
   );
-  t.is(readPeople('email,groups\na@example.com,staff,,\n').fault, null);
+  t.is(readPeople('email,groups\na@example.com,staff,,\n').error, null);
   t.deepEqual(
     groupNames(' a b , c,,', ',', null).map(({ name }) => name),
     ['a b', 'c'],

@@ -91,12 +91,12 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: names are there, short and unique`, async (t) => {
     const { send } = await openServer(t, kind);
-    const faultsOf = async (name: unknown) =>
+    const errorsOf = async (name: unknown) =>
       (await send('POST', GROUPS, { body: { group: { name } } })).body.errors;
-    t.deepEqual(await faultsOf(undefined), { name: ["can't be blank"] });
-    t.deepEqual(await faultsOf('x'.repeat(256)), { name: ['should be at most 255 character(s)'] });
+    t.deepEqual(await errorsOf(undefined), { name: ["can't be blank"] });
+    t.deepEqual(await errorsOf('x'.repeat(256)), { name: ['should be at most 255 character(s)'] });
     const { id } = (await send('POST', GROUPS, { body: { group: { name: 'ops' } } })).body.data;
-    t.deepEqual(await faultsOf('ops'), { name: ['has already been taken'] });
+    t.deepEqual(await errorsOf('ops'), { name: ['has already been taken'] });
     const same = await send('PATCH', `${GROUPS}/${id}`, { body: { group: { name: 'ops' } } });
     t.is(same.status, 200);
     await send('POST', GROUPS, { body: { group: { name: 'sales' } } });

@@ -102,31 +102,31 @@ for (const kind of surfaces()) {
     const device = { user_id: adminId, public_key: newKey() };
     const { id: device_id } = (await send('POST', '/v0/devices', { body: { device } })).body.data;
     const good = { ...wiki, user_id: adminId };
-    const faulty = async (fields: object, faults: object): Promise<void> => {
+    const invalid = async (fields: object, errors: object): Promise<void> => {
       const answer = await send('POST', PATH, { body: { policy_test: { ...good, ...fields } } });
       t.is(answer.status, 422, JSON.stringify(fields));
-      t.deepEqual(answer.body, refused(faults), JSON.stringify(fields));
+      t.deepEqual(answer.body, refused(errors), JSON.stringify(fields));
     };
     t.deepEqual(
       (await send('POST', PATH, { body: { policy_test: {} } })).body,
       refused({ name: blank, destination: blank, protocol: blank, expect: blank, user_id: blank }),
     );
-    await faulty({ user_id: null }, { user_id: blank });
-    await faulty({ device_id }, { device_id: ['must not be present'] });
-    await faulty({ user_id: UNKNOWN }, { user_id: ['does not exist'] });
-    await faulty({ user_id: null, device_id: UNKNOWN }, { device_id: ['does not exist'] });
-    await faulty({ user_id: null, device_id: 'x' }, { device_id: ['does not exist'] });
-    await faulty({ port: null }, { port: blank });
-    await faulty({ protocol: 'icmp' }, { port: ['must not be present'] });
-    await faulty({ protocol: 'sctp' }, { protocol: ['should be one of tcp, udp, icmp'] });
-    await faulty({ expect: 'maybe' }, { expect: ['should be one of accept, drop'] });
-    await faulty({ port: 0 }, { port: ['must be greater than or equal to 1'] });
-    await faulty({ port: 65_536 }, { port: ['must be less than or equal to 65535'] });
-    await faulty({ destination: '10.0.0.0/8' }, { destination: ['is invalid'] });
-    await faulty({ destination: 'wiki' }, { destination: ['is invalid'] });
-    await faulty({ name: '  ' }, { name: blank });
-    await faulty({ name: 'x'.repeat(256) }, { name: ['should be at most 255 character(s)'] });
-    await faulty(
+    await invalid({ user_id: null }, { user_id: blank });
+    await invalid({ device_id }, { device_id: ['must not be present'] });
+    await invalid({ user_id: UNKNOWN }, { user_id: ['does not exist'] });
+    await invalid({ user_id: null, device_id: UNKNOWN }, { device_id: ['does not exist'] });
+    await invalid({ user_id: null, device_id: 'x' }, { device_id: ['does not exist'] });
+    await invalid({ port: null }, { port: blank });
+    await invalid({ protocol: 'icmp' }, { port: ['must not be present'] });
+    await invalid({ protocol: 'sctp' }, { protocol: ['should be one of tcp, udp, icmp'] });
+    await invalid({ expect: 'maybe' }, { expect: ['should be one of accept, drop'] });
+    await invalid({ port: 0 }, { port: ['must be greater than or equal to 1'] });
+    await invalid({ port: 65_536 }, { port: ['must be less than or equal to 65535'] });
+    await invalid({ destination: '10.0.0.0/8' }, { destination: ['is invalid'] });
+    await invalid({ destination: 'wiki' }, { destination: ['is invalid'] });
+    await invalid({ name: '  ' }, { name: blank });
+    await invalid({ name: 'x'.repeat(256) }, { name: ['should be at most 255 character(s)'] });
+    await invalid(
       { user_id: null, device_id, destination: 'fd00::1' },
       { destination: ['is of an address family that the device does not have'] },
     );

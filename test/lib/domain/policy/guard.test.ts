@@ -307,7 +307,7 @@ test('an answer names twenty tests at most, whatever their names are', async (t)
   t.false(held.text.includes('\r'), 'JSON escapes what a terminal or a log would obey');
 });
 
-test('with faults of its own, a rule is refused for these alone', async (t) => {
+test('with errors of its own, a rule is refused for these alone', async (t) => {
   const opened = await openServer(t, 'sqlite');
   await expectWiki(opened, 'accept');
   const rule = { action: 'drop', destination: '10.0.0.0/8', port_type: 'tcp' };

@@ -106,13 +106,13 @@ for (const defaultAction of ['accept', 'drop'] as const)
           twinOf(before, one).verdict === one.expect &&
           twinOf([...before, made], one).verdict !== one.expect,
       );
-      const faults = (answer.body as { errors?: Record<string, string[]> }).errors ?? {};
-      if (faults['destination'] !== undefined) return;
+      const errors = (answer.body as { errors?: Record<string, string[]> }).errors ?? {};
+      if (errors['destination'] !== undefined) return;
       t.is(answer.status, failing.length === 0 ? 201 : 422, answer.text);
-      t.is((faults['base'] ?? []).length, failing.length, answer.text);
+      t.is((errors['base'] ?? []).length, failing.length, answer.text);
       for (const { name } of failing)
         t.true(
-          faults['base']?.some((text) => text.includes(`"${name}"`)),
+          errors['base']?.some((text) => text.includes(`"${name}"`)),
           answer.text,
         );
       if (failing.length === 0) return void before.push(answer.body.data as ShownRule);

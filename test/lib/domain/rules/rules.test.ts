@@ -81,7 +81,7 @@ for (const kind of surfaces()) {
     t.like((await change({ description: '', enabled: false })).body.data, { enabled: false });
     await answers(t, { send }, [
       {
-        says: 'faults',
+        says: 'errors',
         send: [
           'POST',
           '/v0/rules',
@@ -151,7 +151,7 @@ for (const kind of surfaces()) {
     t.is((await send('GET', '/v0/rules')).status, 200);
   });
 
-  test(`${kind}: every fault of every field is reported at once`, async (t) => {
+  test(`${kind}: every error of every field is reported at once`, async (t) => {
     const { send, adminId } = await openServer(t, kind);
     const destination = '10.0.0.1';
     const create = (says: string, rule: object, errors: object): Row => ({
@@ -303,7 +303,7 @@ for (const kind of surfaces()) {
     t.is((await send('GET', '/v0/rules')).body.data.length, table.length);
   });
 
-  test(`${kind}: an update is judged on the merged record`, async (t) => {
+  test(`${kind}: an update is checked on the merged record`, async (t) => {
     const { send } = await openServer(t, kind);
     const rule = { destination: '10.0.0.1', port_type: 'tcp', port_range: 80 };
     const { body } = await send('POST', '/v0/rules', { body: { rule } });

@@ -167,7 +167,7 @@ for (const kind of surfaces()) {
     t.is((await send('DELETE', '/v0/users/ANN%2BTEST%40EXAMPLE.COM')).status, 204);
   });
 
-  test(`${kind}: every fault of every field is reported at once`, async (t) => {
+  test(`${kind}: every error of every field is reported at once`, async (t) => {
     const { send } = await openServer(t, kind);
     const create = (says: string, user: object, errors: object): Row => ({
       says,
@@ -379,7 +379,7 @@ for (const kind of surfaces()) {
       },
       { says: 'the present value is fine', send: role(adminId, 'admin'), status: 200 },
       {
-        says: 'beside other faults',
+        says: 'beside other errors',
         send: [
           'PATCH',
           `/v0/users/${adminId}`,
@@ -437,24 +437,24 @@ for (const kind of surfaces()) {
     const user = { ...made, password_confirmation: good };
     t.is((await send('POST', '/v0/users', { body: { user } })).status, 201);
     const here = '/v0/users/ann@example.com';
-    const fault = ['no other administrator can sign in'];
-    const refuses = async (sent: object | null, faults: object): Promise<void> => {
+    const error = ['no other administrator can sign in'];
+    const refuses = async (sent: object | null, errors: object): Promise<void> => {
       const answer = await (sent === null
         ? send('DELETE', here)
         : send('PATCH', here, { body: { user: sent } }));
-      t.deepEqual([answer.status, answer.body], [422, refused(faults)]);
+      t.deepEqual([answer.status, answer.body], [422, refused(errors)]);
     };
-    const judgeAll = async (): Promise<void> => {
-      await refuses({ role: 'unprivileged' }, { role: fault });
-      await refuses({ enabled: false }, { enabled: fault });
-      await refuses(null, { base: fault });
+    const checkAll = async (): Promise<void> => {
+      await refuses({ role: 'unprivileged' }, { role: error });
+      await refuses({ enabled: false }, { enabled: error });
+      await refuses(null, { base: error });
     };
-    await judgeAll();
+    await checkAll();
     await addUser(database, { email: 'bob@example.com', role: 'admin', password_hash: 'x' });
     t.is((await send('PATCH', here, { body: { user: { enabled: false } } })).status, 200);
     t.is((await send('PATCH', here, { body: { user: { enabled: true } } })).status, 200);
     await switchToProvider(database, 'ann@example.com');
-    await judgeAll();
+    await checkAll();
     t.is((await send('DELETE', '/v0/users/bob@example.com')).status, 204, 'who cannot sign in');
   });
 

@@ -15,7 +15,7 @@ import { openDatabase } from '../../../support/database/databases.ts';
 import { configOf } from '../../../support/api/server.ts';
 import { until } from '../../../support/gateway/postern.ts';
 
-const FAULT = failed('nft', 'it is not there', 'install it');
+const ERROR = failed('nft', 'it is not there', 'install it');
 
 /** A check that answers when the test says so. */
 function held(): {
@@ -40,11 +40,11 @@ test('nobody waits: what was found last is shown, and only what is not well', as
   t.deepEqual(checkup.findings(0), []);
   t.deepEqual(checkup.findings(5_000), [], 'a look goes on');
   t.is(looks(), 1);
-  answer([ok('tun', 'there'), FAULT]);
+  answer([ok('tun', 'there'), ERROR]);
   await settled();
-  t.deepEqual(checkup.findings(900), [FAULT]);
+  t.deepEqual(checkup.findings(900), [ERROR]);
   t.is(looks(), 1);
-  t.deepEqual(checkup.findings(1_100), [FAULT], 'old, and shown until the next is known');
+  t.deepEqual(checkup.findings(1_100), [ERROR], 'old, and shown until the next is known');
   t.is(looks(), 2);
   answer([]);
   await settled();
@@ -55,11 +55,11 @@ test('a check that fails is logged, and costs the others nothing', async (t) => 
   const log: LogLine[] = [];
   const checkup = new Checkup(logInto(log), [
     [1_000, () => Promise.reject(new Error('away'))],
-    [1_000, async () => [FAULT]],
+    [1_000, async () => [ERROR]],
   ]);
   checkup.findings(0);
   await settled();
-  t.deepEqual(checkup.findings(1), [FAULT]);
+  t.deepEqual(checkup.findings(1), [ERROR]);
   t.like(log[0], { level: 'warn', fields: { error: 'away' } });
 });
 

@@ -1,5 +1,5 @@
 // The doctor's findings inside the process's own world: settings, ports, data folder, database, keys,
-// clocks. Each fault is made; those of the host are in test/ops/doctor.test.ts.
+// clocks. Each error is made; those of the host are in test/ops/doctor.test.ts.
 
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -380,7 +380,7 @@ test('a gateway that runs on another database is distinguished from one that los
   );
 });
 
-test('a certificate is judged by its end', async (t) => {
+test('a certificate is checked by its end', async (t) => {
   const folder = folderOf(t);
   const [HTTP_TLS_CERT, HTTP_TLS_KEY] = [join(folder, 'c'), join(folder, 'k')];
   const environment = { ...settingsIn(folder), HTTP_TLS_CERT, HTTP_TLS_KEY };
@@ -430,7 +430,7 @@ test('one disk is shown once, whatever folders are on it', async (t) => {
   t.is(findings.filter(({ check }) => check === 'disk space').length, 1);
 });
 
-test('settings with faults are findings like all others', (t) => {
+test('settings with errors are findings like all others', (t) => {
   const findings = checkSettings(['HTTP_PORT is no number'], ['HTTP_PROT is unknown']);
   t.like(findings[0], { check: 'settings', level: 'failed', message: 'HTTP_PORT is no number' });
   t.regex(findings[0]?.fix ?? '', /docs\/reference\/settings\.md/);
@@ -441,7 +441,7 @@ for (const [args, starts] of [
   [['--json'], '{"well":false,"findings":[{"check":"settings","level":"failed","message":"HTTP_P'],
   [[], 'failed   settings'],
 ] as const)
-  test(`doctor ${args.join('')} answers on standard output where settings have faults`, async (t) => {
+  test(`doctor ${args.join('')} answers on standard output where settings have errors`, async (t) => {
     const env = { PATH: process.env['PATH'], DATA_DIR: folderOf(t), HTTP_PORT: 'many' };
     const words = ['lib/start/main.ts', 'doctor', ...args];
     const { code, stdout, stderr } = await new Promise<{ code: unknown } & Said>((settle) => {

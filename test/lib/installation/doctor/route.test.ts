@@ -19,7 +19,7 @@ test('where the kernel knows no way, that is said with what to do', async (t) =>
   t.is(fix, 'add one: ip -6 route add 2001:db8::9 via ROUTER');
 });
 
-test('what says nothing about a route is no fault', async (t) => {
+test('what says nothing about a route is no error', async (t) => {
   // A broadcast address may not be connected to, and a family may be switched off.
   for (const code of [undefined, 'EACCES', 'EAFNOSUPPORT'])
     t.is(await routeTo('203.0.113.255', async () => code), null, code);

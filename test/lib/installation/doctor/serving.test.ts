@@ -47,7 +47,7 @@ for (const [address, answer, given, said] of cases)
     t.true(wrong.every(({ fix }) => fix !== null));
   });
 
-test('every state but ready is a fault with a fix', (t) => {
+test('every state but ready is an error with a fix', (t) => {
   const config = configOf(GOOD);
   t.like(readiness(WELL, config), [{ level: 'ok' }]);
   for (const status of [

@@ -19,10 +19,10 @@ for (const kind of databaseKinds())
       fields: { user_id: user.id, name: `d${i === 449 ? 0 : i}`, public_key: newKey() },
       columns: { id, inserted_at },
     }));
-    const faults = await write(database, (transaction) =>
+    const errors = await write(database, (transaction) =>
       importDevices(services, wanted, transaction),
     );
-    t.deepEqual(faults, ['devices[449].name has already been taken']);
+    t.deepEqual(errors, ['devices[449].name has already been taken']);
     const devices = await readDevices(database);
     t.deepEqual(new Set(devices.map(({ id }) => id)), new Set(ids.slice(0, 449)));
     t.is(new Set(devices.map(({ ipv4 }) => ipv4)).size, 449);

@@ -46,22 +46,22 @@ test('providers that are there stay, but for those of the same id', async (t) =>
 for (const mask of ['********', '••••', '[REDACTED]', 'hidden', '', null, undefined, 'xxxx'])
   test(`the secret ${JSON.stringify(mask)} is none, and to be set anew`, async (t) => {
     const { database, run } = await start(t);
-    const { notes, faults } = await run({ openid_connect_providers: [provider('a', mask)] });
-    t.deepEqual(faults, []);
+    const { notes, errors } = await run({ openid_connect_providers: [provider('a', mask)] });
+    t.deepEqual(errors, []);
     t.regex(notes.join(), /the dump hides the client_secret of a; set it anew/);
     t.deepEqual(await secrets(database), { a: 'to-be-set-anew' });
   });
 
-test('metadata that is none is a fault with its place, and nothing is saved', async (t) => {
+test('metadata that is none is an error with its place, and nothing is saved', async (t) => {
   const { database, run } = await start(t);
   const saml = { id: 's', label: 's', metadata: '<a/>', auto_create_users: true };
-  const { faults } = await run({
+  const { errors } = await run({
     vpn_session_duration: 7,
     saml_identity_providers: [saml],
   });
-  t.is(faults.length, 1);
+  t.is(errors.length, 1);
   t.regex(
-    faults[0] ?? '',
+    errors[0] ?? '',
     /^configuration\.saml_identity_providers\[0\]\.metadata is invalid\. Det/,
   );
   const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
@@ -76,8 +76,8 @@ test('metadata of several providers serve as in Firezone, and the entry names th
     const stored = await database.models.Configuration.findOne({ rejectOnEmpty: true });
     return stored.saml_identity_providers[0]?.entity_id;
   };
-  const { faults, notes } = await run({ saml_identity_providers: [saml] });
-  t.deepEqual(faults, []);
+  const { errors, notes } = await run({ saml_identity_providers: [saml] });
+  t.deepEqual(errors, []);
   t.is(await entityOf(), 'urn:a');
   t.deepEqual(notes, [
     'saml_identity_providers: s: The metadata describe 2 identity providers: urn:a, urn:b. ' +
@@ -85,14 +85,14 @@ test('metadata of several providers serve as in Firezone, and the entry names th
       'are at another one',
   ]);
   const named = { ...saml, entity_id: 'urn:b' };
-  t.deepEqual(await run({ saml_identity_providers: [named] }), { faults: [], notes: [] });
+  t.deepEqual(await run({ saml_identity_providers: [named] }), { errors: [], notes: [] });
   t.is(await entityOf(), 'urn:b');
 });
 
 test('metadata of one provider get no entity_id', async (t) => {
   const { database, run } = await start(t);
   const saml = { id: 's', label: 's', metadata: federation('urn:a'), auto_create_users: true };
-  t.deepEqual(await run({ saml_identity_providers: [saml] }), { faults: [], notes: [] });
+  t.deepEqual(await run({ saml_identity_providers: [saml] }), { errors: [], notes: [] });
   const stored = await database.models.Configuration.findOne({ rejectOnEmpty: true });
   t.is(stored.saml_identity_providers[0]?.entity_id, undefined);
 });

@@ -1,4 +1,5 @@
-// The shape of a dump: answers as they were given, or without their wrapper; anything else is a fault.
+// The shape of a dump: answers as they were given, or without their wrapper; anything else is an
+// error.
 
 import test from 'ava';
 import { parseFirezoneDump } from '../../../../lib/installation/imports/firezone-dump.ts';
@@ -14,13 +15,13 @@ test('answers are taken with and without `data`, and what is left out is empty',
     devices: [],
     rules: [{ id: 'b' }],
     configuration: {},
-    faults: [],
+    errors: [],
   });
 });
 
-test('what has another shape is a fault with its place', (t) => {
+test('what has another shape is an error with its place', (t) => {
   const dump = { users: { data: {} }, devices: [1, null], configuration: [], gadgets: [] };
-  t.deepEqual(parseFirezoneDump(JSON.stringify(dump)).faults, [
+  t.deepEqual(parseFirezoneDump(JSON.stringify(dump)).errors, [
     'gadgets is not known; a dump has users, devices, rules and configuration',
     'users is no list',
     'devices[0] is no object',
@@ -32,8 +33,8 @@ test('what has another shape is a fault with its place', (t) => {
 test('what the old server answered in place of records is said', (t) => {
   const refused = { errors: { auth: 'invalid_token' } };
   const dump = { users: refused, devices: { error: 'not_found' }, configuration: refused };
-  const { faults, configuration } = parseFirezoneDump(JSON.stringify(dump));
-  t.deepEqual(faults, [
+  const { errors, configuration } = parseFirezoneDump(JSON.stringify(dump));
+  t.deepEqual(errors, [
     'the old server refused to give users: {"auth":"invalid_token"}; check the token',
     'the old server refused to give devices: "not_found"; check the token',
     'the old server refused to give configuration: {"auth":"invalid_token"}; check the token',

@@ -83,29 +83,29 @@ for (const kind of databaseKinds())
       t.is(advice.length, Object.keys(differs).length === 0 ? 0 : 1);
     });
 
-test('an e-mail that a dump names twice is a fault: nobody knows which of them is meant', async (t) => {
+test('an e-mail that a dump names twice is an error: nobody knows which of them is meant', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const twice = [
     { id: newId(), email: 'new@b.example', disabled_at: null },
     { id: newId(), email: 'NEW@b.example', disabled_at: '2023-05-03T11:00:00Z' },
   ];
-  const { faults, present } = await write(database, (transaction) =>
+  const { errors, present } = await write(database, (transaction) =>
     importUsers(database, twice, transaction),
   );
-  t.deepEqual(faults, ['users[1].email has already been taken']);
+  t.deepEqual(errors, ['users[1].email has already been taken']);
   t.deepEqual(present, []);
 });
 
 for (const kind of databaseKinds())
-  test(`${kind}: an e-mail that looks like that of another user, or of the dump, is a fault`, async (t) => {
+  test(`${kind}: an e-mail that looks like that of another user, or of the dump, is an error`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'kim@b.example' });
     const emails = ['\uff4bim@b.example', 'eve@b.example', '\uff45ve@b.example', 'KIM@b.example'];
     const dumped = emails.map((email) => ({ id: newId(), email }));
-    const { faults } = await write(database, (transaction) =>
+    const { errors } = await write(database, (transaction) =>
       importUsers(database, dumped, transaction),
     );
-    t.deepEqual(faults, [
+    t.deepEqual(errors, [
       'users[0].email looks like the address of another user',
       'users[2].email looks like the address of another user',
     ]);
@@ -117,10 +117,10 @@ for (const kind of databaseKinds())
     const user = await addUser(database, { email: 'kim@b.example', role: 'admin' });
     const emails = ['\u212aim@b.example', 'eve\u00e9@b.example', 'eve\u00c9@b.example'];
     const dumped = emails.map((email) => ({ id: newId(), email }));
-    const { faults, present } = await write(database, (transaction) =>
+    const { errors, present } = await write(database, (transaction) =>
       importUsers(database, dumped, transaction),
     );
-    t.deepEqual(faults, [
+    t.deepEqual(errors, [
       'users[0].email looks like the address of another user',
       'users[2].email looks like the address of another user',
     ]);

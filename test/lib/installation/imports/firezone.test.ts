@@ -215,7 +215,7 @@ for (const kind of databaseKinds()) {
     );
   });
 
-  test(`${kind}: every fault has its place, and nothing is written`, async (t) => {
+  test(`${kind}: every error has its place, and nothing is written`, async (t) => {
     const { database, run } = await start(t, kind);
     const from = dump();
     const [laptop, phone] = from.devices.data;

@@ -120,8 +120,8 @@ test('peers that are switched off are found, and their comments name nobody else
 });
 
 function titlesOf(text: string): (string | null)[] {
-  const { sections, faults } = parseWgQuick(`[Interface]\n${text}`);
-  if (faults.length > 0) throw new Error(faults.join());
+  const { sections, errors } = parseWgQuick(`[Interface]\n${text}`);
+  if (errors.length > 0) throw new Error(errors.join());
   return sections.filter(({ kind }) => kind === 'peer').map(({ title }) => title);
 }
 

@@ -1,9 +1,9 @@
-// The frame of imports: all or nothing, and how faults are reported.
+// The frame of imports: all or nothing, and how errors are reported.
 
 import test from 'ava';
 import { atMost, messages } from '../../../../lib/kit/validation/messages.ts';
 import {
-  faultLines,
+  errorLines,
   ImportError,
   indented,
   runImport,
@@ -13,28 +13,28 @@ import { userValues } from '../../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 
 for (const kind of databaseKinds())
-  test(`${kind}: with a fault, or on trial, nothing stays, not even a revision`, async (t) => {
+  test(`${kind}: with an error, or on trial, nothing stays, not even a revision`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await currentRevision(database);
-    const run = (isTrial: boolean, faults: string[]) =>
+    const run = (isTrial: boolean, errors: string[]) =>
       runImport(database, isTrial, async (transaction) => {
         await database.models.User.create(userValues(), { transaction });
-        return { faults, notes: ['a note'], counts: { users: 1 } };
+        return { errors, notes: ['a note'], counts: { users: 1 } };
       });
     await t.throwsAsync(run(false, ['users[0].email is invalid']), {
       instanceOf: ImportError,
-      message: 'one fault, and nothing was written:\n  users[0].email is invalid\n  a note',
+      message: 'one error, and nothing was written:\n  users[0].email is invalid\n  a note',
     });
-    t.deepEqual(await run(true, []), { faults: [], notes: ['a note'], counts: { users: 1 } });
+    t.deepEqual(await run(true, []), { errors: [], notes: ['a note'], counts: { users: 1 } });
     t.is(await database.models.User.count(), 0);
     t.is(await currentRevision(database), before);
     await run(false, []);
     t.is(await database.models.User.count(), 1);
   });
 
-test('faults are reported by their place, those of entries too', (t) => {
+test('errors are reported by their place, those of entries too', (t) => {
   t.deepEqual(
-    faultLines('configuration', {
+    errorLines('configuration', {
       default_client_mtu: [messages.invalid],
       base: [atMost(3)],
       providers: [{}, { id: [messages.taken, messages.reserved] }],
@@ -49,8 +49,8 @@ test('faults are reported by their place, those of entries too', (t) => {
 });
 
 test('a field has the place that a file gives it', (t) => {
-  const faults = { public_key: [messages.invalid], name: [messages.taken] };
-  t.deepEqual(faultLines('line 3', faults, { public_key: 'line 3: PublicKey' }), [
+  const errors = { public_key: [messages.invalid], name: [messages.taken] };
+  t.deepEqual(errorLines('line 3', errors, { public_key: 'line 3: PublicKey' }), [
     'line 3: PublicKey is invalid',
     'line 3.name has already been taken',
   ]);

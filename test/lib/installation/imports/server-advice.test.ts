@@ -139,7 +139,7 @@ for (const { what, addresses, peers, wanted, settings = {} } of cases)
       return name === undefined || text === undefined ? [] : [[name, text]];
     });
     const followed = parseConfig({ ...settings, ...Object.fromEntries(texts) }, () => '');
-    t.deepEqual(followed.faults, []);
+    t.deepEqual(followed.errors, []);
     const left = networks.filter((network) => network !== null);
     if (what !== 'two networks that no private one holds')
       for (const addressesOfPeer of peers)

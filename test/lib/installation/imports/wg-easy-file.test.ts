@@ -29,7 +29,7 @@ test('wg0.json of version 14', (t) => {
     }),
   );
   t.like(kept, { privateKey: 'P', port: null, mtu: null, addresses: ['10.8.0.1/24'] });
-  t.deepEqual(kept.faults, ['clients.b is no object']);
+  t.deepEqual(kept.errors, ['clients.b is no object']);
   t.deepEqual(kept.clients, [
     {
       place: 'client a-1 (phone)',
@@ -93,7 +93,7 @@ test('the tables of version 15', (t) => {
     ['user_configs_table', [defaults]],
   ]);
   const kept = readWgEasyTables({ tables, lacksLog: true });
-  t.like(kept, { privateKey: 'P', port: '51821', mtu: '1420', faults: [] });
+  t.like(kept, { privateKey: 'P', port: '51821', mtu: '1420', errors: [] });
   t.deepEqual(kept.addresses, ['10.8.0.0/24', 'fd42::/112']);
   t.is(kept.notes.length, 3);
   t.deepEqual(kept.clients, [
@@ -117,7 +117,7 @@ test('the tables of version 15', (t) => {
   ]);
   t.false(JSON.stringify(kept).includes('never'));
   tables.set('interfaces_table', [server, server]);
-  t.deepEqual(readWgEasyTables({ tables, lacksLog: false }).faults, [
+  t.deepEqual(readWgEasyTables({ tables, lacksLog: false }).errors, [
     'interfaces_table has 2 rows; the gateway has one interface',
   ]);
   t.throws(() => readWgEasyTables({ tables: new Map(), lacksLog: false }), {

@@ -4,10 +4,10 @@ import test from 'ava';
 import { parseWgQuick } from '../../../../lib/installation/imports/wg-quick-file.ts';
 
 test('sections, settings and their lines are read, whatever their case', (t) => {
-  const { sections, faults } = parseWgQuick(
+  const { sections, errors } = parseWgQuick(
     '[interface]\r\nprivatekey = AAA=\r\n\r\n[PEER]\nPublicKey=BBB=\nAllowedIPs = 10.0.0.2/32, fd00::2/128\n',
   );
-  t.deepEqual(faults, []);
+  t.deepEqual(errors, []);
   t.deepEqual(sections, [
     {
       kind: 'interface',
@@ -60,10 +60,10 @@ for (const [what, text, wanted] of names)
     );
   });
 
-test('what is neither section nor setting is a fault with its line', (t) => {
-  const { faults } = parseWgQuick('PrivateKey = a\n[Interface]\nhello\n[Peers]\n');
+test('what is neither section nor setting is an error with its line', (t) => {
+  const { errors } = parseWgQuick('PrivateKey = a\n[Interface]\nhello\n[Peers]\n');
   t.deepEqual(
-    faults,
+    errors,
     [1, 3, 4].map((line) => `line ${line} is neither a section nor a setting in a section`),
   );
 });

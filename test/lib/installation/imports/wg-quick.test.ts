@@ -85,7 +85,7 @@ for (const kind of databaseKinds()) {
     t.is((await readDevices(database)).length, 230);
   });
 
-  test(`${kind}: a trial and a fault leave nothing, and each fault has its place`, async (t) => {
+  test(`${kind}: a trial and an error leave nothing, and each error has its place`, async (t) => {
     const { database, owner, run } = await start(t, kind, SETTINGS);
     const user = await database.models.User.findByPk(owner.id, { rejectOnEmpty: true });
     const present = await addDevice(database, user, { name: 'phone', ipv4: '10.8.0.9' });
@@ -103,7 +103,7 @@ for (const kind of databaseKinds()) {
     ].join('');
     const error = await t.throwsAsync(run(bad), { instanceOf: ImportError });
     const lines = error.message.split('\n').map((line) => line.trim());
-    t.is(lines[0], '8 faults, and nothing was written:');
+    t.is(lines[0], '8 errors, and nothing was written:');
     for (const line of [
       'line 28 is neither a section nor a setting in a section',
       'line 15: [Peer] has no address inside 10.8.0.0/24 or fd42::/64; set the networks as said below, then import again',
@@ -154,13 +154,13 @@ test("a client's file is no server's", async (t) => {
   await t.throwsAsync(run(peer('a', '10.8.0.2/32')), { message: /has 0 \[Interface\] sections/ });
 });
 
-test('a key that is there twice in a peer is a fault, because a header may be missing', async (t) => {
+test('a key that is there twice in a peer is an error, because a header may be missing', async (t) => {
   const { run } = await start(t, 'sqlite', SETTINGS);
   const file = `[Interface]\nPrivateKey = ${privateKey}\n${peer('phone', '10.8.0.2/32')}`;
   const merged = `${file}PublicKey = ${newKey()}\nAllowedIPs = 10.8.0.3/32\n`;
   await t.throwsAsync(run(merged), {
     message:
-      /^one fault, .*\n  line 8: PublicKey is there a second time in this \[Peer\]; is a line \[Peer\] missing\?/,
+      /^one error, .*\n  line 8: PublicKey is there a second time in this \[Peer\]; is a line \[Peer\] missing\?/,
   });
 });
 
@@ -174,7 +174,7 @@ test('notes that differ in their line alone are one sentence', async (t) => {
   ]);
 });
 
-test('a file of nothing but faults costs no statement for each, and a hundred are named', async (t) => {
+test('a file of nothing but errors costs no statement for each, and a hundred are named', async (t) => {
   const { database, run } = await start(t, 'sqlite', SETTINGS);
   let statements = 0;
   const count = database.sequelize.query.bind(database.sequelize);
@@ -190,7 +190,7 @@ test('a file of nothing but faults costs no statement for each, and a hundred ar
     statements = 0;
     const { message } = await t.throwsAsync(run(`[Interface]\n${block.repeat(5_000)}`));
     const lines = message.split('\n').filter((line) => /^ {2}line/.test(line));
-    t.regex(message, /^more than 100 faults, and nothing was written; the first 100:\n/);
+    t.regex(message, /^more than 100 errors, and nothing was written; the first 100:\n/);
     t.is(lines.length, 100);
     t.true(statements < 100, `${statements} statements`);
   }

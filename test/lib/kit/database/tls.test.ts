@@ -13,7 +13,7 @@ const server = {
   DATABASE_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
 };
 
-test('files are read as the settings say, and faults name the setting', (t) => {
+test('files are read as the settings say, and errors name the setting', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-tls-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'ca.crt');

@@ -19,9 +19,9 @@ function databaseError(): DatabaseError {
   return new DatabaseError(Object.assign(parent, { parameters: {} }));
 }
 
-test('an unexpected fault is a 500 with the id of the request, and nothing else', async (t) => {
+test('an unexpected error is a 500 with the id of the request, and nothing else', async (t) => {
   const { server, send, log } = await openServer(t, 'sqlite');
-  const faults = [
+  const errors = [
     () => new TypeError(SECRET),
     () => new Error(SECRET),
     () => Boom.badImplementation(SECRET),
@@ -29,15 +29,15 @@ test('an unexpected fault is a 500 with the id of the request, and nothing else'
     databaseError,
     () => new ApiError('internal_server_error', { detail: SECRET }),
   ];
-  for (const [i, fault] of faults.entries())
+  for (const [i, error] of errors.entries())
     server.route({
       method: 'GET',
       path: `/v0/broken/${i}`,
       handler: () => {
-        throw fault();
+        throw error();
       },
     });
-  for (const [i] of faults.entries()) {
+  for (const [i] of errors.entries()) {
     const { status, body, headers, text } = await send('GET', `/v0/broken/${i}`);
     t.is(status, 500);
     t.deepEqual(body, {
@@ -48,7 +48,7 @@ test('an unexpected fault is a 500 with the id of the request, and nothing else'
     t.is(headers['cache-control'], 'no-store');
   }
   const written = log.filter(({ level }) => level !== 'debug');
-  t.is(written.length, faults.length);
+  t.is(written.length, errors.length);
   for (const { level, fields } of written) {
     t.is(level, 'error');
     t.like(fields, { method: 'get' });

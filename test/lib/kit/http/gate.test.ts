@@ -54,7 +54,7 @@ async function scene(
   guardListener(server, {
     keeper: {
       isOn,
-      judge: ({ url = '' }, scope) => {
+      check: ({ url = '' }, scope) => {
         asked.push(`${url} of ${scope}`);
         return opened.rule(url);
       },
@@ -174,7 +174,7 @@ test('a stranger who says to be a proxy is none', async (t) => {
   t.pass();
 });
 
-test('requests of one connection are judged by the address that each is from', async (t) => {
+test('requests of one connection are checked by the address that each is from', async (t) => {
   const { dial: open, asked } = await scene(t);
   const client = open();
   await client.ask(GET('/a'), 1);
@@ -187,7 +187,7 @@ test('a decision that takes time is waited for; where none comes, the connection
   const opened = await scene(t);
   opened.rule = async (url) => {
     await sleep(10);
-    if (url === '/fault') throw new Error('no decision');
+    if (url === '/error') throw new Error('no decision');
     return url === '/bad' ? refusals.writes : null;
   };
   const client = opened.dial();
@@ -195,7 +195,7 @@ test('a decision that takes time is waited for; where none comes, the connection
   t.true(answer.endsWith(`\r\n\r\n${refusals.writes.body}`), answer);
   t.is(opened.counters.of('requests_refused', 'too_many_writes_of_user'), 1);
   t.regex((await client.ask(GET('/good'), 1))[0] ?? '', /^HTTP\/1\.1 200 /);
-  client.socket.write(GET('/fault'));
+  client.socket.write(GET('/error'));
   await client.ended;
 });
 
@@ -214,7 +214,7 @@ test('requests of strangers are served in turns, one of somebody known waits for
     onRefused: () => undefined,
     keeper: {
       isOn: true,
-      judge: () => null,
+      check: () => null,
       isKnown: ({ url }) => url === '/known',
       knock: () => 'free',
       giveBack: () => undefined,
@@ -285,7 +285,7 @@ test('a handshake of who has none left is ended and counted', async (t) => {
     counters,
     keeper: {
       isOn: true,
-      judge: () => null,
+      check: () => null,
       isKnown: () => false,
       knock: () => 'refused',
       giveBack: () => undefined,

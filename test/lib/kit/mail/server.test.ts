@@ -25,21 +25,21 @@ async function openTls(t: ExecutionContext): Promise<string> {
 test('a server that would take mails gets none', async (t) => {
   const smtp = await openSmtpServer(t);
   const server = smtp.url.replace('smtp://', '');
-  t.deepEqual(await greet(smtp.url), { server, fault: null, isSafe: true });
-  t.deepEqual(await greet(`smtp://ann:secret@${server}`), { server, fault: null, isSafe: true });
+  t.deepEqual(await greet(smtp.url), { server, error: null, isSafe: true });
+  t.deepEqual(await greet(`smtp://ann:secret@${server}`), { server, error: null, isSafe: true });
   smtp.manners.refuses = { AUTH: '535 no' };
-  const { fault } = await greet(`smtp://ann:secret@${server}`);
-  t.is(fault?.reason, 'mail_login_refused');
+  const { error } = await greet(`smtp://ann:secret@${server}`);
+  t.is(error?.reason, 'mail_login_refused');
   t.is(smtp.mails.length, 0);
 });
 
 test('TLS that fails is said to fail, and not taken for a server that is away', async (t) => {
-  t.is((await greet(`smtps://${await openTls(t)}`)).fault?.text, OVER_TLS);
+  t.is((await greet(`smtps://${await openTls(t)}`)).error?.text, OVER_TLS);
   const smtp = await openSmtpServer(t);
-  t.is((await greet(smtp.url.replace('smtp:', 'smtps:'))).fault?.text, OVER_TLS);
+  t.is((await greet(smtp.url.replace('smtp:', 'smtps:'))).error?.text, OVER_TLS);
   const away = await greet('smtps://127.0.0.1:1');
-  t.is(away.fault?.text, 'The mail server cannot be reached, or takes too long');
-  t.is((await greet('smtp://no-such-host.invalid')).fault?.text, away.fault?.text);
+  t.is(away.error?.text, 'The mail server cannot be reached, or takes too long');
+  t.is((await greet('smtp://no-such-host.invalid')).error?.text, away.error?.text);
 });
 
 test('over a network, a server without STARTTLS is not safe, and gets no password', async (t) => {
@@ -47,9 +47,9 @@ test('over a network, a server without STARTTLS is not safe, and gets no passwor
   smtp.manners.refuses = { STARTTLS: '502 what' };
   // Linux reaches itself by this address too, and it does not say that no network is between.
   const abroad = smtp.url.replace('127.0.0.1', '0.0.0.0');
-  t.like(await greet(abroad), { fault: null, isSafe: false });
-  const { fault } = await greet(abroad.replace('//', '//ann:secret@'));
-  t.is(fault?.text, OVER_TLS);
+  t.like(await greet(abroad), { error: null, isSafe: false });
+  const { error } = await greet(abroad.replace('//', '//ann:secret@'));
+  t.is(error?.text, OVER_TLS);
 });
 
 test('the ports of both protocols, and an address of IPv6', async (t) => {

@@ -6,7 +6,7 @@ import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import { performForCommand } from '../../../../lib/kit/operations/for-commands.ts';
 import { write } from '../../../../lib/kit/operations/operation.ts';
 import { joi, resource, text } from '../../../../lib/kit/validation/fields.ts';
-import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/validate.ts';
 
 interface Rooms {
   readonly ran: object[];
@@ -26,8 +26,8 @@ const operation = write<Rooms, { name?: string }, { force?: boolean }>({
     schemas: {},
     read: (sent) => ({ force: sent.get('force') === 'true' }),
   },
-  async run({ ran }, caller, { params, body: { values, faults }, query }) {
-    ran.push({ params, values, isFaulty: Object.keys(faults).length > 0, ...query });
+  async run({ ran }, caller, { params, body: { values, errors }, query }) {
+    ran.push({ params, values, hasErrors: Object.keys(errors).length > 0, ...query });
     caller.failing = 2;
     return { id: params['id'] ?? '', name: values.name ?? '' };
   },
@@ -44,16 +44,16 @@ test('what was sent is run, and the policy tests that fail then are counted', as
   const body = { thing: { name: 'x' } };
   const done = await performed(rooms, { ...asked, body, force: true });
   t.deepEqual(done, { answer: { id: '7', name: 'x' }, failing: 2 });
-  t.like(rooms.ran[0], { params: { id: '7' }, force: true, isFaulty: false });
+  t.like(rooms.ran[0], { params: { id: '7' }, force: true, hasErrors: false });
 });
 
 test('the operation gets the errors of a body, or the body is refused before it', async (t) => {
   const rooms = { ran: [] };
   await performed(rooms, { ...asked, body: { thing: {} } });
-  t.like(rooms.ran[0], { isFaulty: true, force: false });
+  t.like(rooms.ran[0], { hasErrors: true, force: false });
   const refused = performed(rooms, { ...asked, body: { thing: {} }, validatesFirst: true });
-  const { faults } = (await t.throwsAsync(refused, { instanceOf: ApiError })) as ApiError;
-  t.deepEqual(Object.keys(faults ?? {}), ['name']);
+  const { errors } = (await t.throwsAsync(refused, { instanceOf: ApiError })) as ApiError;
+  t.deepEqual(Object.keys(errors ?? {}), ['name']);
   t.is(rooms.ran.length, 1);
 });
 

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import { resource, text } from '../../../../lib/kit/validation/fields.ts';
-import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/validate.ts';
 import { messages } from '../../../../lib/kit/validation/messages.ts';
 import { type Performed, queryOf, write } from '../../../../lib/kit/operations/operation.ts';
 import { perform } from '../../../../lib/kit/operations/perform.ts';
@@ -59,14 +59,14 @@ test('the function of an operation gets what was sent, validated', async (t) => 
   const answer = await perform(echo, { heard }, caller(true), sent(body, 'word=yes'));
   t.deepEqual(answer, { name: 'a', preshared_key: 'secret' });
   t.deepEqual(heard, [
-    { params: { id: '5' }, query: { word: 'yes' }, body: { values: { name: 'a' }, faults: {} } },
+    { params: { id: '5' }, query: { word: 'yes' }, body: { values: { name: 'a' }, errors: {} } },
   ]);
 });
 
 test('errors of the record are for the function; a missing record and a bad query are not', async (t) => {
-  const heard: { body: { faults: object } }[] = [];
+  const heard: { body: { errors: object } }[] = [];
   await perform(echo, { heard }, caller(true), sent({ echo: {} }));
-  t.deepEqual(Object.keys(heard[0]?.body.faults ?? {}), ['name']);
+  t.deepEqual(Object.keys(heard[0]?.body.errors ?? {}), ['name']);
   for (const body of [null, 5, {}, { echo: null }, { echo: 'x' }, Object.create({ echo: {} })]) {
     const error = await t.throwsAsync(perform(echo, { heard }, caller(true), sent(body)), {
       instanceOf: ApiError,
@@ -84,8 +84,8 @@ test('who may not see secrets gets null in their place', async (t) => {
 });
 
 test('errors that the door found count where the record has none of that field', async (t) => {
-  const heard: { body: { faults: object } }[] = [];
-  const faults = { name: [messages.invalid], word: [messages.invalid] };
-  await perform(echo, { heard }, caller(true), { ...sent({ echo: {} }), faults });
-  t.deepEqual(heard[0]?.body.faults, { name: [messages.blank], word: [messages.invalid] });
+  const heard: { body: { errors: object } }[] = [];
+  const errors = { name: [messages.invalid], word: [messages.invalid] };
+  await perform(echo, { heard }, caller(true), { ...sent({ echo: {} }), errors });
+  t.deepEqual(heard[0]?.body.errors, { name: [messages.blank], word: [messages.invalid] });
 });

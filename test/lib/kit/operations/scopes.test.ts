@@ -140,8 +140,8 @@ test('each token opens what the table says; a refusal names the scope that it la
       t.is(status === 403, !isOpen, `${operation} with ${scope}: ${status}`);
       if (isOpen) continue;
       t.is(body.error, 'insufficient_scope');
-      const [fault] = body.errors.scopes as [string];
-      t.regex(fault, new RegExp(`^should be one of ${['admin', ...scopes].join(', ')} for this$`));
+      const [error] = body.errors.scopes as [string];
+      t.regex(error, new RegExp(`^should be one of ${['admin', ...scopes].join(', ')} for this$`));
       t.regex(String(headers['www-authenticate']), /^Bearer error="insufficient_scope"$/);
     }
   }

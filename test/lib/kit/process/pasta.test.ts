@@ -5,17 +5,19 @@ import {
   cpuSecondsIn,
   packetsIn,
   type PastaEnd,
-  PastaJudge,
+  PastaCheck,
   type PastaLook,
 } from '../../../../lib/kit/process/pasta.ts';
 
 type Step = Partial<Record<'cpu' | 'packets' | 'pid', number>>;
 
-/** What is judged at looks five seconds apart; each step says what has changed since the last one. */
+/**
+ * What is checked at looks five seconds apart; each step says what has changed since the last one.
+ */
 function verdicts(...steps: Step[]): (PastaEnd | null)[] {
-  const judge = new PastaJudge();
+  const check = new PastaCheck();
   let look: PastaLook = { pid: 7, cpuSeconds: 100, packets: 1_000, atMs: 0 };
-  const all = [judge.judge(look)];
+  const all = [check.check(look)];
   for (const { cpu = 0, packets = 0, pid = look.pid } of steps) {
     look = {
       pid,
@@ -23,7 +25,7 @@ function verdicts(...steps: Step[]): (PastaEnd | null)[] {
       packets: look.packets + packets,
       atMs: look.atMs + 5_000,
     };
-    all.push(judge.judge(look));
+    all.push(check.check(look));
   }
   return all;
 }

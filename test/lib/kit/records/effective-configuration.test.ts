@@ -75,7 +75,7 @@ for (const kind of databaseKinds()) {
         body: refused({ local_auth_enabled: [fixedBy('LOCAL_AUTH_ENABLED')] }),
       },
       {
-        says: 'other faults of a readable value stand beside it, and those of other fields',
+        says: 'other errors of a readable value stand beside it, and those of other fields',
         send: [
           'PUT',
           path,
@@ -95,7 +95,7 @@ for (const kind of databaseKinds()) {
         }),
       },
       {
-        says: 'what cannot be read is judged no further',
+        says: 'what cannot be read is validated no further',
         send: ['PATCH', path, { body: { configuration: { vpn_session_duration: 'x' } } }],
         status: 422,
         body: refused({ vpn_session_duration: ['is invalid'] }),

@@ -1,4 +1,5 @@
-// A write that is undone is judged and written as every write is, is looked at, and leaves nothing.
+// A write that is undone is checked and written as every write is, is looked at, and leaves
+// nothing.
 
 import test from 'ava';
 import { ApiError } from '../../../../lib/kit/http/errors.ts';

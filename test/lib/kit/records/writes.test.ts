@@ -6,7 +6,7 @@ import { messages } from '../../../../lib/kit/validation/messages.ts';
 import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import {
   type JointWork,
-  refuseFaults,
+  refuseErrors,
   saveChanges,
   Writes,
 } from '../../../../lib/kit/records/writes.ts';
@@ -142,33 +142,33 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const { User } = database.models;
-    let judged = 0;
+    let tries = 0;
     const taken = writes.run(someCaller(), {
       check: async (transaction) => {
-        judged += 1;
+        tries += 1;
         const present = await User.count({ where: { email_key: 'a@b.c' }, transaction });
         // The other write comes between this check and the insert.
-        if (judged > 1 && present > 0) refuseFaults({ email: [messages.taken] });
-        await User.create({ email: judged === 1 ? 'a@b.c' : 'x@y.z' }, { transaction });
+        if (tries > 1 && present > 0) refuseErrors({ email: [messages.taken] });
+        await User.create({ email: tries === 1 ? 'a@b.c' : 'x@y.z' }, { transaction });
       },
       write: (transaction) => User.create({ email: 'a@b.c' }, { transaction }),
     });
     await t.notThrowsAsync(taken);
-    t.is(judged, 2);
+    t.is(tries, 2);
   });
 
   test(`${kind}: a write that others overtake many times in a row is made in the end`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const { User } = database.models;
-    let judged = 0;
+    let tries = 0;
     const email = (number: number): string => `free-${number}@example.test`;
     const made = await writes.run(someCaller(), {
       check: async (transaction) => {
-        judged += 1;
+        tries += 1;
         // Another writer chooses the same value, and is first.
-        if (judged <= 12) await User.create({ email: email(judged) }, { transaction });
-        return judged;
+        if (tries <= 12) await User.create({ email: email(tries) }, { transaction });
+        return tries;
       },
       write: (transaction, number) => User.create({ email: email(number) }, { transaction }),
     });
@@ -199,7 +199,7 @@ for (const kind of databaseKinds()) {
     const log: string[] = [];
     const work: JointWork<string, string, string> = {
       check: async (_transaction, inputs) => {
-        log.push(`judge ${inputs.join(' ')}`);
+        log.push(`check ${inputs.join(' ')}`);
         // Three at a time, and the odd ones are refused.
         return inputs
           .slice(0, 3)
@@ -222,9 +222,9 @@ for (const kind of databaseKinds()) {
       ['10.0.0.0', null, '10.0.0.2', null, '10.0.0.4', null, '10.1.0.0', '10.1.0.1'],
     );
     t.deepEqual(log, [
-      `judge ${destinations.join(' ')}`,
+      `check ${destinations.join(' ')}`,
       'write 10.0.0.0 10.0.0.2',
-      'judge 10.0.0.3 10.0.0.4 10.0.0.5',
+      'check 10.0.0.3 10.0.0.4 10.0.0.5',
       'write 10.0.0.4',
     ]);
     const entries = await readAuditEntries(database, { limit: 100 });
@@ -242,8 +242,8 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('a write with faults is refused, one without is not', (t) => {
-  t.notThrows(() => refuseFaults({}));
-  const error = t.throws(() => refuseFaults({ a: [messages.blank] }), { instanceOf: ApiError });
-  t.deepEqual(error?.faults, { a: [messages.blank] });
+test('a write with errors is refused, one without is not', (t) => {
+  t.notThrows(() => refuseErrors({}));
+  const error = t.throws(() => refuseErrors({ a: [messages.blank] }), { instanceOf: ApiError });
+  t.deepEqual(error?.errors, { a: [messages.blank] });
 });

@@ -11,12 +11,12 @@ import {
   resource,
   text,
   url,
-  urlFault,
+  urlError,
 } from '../../../../lib/kit/validation/fields.ts';
-import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
-import { judgeInSentences } from '../../../support/api/in-sentences.ts';
+import { validatorOf } from '../../../../lib/kit/validation/validate.ts';
+import { validateInSentences } from '../../../support/api/in-sentences.ts';
 
-const judge = judgeInSentences(
+const validate = validateInSentences(
   validatorOf<Record<string, unknown>>(
     resource({
       owner: reference('a record'),
@@ -35,7 +35,7 @@ const judge = judgeInSentences(
 const UUID = '0190A0B0-c1d2-7e3f-8a4b-5c6d7e8f9a0b';
 
 test('each field reads what it takes and says what is wrong with the rest', (t) => {
-  const table: [field: string, sent: unknown, read: unknown, faults?: string[]][] = [
+  const table: [field: string, sent: unknown, read: unknown, errors?: string[]][] = [
     ['owner', UUID, UUID.toLowerCase()],
     ['owner', 'nobody', 'nobody', ['does not exist']],
     ['owner', ` ${UUID}`, ` ${UUID}`, ['does not exist']],
@@ -74,16 +74,16 @@ test('each field reads what it takes and says what is wrong with the rest', (t) 
     ['exact', 'abc', 'abc', ['should be 4 character(s)']],
     ['exact', 'abcde', 'abcde', ['should be 4 character(s)']],
   ];
-  for (const [field, sent, read, faults] of table) {
-    const judged = judge({ [field]: sent }, 'update');
+  for (const [field, sent, read, errors] of table) {
+    const validated = validate({ [field]: sent }, 'update');
     const label = `${field} ${JSON.stringify(sent)}`;
-    t.deepEqual(judged.faults[field], faults, label);
-    t.deepEqual(judged.values[field], read, label);
+    t.deepEqual(validated.errors[field], errors, label);
+    t.deepEqual(validated.values[field], read, label);
   }
 });
 
-test('each fault of each member of a list has one message', (t) => {
-  const table: [field: string, sent: unknown, faults: string[]][] = [
+test('each error of each member of a list has one message', (t) => {
+  const table: [field: string, sent: unknown, errors: string[]][] = [
     ['routes', ['fd00::1', 'FD00:0::1'], ['should not contain duplicates']],
     ['dns', ['1.1.1.1', ' 1.1.1.1'], ['should not contain duplicates']],
     ['dns', ['a b', 'c d'], ['a b is not a valid FQDN', 'c d is not a valid FQDN']],
@@ -92,8 +92,8 @@ test('each fault of each member of a list has one message', (t) => {
     ['dns', ['{#label}'], ['{#label} is not a valid FQDN']],
     ['endpoint', 'a b:0', ['a b is not a valid FQDN', 'port is not a number between 0 and 65535']],
   ];
-  for (const [field, sent, faults] of table)
-    t.deepEqual(judge({ [field]: sent }, 'update').faults, { [field]: faults });
+  for (const [field, sent, errors] of table)
+    t.deepEqual(validate({ [field]: sent }, 'update').errors, { [field]: errors });
 });
 
 test('an address of the web has a host and is http or https', (t) => {
@@ -106,28 +106,28 @@ test('an address of the web has a host and is http or https', (t) => {
     '/x',
     'h t',
   ];
-  for (const value of noHost) t.is(urlFault(value), 'url.host', value);
-  for (const value of ['ftp://example.com', 'javascript://x']) t.is(urlFault(value), 'url.scheme');
-  t.is(urlFault('http://exa mple.com'), 'url.host');
+  for (const value of noHost) t.is(urlError(value), 'url.host', value);
+  for (const value of ['ftp://example.com', 'javascript://x']) t.is(urlError(value), 'url.scheme');
+  t.is(urlError('http://exa mple.com'), 'url.host');
   for (const value of ['http://10.0.0.1:8080/x', 'HTTPS://example.com'])
-    t.is(urlFault(value), null);
+    t.is(urlError(value), null);
 });
 
 test('a list that is too long is refused before its members are looked at', (t) => {
   const many = (count: number, text: (i: number) => string): string[] =>
     Array.from({ length: count }, (_, i) => text(i));
   const routes = many(1_000, (i) => `10.0.${i >> 8}.${i & 255}/32`);
-  t.deepEqual(judge({ routes }, 'update').faults, {});
+  t.deepEqual(validate({ routes }, 'update').errors, {});
   const dns = many(100, (i) => `dns${i}.example`);
-  t.deepEqual(judge({ dns }, 'update').faults, {});
+  t.deepEqual(validate({ dns }, 'update').errors, {});
   const longer = { routes: [...routes, '!'], dns: [...dns, '!'] };
-  t.deepEqual(judge(longer, 'update'), {
+  t.deepEqual(validate(longer, 'update'), {
     values: {},
-    faults: {
+    errors: {
       routes: ['should have at most 1000 item(s)'],
       dns: ['should have at most 100 item(s)'],
     },
   });
   const most = { dns: many(250_000, () => '!') };
-  t.deepEqual(judge(most, 'create').faults['dns'], ['should have at most 100 item(s)']);
+  t.deepEqual(validate(most, 'create').errors['dns'], ['should have at most 100 item(s)']);
 });

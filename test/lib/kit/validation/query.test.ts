@@ -1,4 +1,4 @@
-// Parameters of an address: each is there once, or the judge sees a list, which it refuses.
+// Parameters of an address: each is there once, or the validator sees a list, which it refuses.
 
 import test from 'ava';
 import { parametersOf, sentOnce } from '../../../../lib/kit/validation/query.ts';

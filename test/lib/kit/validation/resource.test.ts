@@ -1,7 +1,8 @@
-// From a table of fields to the schema that judges requests: each part of a table has its effect.
+// From a table of fields to the schema that validates requests: each part of a table has its
+// effect.
 
 import test from 'ava';
-import { validatorOf } from '../../../../lib/kit/validation/judge.ts';
+import { validatorOf } from '../../../../lib/kit/validation/validate.ts';
 import {
   columnDefaults,
   columnsSent,
@@ -9,7 +10,7 @@ import {
   sentColumns,
 } from '../../../../lib/kit/validation/resource.ts';
 import { fieldsOf } from '../../../../models/fields/field.ts';
-import { judgeInSentences } from '../../../support/api/in-sentences.ts';
+import { validateInSentences } from '../../../support/api/in-sentences.ts';
 
 const fields = fieldsOf({
   id: {
@@ -44,7 +45,7 @@ const fields = fieldsOf({
 const schema = schemaOf(fields, {
   ports: ({ description }) => schemaOfShape().description(description),
 });
-const judge = judgeInSentences(validatorOf<Record<string, unknown>>(schema));
+const validate = validateInSentences(validatorOf<Record<string, unknown>>(schema));
 const OWNER = '0193a0c0-0000-7000-8000-000000000001';
 
 function schemaOfShape() {
@@ -52,32 +53,38 @@ function schemaOfShape() {
 }
 
 test('a create needs what is required, and has the defaults of the columns', (t) => {
-  t.deepEqual(judge({}, 'create'), {
+  t.deepEqual(validate({}, 'create'), {
     values: { colour: 'red' },
-    faults: { owner: ["can't be blank"] },
+    errors: { owner: ["can't be blank"] },
   });
-  t.deepEqual(judge({ owner: OWNER }, 'create').values, { owner: OWNER, colour: 'red' });
+  t.deepEqual(validate({ owner: OWNER }, 'create').values, { owner: OWNER, colour: 'red' });
 });
 
 test('an update has no defaults, and does not take what only a create sets', (t) => {
-  t.deepEqual(judge({ owner: OWNER, size: 3 }, 'update'), { values: { size: 3 }, faults: {} });
+  t.deepEqual(validate({ owner: OWNER, size: 3 }, 'update'), { values: { size: 3 }, errors: {} });
 });
 
 test('limits, words and null are those of the table', (t) => {
-  t.deepEqual(Object.keys(judge({ size: 0, note: 'a', colour: 'green' }, 'update').faults), [
+  t.deepEqual(Object.keys(validate({ size: 0, note: 'a', colour: 'green' }, 'update').errors), [
     'colour',
     'size',
     'note',
   ]);
-  t.deepEqual(Object.keys(judge({ size: 10, note: 'abcde' }, 'update').faults), ['size', 'note']);
-  t.deepEqual(judge({ size: null, note: null }, 'update'), {
+  t.deepEqual(Object.keys(validate({ size: 10, note: 'abcde' }, 'update').errors), [
+    'size',
+    'note',
+  ]);
+  t.deepEqual(validate({ size: null, note: null }, 'update'), {
     values: { size: null },
-    faults: { note: ["can't be blank"] },
+    errors: { note: ["can't be blank"] },
   });
 });
 
 test('what is read-only, has no api or is unknown is ignored', (t) => {
-  t.deepEqual(judge({ id: OWNER, hidden: true, other: 1 }, 'update'), { values: {}, faults: {} });
+  t.deepEqual(validate({ id: OWNER, hidden: true, other: 1 }, 'update'), {
+    values: {},
+    errors: {},
+  });
 });
 
 test('a kind without a maker does not compile', (t) => {

@@ -31,7 +31,7 @@ for (const [measure, text, value] of [
     t.deepEqual(readMeasure(text, measure), { value });
   });
 
-for (const [measure, text, fault] of [
+for (const [measure, text, error] of [
   ['speed', '5 MB/s', /not taken here\. It is the same as 40 Mbit\/s$/],
   ['speed', '1 MiB/s', /It is the same as 8\.388608 Mbit\/s$/],
   ['speed', '1 Mb/s', /It is the same as 1 Mbit\/s$/],
@@ -52,7 +52,7 @@ for (const [measure, text, fault] of [
 ] as const)
   test(`${text || 'nothing'} is refused`, (t) => {
     const read = readMeasure(text, measure);
-    t.regex('fault' in read ? read.fault : 'it is taken', fault);
+    t.regex('error' in read ? read.error : 'it is taken', error);
   });
 
 test('a value is written in the greatest unit that is exact', (t) => {

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { orderOf, validateWish } from '../../../../lib/observe/capture/wishes.ts';
-import { inSentences } from '../../../../lib/kit/validation/judge.ts';
+import { inSentences } from '../../../../lib/kit/validation/validate.ts';
 import { parametersOf, sentOnce } from '../../../../lib/kit/validation/query.ts';
 
 const KEY = 'key';
@@ -11,8 +11,8 @@ const KEY = 'key';
 const readWishes = (search: string) => validateWish(sentOnce(parametersOf(search)));
 
 test('without parameters: headers of all packets, for a minute', (t) => {
-  const { values, faults } = readWishes('');
-  t.deepEqual(faults, {});
+  const { values, errors } = readWishes('');
+  t.deepEqual(errors, {});
   t.deepEqual(values, { payload: false, duration: 60, bytes: 1_073_741_824 });
   t.deepEqual(orderOf(KEY, values), {
     publicKey: KEY,
@@ -25,10 +25,10 @@ test('without parameters: headers of all packets, for a minute', (t) => {
 });
 
 test('all parameters', (t) => {
-  const { values, faults } = readWishes(
+  const { values, errors } = readWishes(
     '?destination=10.1.2.3/8&protocol=tcp&port=443&only=refused&payload=true&duration=3600&bytes=4096&other=1',
   );
-  t.deepEqual(faults, {});
+  t.deepEqual(errors, {});
   t.is(values.duration, 3_600);
   t.is(values.bytes, 4_096);
   t.deepEqual(orderOf(KEY, values), {
@@ -44,23 +44,23 @@ test('all parameters', (t) => {
   t.like(orderOf(KEY, six).destination, { prefixBits: 128 });
 });
 
-test('each fault names its parameter', (t) => {
-  const faultOf = (search: string): object => inSentences(readWishes(search).faults);
+test('each error names its parameter', (t) => {
+  const errorOf = (search: string): object => inSentences(readWishes(search).errors);
   const invalid = ['is invalid'];
-  t.deepEqual(faultOf('?destination=example.com'), { destination: invalid });
-  t.deepEqual(faultOf('?destination=10.0.0.0/33'), { destination: invalid });
-  t.deepEqual(faultOf('?protocol=sctp'), { protocol: ['should be one of tcp, udp, icmp'] });
-  t.deepEqual(faultOf('?port=0'), { port: ['must be greater than or equal to 1'] });
-  t.deepEqual(faultOf('?port=65536'), { port: ['must be less than or equal to 65535'] });
-  t.deepEqual(faultOf('?only=accepted'), { only: ['should be one of refused'] });
-  t.deepEqual(faultOf('?snaplen=19'), { snaplen: ['must be greater than or equal to 20'] });
-  t.deepEqual(faultOf('?payload=yes'), { payload: ['should be one of true, false'] });
-  t.deepEqual(faultOf('?duration=3601'), { duration: ['must be less than or equal to 3600'] });
-  t.deepEqual(faultOf('?duration='), { duration: invalid });
-  t.deepEqual(faultOf('?bytes=4095&bytes=5000'), { bytes: invalid });
-  t.deepEqual(faultOf('?bytes=1073741825'), {
+  t.deepEqual(errorOf('?destination=example.com'), { destination: invalid });
+  t.deepEqual(errorOf('?destination=10.0.0.0/33'), { destination: invalid });
+  t.deepEqual(errorOf('?protocol=sctp'), { protocol: ['should be one of tcp, udp, icmp'] });
+  t.deepEqual(errorOf('?port=0'), { port: ['must be greater than or equal to 1'] });
+  t.deepEqual(errorOf('?port=65536'), { port: ['must be less than or equal to 65535'] });
+  t.deepEqual(errorOf('?only=accepted'), { only: ['should be one of refused'] });
+  t.deepEqual(errorOf('?snaplen=19'), { snaplen: ['must be greater than or equal to 20'] });
+  t.deepEqual(errorOf('?payload=yes'), { payload: ['should be one of true, false'] });
+  t.deepEqual(errorOf('?duration=3601'), { duration: ['must be less than or equal to 3600'] });
+  t.deepEqual(errorOf('?duration='), { duration: invalid });
+  t.deepEqual(errorOf('?bytes=4095&bytes=5000'), { bytes: invalid });
+  t.deepEqual(errorOf('?bytes=1073741825'), {
     bytes: ['must be less than or equal to 1073741824'],
   });
-  t.deepEqual(faultOf('?payload=true&snaplen=64'), { snaplen: ['must not be present'] });
-  t.deepEqual(faultOf('?protocol=icmp&port=7'), { port: ['must not be present'] });
+  t.deepEqual(errorOf('?payload=true&snaplen=64'), { snaplen: ['must not be present'] });
+  t.deepEqual(errorOf('?protocol=icmp&port=7'), { port: ['must not be present'] });
 });

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import { findAsked, validateAsked } from '../../../../lib/observe/dry-run/asked.ts';
-import { inSentences } from '../../../../lib/kit/validation/judge.ts';
+import { inSentences } from '../../../../lib/kit/validation/validate.ts';
 import { operations } from '../../../../lib/rooms.ts';
 
 const triable = operations.filter((one) => one.kind === 'write' && one.isTriable === true);
@@ -32,7 +32,7 @@ test('only writes of rules, devices, users, groups and members can be tried', (t
   );
 });
 
-const wrong: [sent: object, faults: object][] = [
+const wrong: [sent: object, errors: object][] = [
   [{}, { method: ["can't be blank"], path: ["can't be blank"] }],
   [{ method: 'GET', path: '/v0/rules' }, { method: ['should be one of POST, PATCH, PUT, DELETE'] }],
   [{ method: 'POST', path: '/v0/rules', body: 'x' }, { body: ['is invalid'] }],
@@ -64,8 +64,8 @@ const wrong: [sent: object, faults: object][] = [
   [{ method: 'PATCH', path: '/v0/rules' }, { path: ['must name the record: /{id} is missing'] }],
 ];
 
-for (const [sent, faults] of wrong)
+for (const [sent, errors] of wrong)
   test(`${JSON.stringify(sent)} is no operation that can be tried`, (t) => {
     const error = t.throws(() => find(sent), { instanceOf: ApiError });
-    t.deepEqual(inSentences(error.faults ?? {}), faults);
+    t.deepEqual(inSentences(error.errors ?? {}), errors);
   });

@@ -65,8 +65,8 @@ for (const kind of databaseKinds())
       ],
     ];
     for (const [values, [source, destination, isSent]] of cases) {
-      const { asked, faults } = await read(values);
-      t.deepEqual(faults, {});
+      const { asked, errors } = await read(values);
+      t.deepEqual(errors, {});
       t.like(asked, { source, destination, isSent, port: 443 });
     }
     const packetOf = async (values: Partial<QuestionValues>): Promise<InnerPacket> => {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { POINTS_MAX, spanOf, startsOf } from '../../../../lib/observe/history/span.ts';
-import type { Faults } from '../../../../lib/kit/validation/judge.ts';
+import type { Errors } from '../../../../lib/kit/validation/validate.ts';
 
 const HOUR = 3_600;
 const DAY = 86_400;
@@ -10,7 +10,7 @@ const DAY = 86_400;
 const NOW = 1_800_000_000 - (1_800_000_000 % DAY) + 5 * HOUR + 305;
 
 function ask(from: number | null, to: number | null = null, step?: 600 | 3_600 | 86_400) {
-  const faults: Faults = {};
+  const errors: Errors = {};
   const at = (time: number): Date => new Date(time * 1_000);
   const span = spanOf(
     {
@@ -19,9 +19,9 @@ function ask(from: number | null, to: number | null = null, step?: 600 | 3_600 |
       ...(step === undefined ? {} : { step }),
     },
     at(NOW),
-    faults,
+    errors,
   );
-  return span ?? Object.keys(faults);
+  return span ?? Object.keys(errors);
 }
 
 test('left out: a day until now, in whole steps around it', (t) => {

@@ -29,7 +29,7 @@ const MINDFLAVOR = {
   friendly_name: 'name of a',
 };
 
-// docs/faults-of-others.md#fault-22: Unix time.
+// docs/bugs-of-others.md#bug-22: Unix time.
 test('the family of mdlayher/wireguard_exporter', (t) => {
   const families = shown(heard);
   const samples = (name: string) => families.get(name)?.samples;
@@ -74,7 +74,7 @@ test('the family of MindFlavor/prometheus_wireguard_exporter', (t) => {
   }
 });
 
-// docs/faults-of-others.md#fault-22: Unix time.
+// docs/bugs-of-others.md#bug-22: Unix time.
 test('a handshake that never was is absent, neither 0 nor now', (t) => {
   const families = shown(silent);
   for (const [name, { samples }] of families)

@@ -12,7 +12,7 @@ import {
 } from '../../../../lib/observe/metrics/exposition.ts';
 import { readExposition } from '../../../support/observe/exposition.ts';
 
-// docs/faults-of-others.md#fault-22: labels.
+// docs/bugs-of-others.md#bug-22: labels.
 test('labels may hold anything and come back as they were', (t) => {
   const values = ['', 'plain', 'a "quoted" \\ back\\slash\nline', '\\n', '}', 'ü ✓ 🦊', 'x="y",z'];
   const text =
@@ -48,7 +48,7 @@ test('a family is opened by its help and type', (t) => {
   t.regex(EXPOSITION_TYPE, /version=0\.0\.4/);
 });
 
-test('the reader that judges in tests refuses what the format does', (t) => {
+test('the reader that checks in tests refuses what the format does', (t) => {
   const good = '# HELP a A.\n# TYPE a gauge\na{b="c"} 1\n';
   t.is(readExposition(good).get('a')?.samples[0]?.value, 1);
   for (const bad of [

@@ -152,8 +152,8 @@ test('what runs and whether it serves', (t) => {
   const tracked = read(factMetrics({ ...fakeWatched().facts(), connections }, ready, about));
   t.is(valueOf(tracked, 'wg_gateway_kernel_connections'), 12);
   t.is(valueOf(tracked, 'wg_gateway_kernel_connections_max'), 262_144);
-  const tunFault = 'wg-postern has lost fd00::1: EACCES';
-  const lost = read(factMetrics({ ...fakeWatched().facts(), tunFault }, ready, about));
+  const tunError = 'wg-postern has lost fd00::1: EACCES';
+  const lost = read(factMetrics({ ...fakeWatched().facts(), tunError }, ready, about));
   t.is(valueOf(lost, 'wg_gateway_tun_up'), 0);
   for (const egress of ['tun', 'sockets', 'none'] as const) {
     const found = read(factMetrics(fakeWatched().facts(), { ...ready, egress }, about));

@@ -20,7 +20,7 @@ function isAbout(t: ExecutionContext, value: number, expected: number, what: str
   t.true(Math.abs(value - expected) <= expected * 0.02, `${what}: ${value}, not ${expected}`);
 }
 
-test('without turns nothing is late, and no time is no fault', (t) => {
+test('without turns nothing is late, and no time is no error', (t) => {
   t.deepEqual(new TurnLengths().latenessIn(1_000), { mean: 0, p99: 0, max: 0 });
   t.deepEqual(new TurnLengths().latenessIn(0), { mean: 0, p99: 0, max: 0 });
 });

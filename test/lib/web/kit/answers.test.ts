@@ -88,7 +88,7 @@ test('a form leads to another site by a page of its own', async (t) => {
   t.true(text.includes('&lt;1&gt;'));
 });
 
-test('a template with a fault is an error, not half a page', async (t) => {
+test('a template with an error is an error, not half a page', async (t) => {
   const visitor = await visit(t, {
     'GET /broken': (pages, request, h) =>
       pages.show(request, h, 'sign-in', { title: 'x', providers: null }),

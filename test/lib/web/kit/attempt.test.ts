@@ -3,15 +3,15 @@
 import test from 'ava';
 import { ApiError } from '../../../../lib/kit/http/errors.ts';
 import { messages } from '../../../../lib/kit/validation/messages.ts';
-import { attempt, faultLine } from '../../../../lib/web/kit/attempt.ts';
+import { attempt, errorLine } from '../../../../lib/web/kit/attempt.ts';
 
 test('a refusal is an answer, anything else is thrown on', async (t) => {
-  t.deepEqual(await attempt(async () => 1), { result: 1, faults: null });
-  const faults = { name: [messages.invalid] };
+  t.deepEqual(await attempt(async () => 1), { result: 1, errors: null });
+  const errors = { name: [messages.invalid] };
   const refused = async () => {
-    throw new ApiError('unprocessable', { faults });
+    throw new ApiError('unprocessable', { errors });
   };
-  t.deepEqual(await attempt(refused), { faults });
+  t.deepEqual(await attempt(refused), { errors });
   const missing = async () => {
     throw new ApiError('not_found');
   };
@@ -20,8 +20,8 @@ test('a refusal is an answer, anything else is thrown on', async (t) => {
 
 test('all messages make one line', (t) => {
   t.is(
-    faultLine({ base: ['no'], name: ['a', 'b'], list: [{ id: ['x'] }] }),
+    errorLine({ base: ['no'], name: ['a', 'b'], list: [{ id: ['x'] }] }),
     'no; name: a; name: b',
   );
-  t.is(faultLine({ enabled: ['a'], name: ['b'] }, 'enabled'), 'a; name: b', 'its name is known');
+  t.is(errorLine({ enabled: ['a'], name: ['b'] }, 'enabled'), 'a; name: b', 'its name is known');
 });

@@ -2,9 +2,9 @@
 
 import test from 'ava';
 import { messages } from '../../../../lib/kit/validation/messages.ts';
-import { hostFaults, quotedFaults } from '../../../../lib/web/kit/entry-words.ts';
+import { hostErrors, quotedErrors } from '../../../../lib/web/kit/entry-words.ts';
 
-test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
+test('a bad entry is quoted, and its form is said; other errors stay', (t) => {
   const { invalid, blank } = messages;
   const typed = {
     allowed_ips: '10.0.0.0/8, 10.0.0.300',
@@ -14,8 +14,8 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
     default_quota: '100 GiB',
     ipv4: 'fd00::1, fd00::2',
   };
-  const faults = Object.fromEntries(Object.keys(typed).map((name) => [name, [invalid]]));
-  const said = quotedFaults({ ...faults, name: [blank], role: [invalid] }, typed);
+  const errors = Object.fromEntries(Object.keys(typed).map((name) => [name, [invalid]]));
+  const said = quotedErrors({ ...errors, name: [blank], role: [invalid] }, typed);
   t.regex(
     JSON.stringify(said['allowed_ips']),
     /^\["“10\.0\.0\.300” is neither an address nor a network/,
@@ -32,19 +32,19 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
     '“100 GiB” is in a unit that is not taken here. It is the same as 107.3741824 GB',
   ]);
   const few = { quota: [{ code: 'atLeast', values: { limit: 1_000_000 } } as const] };
-  t.deepEqual(quotedFaults(few, { quota: '100' }), {
+  t.deepEqual(quotedErrors(few, { quota: '100' }), {
     quota: ['This is very little. Did you mean 100 GB?'],
   });
-  t.deepEqual(quotedFaults(few, { quota: '100 kB' }), {
+  t.deepEqual(quotedErrors(few, { quota: '100 kB' }), {
     quota: [{ code: 'atLeast', values: { limit: '1 MB' } }],
   });
   const much = { limit_up: [{ code: 'atMost', values: { limit: 100_000_000_000 } } as const] };
-  t.deepEqual(quotedFaults(much, { limit_up: '200 Gbit/s' }), {
+  t.deepEqual(quotedErrors(much, { limit_up: '200 Gbit/s' }), {
     limit_up: [{ code: 'atMost', values: { limit: '100 Gbit/s' } }],
   });
   t.deepEqual(said['ipv4'], ['“fd00::1, fd00::2” is not an IPv4 address, such as 100.64.0.5']);
   t.deepEqual([said['name'], said['role']], [[blank], [invalid]]);
-  t.deepEqual(quotedFaults({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });
+  t.deepEqual(quotedErrors({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });
 });
 
 test('hosts of numbers that are no address are refused, names and addresses are not', (t) => {
@@ -53,8 +53,8 @@ test('hosts of numbers that are no address are refused, names and addresses are 
     endpoint: '192.0.2.1:51820',
     mtu: '1',
   };
-  t.deepEqual(hostFaults(good), {});
-  const faults = hostFaults({ dns: '1.1.1.1, 1.1.1', default_client_endpoint: '300.1:51820' });
-  t.deepEqual(Object.keys(faults), ['dns', 'default_client_endpoint']);
-  t.deepEqual(faults['dns'], [{ code: 'hostOfNumbers', values: { host: '1.1.1' } }]);
+  t.deepEqual(hostErrors(good), {});
+  const errors = hostErrors({ dns: '1.1.1.1, 1.1.1', default_client_endpoint: '300.1:51820' });
+  t.deepEqual(Object.keys(errors), ['dns', 'default_client_endpoint']);
+  t.deepEqual(errors['dns'], [{ code: 'hostOfNumbers', values: { host: '1.1.1' } }]);
 });

@@ -24,7 +24,7 @@ test('under /v0 errors are JSON, even for a browser', async (t) => {
   t.regex((await visitor.get('/v0/users')).text, /^\{"errors"/);
 });
 
-test('an internal fault shows no details on the page, and the log has them', async (t) => {
+test('an internal error shows no details on the page, and the log has them', async (t) => {
   const server = await openServer(t, 'sqlite');
   server.server.route({
     method: 'GET',

@@ -28,7 +28,7 @@ for (const kind of firstKind()) {
     const without = await visitor.send('POST', '/auth/identity', FORM);
     t.is(without.status, 403);
     t.is(await server.database.models.Session.count(), 0);
-    t.is(await server.database.models.SignInAttempt.count(), 0, 'judged before the handler');
+    t.is(await server.database.models.SignInAttempt.count(), 0, 'checked before the handler');
     t.is((await visitor.post('/auth/identity', { ...FORM, csrf_token: good })).status, 303);
   });
 

@@ -61,13 +61,13 @@ test('a record fills the form, but for secrets', (t) => {
   t.deepEqual(membersOf(' a,,b\tc;\n'), ['a', 'b', 'c']);
 });
 
-test('a form shows what was typed and each fault at its field, those of no field above', (t) => {
+test('a form shows what was typed and each error at its field, those of no field above', (t) => {
   const typed = typedIn({ payload: { name: 'n', key: 'k' } }, sections);
-  const faults = { name: ['bad'], base: ['full'], user_id: [messages.absent] };
-  const view = formView(sections, typed, { action: '/x', submit: 'Go', faults }) as View;
+  const errors = { name: ['bad'], base: ['full'], user_id: [messages.absent] };
+  const view = formView(sections, typed, { action: '/x', submit: 'Go', errors }) as View;
   t.deepEqual(view.base, ['full', 'user_id: There is no such record']);
   const [name, box] = view.sections[0]!.fields;
-  t.like(name, { value: 'n', faults: ['bad'], required: true });
+  t.like(name, { value: 'n', errors: ['bad'], required: true });
   t.like(box, { type: 'checkbox', checked: false });
   const [, key] = view.sections[1]!.fields;
   t.like(key, { type: 'password', value: '' });

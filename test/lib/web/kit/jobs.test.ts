@@ -58,15 +58,15 @@ test('records are changed in parts, each once, and a record that no longer match
 });
 
 test('refused records are named, and the others are changed', async (t) => {
-  const fault = (): never => {
-    throw new ApiError('unprocessable', { faults: { base: [messages.ownSwitch] } });
+  const error = (): never => {
+    throw new ApiError('unprocessable', { errors: { base: [messages.ownSwitch] } });
   };
   const gone = (): never => {
     throw new ApiError('not_found');
   };
   const job = await done(
     new Jobs(logInto([])),
-    planned({ run: async (_request, id) => (id === 'a' ? fault() : id === 'b' ? gone() : null) }),
+    planned({ run: async (_request, id) => (id === 'a' ? error() : id === 'b' ? gone() : null) }),
   );
   t.like(job, { done: 1, passedOver: 1, refused: 1, broke: null });
   t.deepEqual(job.named, [{ name: 'name of a', why: 'You cannot disable yourself' }]);
@@ -88,7 +88,7 @@ test('a job stops when its administrator may no longer write', async (t) => {
   t.is(runs, 32);
 });
 
-test('a fault ends a job, and the log holds it', async (t) => {
+test('an error ends a job, and the log holds it', async (t) => {
   const log: LogLine[] = [];
   const run = () => Promise.reject(new Error('the database went away'));
   const job = await done(new Jobs(logInto(log)), planned({ run }));

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { readDevices, removeDevices, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, type Shown, Visitor } from '../../../support/web/visitor.ts';
 
 test('without a selection, with an unknown action or an invalid end nothing changes, and the page says why', async (t) => {
   const console = await openConsole(t, 'sqlite');
   const { admin, database, plainUser } = console;
-  await judgeGuard(t, console, { forms: ['/devices/many'] });
+  await checkGuard(t, console, { forms: ['/devices/many'] });
   const { id } = await addDevice(database, plainUser);
   const said = async (fields: Record<string, string>): Promise<string> => {
     const { location } = await admin.post('/devices/many', fields);
@@ -46,7 +46,7 @@ test('what cannot be undone needs a confirmation, and names are shown as text', 
   t.is(asked.status, 200);
   t.regex(asked.text, /Delete these devices\?/);
   t.regex(asked.text, /1 device:/);
-  judgeText(t, asked, 'the question');
+  checkText(t, asked, 'the question');
   t.is((await readDevices(database)).length, 2);
   const fields = { do: 'remove', id, sure: 'true' };
   t.is((await admin.post('/devices/many', fields)).status, 303);

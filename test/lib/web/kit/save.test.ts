@@ -15,7 +15,7 @@ import { someCaller } from '../../../support/api/caller.ts';
 import { openServer } from '../../../support/api/server.ts';
 
 const ROOMS = { undos: { offer: async () => null } } as unknown as Rooms;
-const faults = { name: [messages.blank] };
+const errors = { name: [messages.blank] };
 
 /** A page, with what it said and where it led. */
 function openPage() {
@@ -43,7 +43,7 @@ function openPage() {
 }
 
 const refusing = async (): Promise<never> => {
-  throw new ApiError('unprocessable', { faults });
+  throw new ApiError('unprocessable', { errors });
 };
 
 test('a form that is written is followed by a word on another page, or by its own', async (t) => {
@@ -77,7 +77,7 @@ test('a form that is refused is shown again, with status 422 and the errors of i
   const write = async () => t.fail('a form that is refused before is not written');
   const refused = { base: ['Somebody changed this'] };
   await saveForm(web, request({}), h, { ...form, write, refused });
-  t.deepEqual(seen, [faults, refused]);
+  t.deepEqual(seen, [errors, refused]);
   t.deepEqual(heard, ['again 422', 'again 422']);
   const missing = async () => {
     throw new ApiError('not_found');
@@ -129,9 +129,9 @@ test('an operation gets the record, what names it, and the errors of the form', 
   const refused = performs(someCaller(), 'updateGroup', {
     params,
     record: { name: '' },
-    faults: bad,
+    errors: bad,
   })(rooms);
-  const { faults: found } = await t.throwsAsync(refused, { instanceOf: ApiError });
+  const { errors: found } = await t.throwsAsync(refused, { instanceOf: ApiError });
   // What the operation says of a field counts before what the form says.
   t.deepEqual(found, { description: [messages.invalid], name: [messages.blank] });
   t.deepEqual(await performs(someCaller(), 'deleteGroup', { params })(rooms), {});

@@ -29,7 +29,7 @@ async function show(partial: string, values: object): Promise<string> {
 }
 
 test('a field escapes every value that it is given', async (t) => {
-  const text = { label: BAD, value: BAD, help: BAD, faults: [BAD], name: BAD, placeholder: BAD };
+  const text = { label: BAD, value: BAD, help: BAD, errors: [BAD], name: BAD, placeholder: BAD };
   for (const more of [
     {},
     { type: 'checkbox' },
@@ -43,12 +43,12 @@ test('a field escapes every value that it is given', async (t) => {
   }
 });
 
-test('a field ties its label, help and fault to its input', async (t) => {
-  const html = await show('field', { name: 'a', label: 'A', help: 'H', faults: ['F', 'G'] });
+test('a field ties its label, help and error to its input', async (t) => {
+  const html = await show('field', { name: 'a', label: 'A', help: 'H', errors: ['F', 'G'] });
   t.regex(html, /<label for="field-a">A<\/label>/);
-  t.regex(html, /id="field-a" name="a".* aria-describedby="field-a-help field-a-fault"/);
+  t.regex(html, /id="field-a" name="a".* aria-describedby="field-a-help field-a-error"/);
   t.regex(html, /aria-invalid="true"/);
-  t.regex(html, /id="field-a-fault">F; G</);
+  t.regex(html, /id="field-a-error">F; G</);
   t.regex(await show('field', { name: 'a', label: 'A', locked: 'Why' }), / disabled/);
 });
 

@@ -44,7 +44,7 @@ for (const kind of firstKind()) {
     t.like(change, { kind: 'user', email: EMAIL, changes: { password: { changed: true } } });
   });
 
-  test(`${kind}: every fault of a new password is shown, and nothing changes`, async (t) => {
+  test(`${kind}: every error of a new password is shown, and nothing changes`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const rows: [string, Record<string, string>, RegExp][] = [

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { createToken } from '../../../../lib/auth/tokens.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
 for (const kind of firstKind()) {
@@ -10,7 +10,7 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind);
     const { database, admin } = console;
     await createToken(database, { email: 'user@example.com', name: 'theirs' });
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: ['/api_tokens', '/api_tokens/new'],
       forms: ['/api_tokens/new', '/api_tokens/many'],
     });
@@ -73,7 +73,7 @@ for (const kind of firstKind()) {
     const { admin, database } = console;
     for (const name of ['backup', '=cmd|x', 'zabbix'])
       await createToken(database, { email: 'user@example.com', name });
-    await judgeGuard(t, console, { pages: ['/api_tokens.csv'] });
+    await checkGuard(t, console, { pages: ['/api_tokens.csv'] });
     const { text } = await admin.get('/api_tokens?sort=-name');
     t.regex(text, /4 in all/, 'the server of the test has one too');
     t.true(text.indexOf('zabbix') < text.indexOf('backup'));
@@ -86,7 +86,7 @@ for (const kind of firstKind()) {
     t.regex(String(lines[1]), /,'=cmd\|x,user@example\.com,admin,in force,\d{4}-/);
   });
 
-  test(`${kind}: a fault is shown at its field`, async (t) => {
+  test(`${kind}: an error is shown at its field`, async (t) => {
     const { admin, database, adminUser } = await openConsole(t, kind);
     await admin.get('/api_tokens/new');
     const bad: [fields: Record<string, string>, message: string][] = [
@@ -101,17 +101,17 @@ for (const kind of firstKind()) {
       t.is(status, 422, message);
       t.true(text.includes(message), message);
     }
-    judgeText(
+    checkText(
       t,
       await admin.post('/api_tokens/new', { admin: 'true', name: NASTY, days: NASTY }),
       'the form',
     );
-    judgeText(
+    checkText(
       t,
       await admin.post('/api_tokens/new', { admin: 'true', name: NASTY, days: '1' }),
       'the token',
     );
-    judgeText(t, await admin.get('/api_tokens'), 'the table');
+    checkText(t, await admin.get('/api_tokens'), 'the table');
     for (let i = 0; i < 24; i += 1)
       await createToken(database, { email: adminUser.email, name: `${i}` });
     const full = await admin.post('/api_tokens/new', { admin: 'true', name: 'x', days: '1' });

@@ -4,12 +4,12 @@ import test from 'ava';
 import { shownKinds } from '../../../../lib/kit/records/audit-names.ts';
 import { actAs, auditActions, noteAction } from '../../../../models/index.ts';
 import { addDevice, addUser, deviceValues, write } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators can read the audit trail`, async (t) => {
-    await judgeGuard(t, await openConsole(t, kind), { pages: ['/audit'] });
+    await checkGuard(t, await openConsole(t, kind), { pages: ['/audit'] });
   });
 
   test(`${kind}: entries are filtered by user, action, record and time`, async (t) => {
@@ -123,9 +123,9 @@ for (const kind of firstKind()) {
       await row.update({ openid_connect_providers: [provider] }, { transaction });
     });
     const page = await admin.get('/audit');
-    judgeText(t, page, 'the log');
+    checkText(t, page, 'the log');
     t.false(page.text.includes('a secret of theirs'));
     const query = new URLSearchParams({ who: NASTY, kind: NASTY, action: NASTY, record: NASTY });
-    judgeText(t, await admin.get(`/audit?${query.toString()}`), 'the filters');
+    checkText(t, await admin.get(`/audit?${query.toString()}`), 'the filters');
   });
 }

@@ -8,7 +8,7 @@ import { readAuditEntries, registerGateway } from '../../../../models/index.ts';
 import { untilHolds } from '../../../support/api/running-capture.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice } from '../../../support/database/records.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 
@@ -34,7 +34,7 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind, {}, { capturing });
     const device = await addDevice(console.database, console.plainUser.id);
     const path = `/devices/${device.id}/capture`;
-    await judgeGuard(t, console, { pages: [path], forms: [path] });
+    await checkGuard(t, console, { pages: [path], forms: [path] });
     t.deepEqual(orders, []);
     t.true((await console.admin.get(`/devices/${device.id}`)).text.includes(`"${path}"`));
     t.is((await console.admin.get(`/devices/${GATEWAY}/capture`)).status, 404);
@@ -91,8 +91,8 @@ for (const kind of firstKind()) {
     ] as const) {
       const shown = await admin.post(path, { duration: '1', [name]: value });
       t.is(shown.status, 422, name);
-      t.true(shown.text.includes(`field-${name}-fault`), name);
-      judgeText(t, shown, name);
+      t.true(shown.text.includes(`field-${name}-error`), name);
+      checkText(t, shown, name);
     }
     t.deepEqual(orders, []);
     running.begin({} as CaptureOrder, 1);

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { recordStatus } from '../../../../models/index.ts';
 import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
@@ -10,7 +10,7 @@ import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see the dashboard, which is where they begin`, async (t) => {
     const console = await openConsole(t, kind);
-    await judgeGuard(t, console, { pages: ['/dashboard'] });
+    await checkGuard(t, console, { pages: ['/dashboard'] });
     t.is((await console.user.get('/dashboard/live')).status, 403);
     t.is((await console.admin.get('/')).location, '/dashboard');
   });
@@ -41,7 +41,7 @@ for (const kind of firstKind()) {
     ])
       t.true(page.text.includes(part), part);
     t.regex(page.text, /data-rows="drops"[^]*rule drop[^]*data-rows="others"[^]*mac1 invalid/);
-    judgeText(t, page, 'the dashboard');
+    checkText(t, page, 'the dashboard');
   });
 
   test(`${kind}: a gateway that is not ready says so`, async (t) => {
@@ -67,6 +67,6 @@ for (const kind of firstKind()) {
     const page = await admin.get('/dashboard');
     t.true(page.text.includes(`leaves by sockets of this gateway: ${egress_reason}.`));
     t.notRegex(page.text, /no TUN interface: devices connect/);
-    judgeText(t, page, 'the dashboard');
+    checkText(t, page, 'the dashboard');
   });
 }

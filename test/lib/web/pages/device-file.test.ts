@@ -5,7 +5,7 @@ import test from 'ava';
 import { PRIVATE_KEY_BLANK } from '../../../../lib/domain/devices/client-config.ts';
 import { newId, recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
 import { newKey, openServer } from '../../../support/api/server.ts';
@@ -142,7 +142,7 @@ for (const kind of firstKind()) {
     for (const bad of ['', 'x', other.public_key, server.services.serverPublicKey]) {
       const refused = await ann.post(`${one}/key`, { public_key: bad });
       t.is(refused.status, 422, bad);
-      t.regex(refused.text, /id="field-public_key-fault"/);
+      t.regex(refused.text, /id="field-public_key-error"/);
     }
     t.is((await device.reload()).public_key, public_key);
   });
@@ -152,7 +152,7 @@ for (const kind of firstKind()) {
     const { admin, database, plainUser } = console;
     const { id } = await addDevice(database, plainUser, { name: 'laptop' });
     const here = `/devices/${id}`;
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: [`${here}/file`, `${here}/file/download`],
       forms: [`${here}/key`, `${here}/file`],
     });

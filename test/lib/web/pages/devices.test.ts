@@ -3,7 +3,7 @@
 import test from 'ava';
 import { newId, readDevices, recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { newKey } from '../../../support/api/server.ts';
 import { fakeLive } from '../../../support/observe/fake-gateway.ts';
@@ -20,7 +20,7 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind);
     const { id } = await addDevice(console.database, console.plainUser);
     const here = `/devices/${id}`;
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: ['/devices', '/devices/new', here, `${here}/edit`],
       forms: ['/devices/new', `${here}/edit`, `${here}/switches`, `${here}/delete`],
     });
@@ -84,7 +84,7 @@ for (const kind of firstKind()) {
     }
   });
 
-  test(`${kind}: a fault is shown at its field, and what was typed is kept`, async (t) => {
+  test(`${kind}: an error is shown at its field, and what was typed is kept`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get('/devices/new');
     const bad = {
@@ -104,11 +104,11 @@ for (const kind of firstKind()) {
     ])
       t.true(answer.text.includes(message), message);
     t.true(answer.text.includes('value="nobody@x"'));
-    judgeText(t, answer, 'the form');
+    checkText(t, answer, 'the form');
     const { id } = await addDevice(database, plainUser, { name: NASTY });
     for (const path of ['/devices', `/devices/${id}`, `/devices/${id}/edit`])
-      judgeText(t, await admin.get(path), path);
-    judgeText(t, await admin.get(`/devices/new?user=${encodeURIComponent(NASTY)}`), 'the query');
+      checkText(t, await admin.get(path), path);
+    checkText(t, await admin.get(`/devices/new?user=${encodeURIComponent(NASTY)}`), 'the query');
     const refused = await admin.post(`/devices/${id}/edit`, { ...DEFAULTS, public_key: 'x' });
     t.is(refused.status, 422);
     t.true(refused.text.includes('This should have 44 characters'));
@@ -142,7 +142,7 @@ for (const kind of firstKind()) {
     const bad = await admin.post(`${here}/switches`, { do: 'expire', expires_at: NASTY });
     t.is(bad.status, 422);
     t.true(bad.text.includes('is no time such as'));
-    judgeText(t, bad, 'the date');
+    checkText(t, bad, 'the date');
     await admin.post(`${here}/switches`, { do: 'expire', expires_at: '' });
     t.is((await readDevices(database))[0]?.expires_at, null);
     const { data } = (await send('GET', `/v0/devices/${id}`)).body as { data: object };

@@ -7,7 +7,7 @@ import { logInto } from '../../../../lib/testing/log.ts';
 import { writeTransaction } from '../../../../models/index.ts';
 import { until } from '../../../support/gateway/postern.ts';
 import { openSmtpServer } from '../../../support/network/smtp-server.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 
@@ -18,7 +18,7 @@ for (const kind of firstKind()) {
   test(`${kind}: only administrators let people in`, async (t) => {
     const console = await openConsole(t, kind);
     const { id } = console.plainUser;
-    await judgeGuard(t, console, { pages: [PATH], forms: [PATH, `/users/${id}/revoke_link`] });
+    await checkGuard(t, console, { pages: [PATH], forms: [PATH, `/users/${id}/revoke_link`] });
   });
 
   test(`${kind}: a list of e-mails becomes users with links that work`, async (t) => {
@@ -58,7 +58,7 @@ for (const kind of firstKind()) {
     t.is((await admin.post(`${page}/revoke_link`)).status, 404);
   });
 
-  test(`${kind}: faults are shown with what was typed, and nobody is made`, async (t) => {
+  test(`${kind}: errors are shown with what was typed, and nobody is made`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, database } = console;
     await addPerson(database, 'c@example.com');
@@ -75,8 +75,8 @@ for (const kind of firstKind()) {
       t.is(status, 422);
       t.regex(text, words);
     }
-    judgeText(t, await admin.post(PATH, { emails: NASTY, hours: NASTY }), PATH);
-    judgeText(t, await admin.get(`${PATH}?email=${encodeURIComponent(NASTY)}`), PATH);
+    checkText(t, await admin.post(PATH, { emails: NASTY, hours: NASTY }), PATH);
+    checkText(t, await admin.get(`${PATH}?email=${encodeURIComponent(NASTY)}`), PATH);
     t.is(await database.models.User.count(), before);
   });
 

@@ -6,7 +6,7 @@ import { addRule } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice } from '../../../support/database/records.ts';
 import { fakeExplaining, passing } from '../../../support/observe/fake-gateway.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 /** The path of a question. */
 function ask(query: Record<string, string>): string {
@@ -19,7 +19,7 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind, {}, { explaining });
     const device = await addDevice(console.database, console.plainUser.id);
     const path = ask({ device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' });
-    await judgeGuard(t, console, { pages: ['/explain', path] });
+    await checkGuard(t, console, { pages: ['/explain', path] });
   });
 
   test(`${kind}: a device is named by name, address or id, and a host by its address`, async (t) => {
@@ -145,20 +145,20 @@ for (const kind of firstKind()) {
       [{ from: '192.0.2.9' }, 'address of no device, and the sender is no device either'],
       [{ destination: '2001:db8::1' }, 'another address family'],
       [{ source: '2001:db8::1' }, 'another address family'],
-      [{ source: NASTY }, 'field-source-fault'],
+      [{ source: NASTY }, 'field-source-error'],
       [{ from: '192.0.2.9', source: '192.0.2.8' }, 'Only a device has hosts behind it'],
-      [{ port: '' }, 'field-port-fault'],
+      [{ port: '' }, 'field-port-error'],
       [{ protocol: 'icmp' }, 'This protocol has no ports. Please leave this empty'],
-      [{ port: NASTY }, 'field-port-fault'],
-      [{ protocol: NASTY }, 'field-protocol-fault'],
+      [{ port: NASTY }, 'field-port-error'],
+      [{ protocol: NASTY }, 'field-protocol-error'],
       [{ protocol: '47' }, '<option value="47" selected>IP protocol 47</option>'],
-      [{ protocol: '256', port: '' }, 'field-protocol-fault'],
+      [{ protocol: '256', port: '' }, 'field-protocol-error'],
     ];
     for (const [changes, said] of table) {
       const shown = await admin.get(ask({ ...good, ...changes }));
       t.is(shown.status, 422, JSON.stringify(changes));
       t.true(shown.text.includes(said), `${JSON.stringify(changes)} ${shown.text}`);
-      judgeText(t, shown, JSON.stringify(changes));
+      checkText(t, shown, JSON.stringify(changes));
     }
     t.is((await admin.get(ask(good))).status, 503, 'no data plane');
     t.is((await admin.get(ask({ ...good, protocol: '47', port: '' }))).status, 503);

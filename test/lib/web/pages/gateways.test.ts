@@ -12,12 +12,12 @@ import {
 } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { fakeExplaining } from '../../../support/observe/fake-gateway.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see the gateways, which the dashboard leads to`, async (t) => {
     const console = await openConsole(t, kind);
-    await judgeGuard(t, console, { pages: ['/gateways'] });
+    await checkGuard(t, console, { pages: ['/gateways'] });
     t.true((await console.admin.get('/dashboard')).text.includes('href="/gateways"'));
     t.true((await console.admin.get('/gateways')).text.includes('No gateway yet'));
   });
@@ -64,7 +64,7 @@ for (const kind of firstKind()) {
     t.is(page.text.split('<dt>Packets leave</dt><dd>by sockets of the gateway<').length, 2);
     t.is(page.text.split('<dt>Packets leave</dt><dd>not known').length, 3);
     t.is(page.text.split('<dt>Why so</dt>').length, 2);
-    judgeText(t, page, 'the gateways');
+    checkText(t, page, 'the gateways');
   });
 
   test(`${kind}: what they should have alike and have not is said above`, async (t) => {
@@ -81,7 +81,7 @@ for (const kind of firstKind()) {
       });
     const page = await admin.get('/gateways');
     t.regex(page.text, /differ in WIREGUARD_PORT: 1 at [^]*; 2 at b \([^]*Give all gateways/);
-    judgeText(t, page, 'the differences');
+    checkText(t, page, 'the differences');
   });
 
   test(`${kind}: many gateways come in pages`, async (t) => {

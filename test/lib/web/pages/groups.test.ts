@@ -5,7 +5,7 @@ import { writeTransaction } from '../../../../models/index.ts';
 import { write } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addUser } from '../../../support/database/records.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 const GROUPS = '/users/groups';
 
@@ -17,7 +17,7 @@ for (const kind of firstKind()) {
     const made = await admin.post(`${GROUPS}/new`, { name: 'Engineering', description: '' });
     const { id } = await database.models.Group.findOne({ rejectOnEmpty: true });
     t.is(made.location, `${GROUPS}/${id}`);
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: [GROUPS, `${GROUPS}/new`, `${GROUPS}/${id}`],
       forms: [
         `${GROUPS}/new`,
@@ -144,13 +144,13 @@ for (const kind of firstKind()) {
     t.is(await database.models.User.count({ where: { email: 'bob@example.com' } }), 1);
   });
 
-  test(`${kind}: faults are shown at their fields, and what was typed is kept`, async (t) => {
+  test(`${kind}: errors are shown at their fields, and what was typed is kept`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     await admin.get(`${GROUPS}/new`);
     const empty = await admin.post(`${GROUPS}/new`, { name: ' ', description: 'kept' });
     t.is(empty.status, 422);
     t.true(empty.text.includes('Please fill this in') && empty.text.includes('kept'));
-    judgeText(t, await admin.post(`${GROUPS}/new`, { name: NASTY, description: NASTY }), 'made');
+    checkText(t, await admin.post(`${GROUPS}/new`, { name: NASTY, description: NASTY }), 'made');
     await admin.get(`${GROUPS}/new`);
     await admin.post(`${GROUPS}/new`, { name: 'Sales', description: '' });
     const twice = await admin.post(`${GROUPS}/new`, { name: 'Sales', description: '' });
@@ -160,8 +160,8 @@ for (const kind of firstKind()) {
     const wrong = await admin.post(`${here}/members`, { add: 'nobody@example.com' });
     t.is(wrong.status, 422);
     t.true(wrong.text.includes('nobody@example.com is no user; give the id or the e-mail of one'));
-    judgeText(t, await admin.post(`${here}/members`, { add: NASTY }), 'the members');
-    judgeText(t, await admin.get(`${GROUPS}?after=${encodeURIComponent(NASTY)}`), 'the list');
+    checkText(t, await admin.post(`${here}/members`, { add: NASTY }), 'the members');
+    checkText(t, await admin.get(`${GROUPS}?after=${encodeURIComponent(NASTY)}`), 'the list');
   });
 
   test(`${kind}: many groups come in pages, by their names`, async (t) => {

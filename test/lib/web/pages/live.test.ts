@@ -12,7 +12,7 @@ import { firstKind } from '../../../support/database/databases.ts';
 import { addRule } from '../../../models/fixtures.ts';
 import { addDevice } from '../../../support/database/records.ts';
 import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gateway.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
@@ -20,7 +20,7 @@ const ABSENT = '01900000-0000-7000-8000-00000000dead';
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see what passes and what does not`, async (t) => {
     const console = await openConsole(t, kind, {}, { live: fakeLive(GATEWAY) });
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: ['/flows', '/flows/ended', '/refusals', '/flows?user=user@example.com'],
     });
   });
@@ -202,7 +202,7 @@ for (const kind of firstKind()) {
     const { admin, database, plainUser, adminUser } = await openConsole(t, kind, {}, { live });
     laptop = (await addDevice(database, plainUser.id, { name: NASTY, ipv4: '100.64.9.1' })).id;
     for (const path of ['/flows', '/refusals', `/flows?${nasty('device')}`])
-      judgeText(t, await admin.get(path), path);
+      checkText(t, await admin.get(path), path);
     await addDevice(database, adminUser.id, { name: NASTY, ipv4: '100.64.9.2' });
     const table: [path: string, said: string][] = [
       ['/flows?device=nobody', 'No device is called “nobody”'],
@@ -221,7 +221,7 @@ for (const kind of firstKind()) {
       const shown = await admin.get(path);
       t.is(shown.status, 422, path);
       t.true(shown.text.includes(said), `${path}: ${shown.text}`);
-      judgeText(t, shown, path);
+      checkText(t, shown, path);
     }
   });
 

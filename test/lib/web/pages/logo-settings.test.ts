@@ -1,7 +1,7 @@
 // The logo in the console: an image as a file of a form, an address, or none.
 
 import test from 'ava';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
 const PATH = '/settings/customization';
@@ -29,7 +29,7 @@ function withFile(token: string, type: string, bytes: Buffer): Buffer {
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change the logo`, async (t) => {
-    await judgeGuard(t, await openConsole(t, kind), { pages: [PATH], forms: [PATH] });
+    await checkGuard(t, await openConsole(t, kind), { pages: [PATH], forms: [PATH] });
   });
 
   test(`${kind}: an image is taken as a file, one that may hold scripts is not`, async (t) => {
@@ -68,12 +68,12 @@ for (const kind of firstKind()) {
     t.deepEqual((await row.reload()).logo, {});
   });
 
-  test(`${kind}: an address is judged, shown again, and text`, async (t) => {
+  test(`${kind}: an address is checked, shown again, and text`, async (t) => {
     const { admin } = await openConsole(t, kind);
     await admin.get(PATH);
     const bad = await admin.post(PATH, { do: 'url', url: `javascript:${NASTY}` });
     t.is(bad.status, 422);
-    judgeText(t, bad, 'the form');
+    checkText(t, bad, 'the form');
     await admin.post(PATH, { do: 'url', url: 'https://cdn.example.com/logo.png' });
     const { text, headers } = await admin.get(PATH);
     t.true(text.includes('src="https://cdn.example.com/logo.png"'));

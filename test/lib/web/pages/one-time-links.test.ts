@@ -74,7 +74,7 @@ for (const kind of databaseKinds()) {
     t.is(server.services.counters.of('sign_ins', 'link_refused'), 2);
   });
 
-  test(`${kind}: faults of the password are shown, and the link stays`, async (t) => {
+  test(`${kind}: errors of the password are shown, and the link stays`, async (t) => {
     const server = await openServer(t, kind);
     const path = await linkFor(server, await addPerson(server.database, EMAIL));
     const visitor = new Visitor(server);

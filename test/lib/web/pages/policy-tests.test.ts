@@ -1,11 +1,11 @@
-// Policy tests in the console: judged as the API judges them, those that fail first, and a rule that
+// Policy tests in the console: validated as the API does, those that fail first, and a rule that
 // they hold up is saved when somebody insists.
 
 import test from 'ava';
 import { readAuditEntries } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice } from '../../../support/database/records.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 const TESTS = '/rules/policy_tests';
 const wiki = {
@@ -25,7 +25,7 @@ for (const kind of firstKind()) {
     await admin.get(`${TESTS}/new`);
     t.is((await admin.post(`${TESTS}/new`, wiki)).location, TESTS);
     const { id } = await database.models.PolicyTest.findOne({ rejectOnEmpty: true });
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: [TESTS, `${TESTS}/new`, `${TESTS}/${id}`],
       forms: [`${TESTS}/new`, `${TESTS}/${id}`, `${TESTS}/${id}/delete`],
     });
@@ -75,9 +75,9 @@ for (const kind of firstKind()) {
     await refused({ user_id: 'x@y.example' }, 'No user has the e-mail “x@y.example”');
     await refused({ user_id: '', device_id: 'phone' }, 'No device is called “phone”');
     await refused({ user_id: '', device_id: '192.0.2.1' }, 'No device has the address 192.0.2.1');
-    await refused({ destination: '10.0.0.0/8' }, 'id="field-destination-fault"');
-    await refused({ user_id: '' }, 'id="field-user_id-fault"');
-    await refused({ port: '' }, 'id="field-port-fault"');
+    await refused({ destination: '10.0.0.0/8' }, 'id="field-destination-error"');
+    await refused({ user_id: '' }, 'id="field-user_id-error"');
+    await refused({ port: '' }, 'id="field-port-error"');
     t.is(await database.models.PolicyTest.count(), 0);
   });
 
@@ -134,13 +134,13 @@ for (const kind of firstKind()) {
     const { admin } = await openConsole(t, kind);
     await admin.get(`${TESTS}/new`);
     await admin.post(`${TESTS}/new`, { ...wiki, name: NASTY });
-    judgeText(t, await admin.get(TESTS), 'list');
+    checkText(t, await admin.get(TESTS), 'list');
     const held = await admin.post('/rules/new', {
       action: 'drop',
       destination: '10.0.0.0/8',
       enabled: 'true',
     });
-    judgeText(t, held, 'rule');
+    checkText(t, held, 'rule');
     t.true(
       held.text.includes('policy test &quot;&quot;&gt;&lt;img') || held.text.includes('&lt;img'),
     );

@@ -51,7 +51,7 @@ test('names of objects are no providers', async (t) => {
     t.is((await new Visitor(server).get(`/auth/oidc/${id}`)).status, 404, id);
 });
 
-// docs/faults-of-others.md#fault-21: start with a broken provider.
+// docs/bugs-of-others.md#bug-21: start with a broken provider.
 test('a gateway starts and lets in by password, whatever its providers are', async (t) => {
   let asked = 0;
   const unanswered = createServer(() => (asked += 1)).listen(0, '127.0.0.1');

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { SamlIdentityProvider } from '../../../../models/index.ts';
 import { openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
 import { denial, idpMetadata, otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
-import { type Console, judgeGuard, judgeText, openConsole } from '../../../support/web/console.ts';
+import { type Console, checkGuard, checkText, openConsole } from '../../../support/web/console.ts';
 import { firstKind, type TestDatabaseKind } from '../../../support/database/databases.ts';
 import { signOnService } from '../../../support/auth/identity-provider.ts';
 import { configure } from '../../../support/web/portal.ts';
@@ -65,7 +65,7 @@ for (const kind of firstKind()) {
       SET,
     ])
       t.true(page.text.includes(words), words);
-    judgeText(t, page, 'the findings');
+    checkText(t, page, 'the findings');
     t.is((await admin.get(posted.location ?? '')).status, 200, 'it can be loaded again');
     t.deepEqual(await written(console), before, 'nobody is signed in, made or linked');
     t.true((await admin.get(ENTRY)).text.includes(SET));
@@ -110,9 +110,9 @@ for (const kind of firstKind()) {
 
 test('only administrators can test, and only entries that exist', async (t) => {
   const console = await open(t);
-  await judgeGuard(t, console, { forms: [`${ENTRY}/test`, `${ENTRY}/flags`] });
+  await checkGuard(t, console, { forms: [`${ENTRY}/test`, `${ENTRY}/flags`] });
   const { location } = await postAnswer(console, answerTo(await beginTest(console.admin)));
-  await judgeGuard(t, console, { pages: [location ?? ''] });
+  await checkGuard(t, console, { pages: [location ?? ''] });
   for (const path of ['/settings/providers/saml/none', '/settings/providers/oidc/none']) {
     await console.admin.get(ENTRY);
     t.is((await console.admin.post(`${path}/test`)).status, 404, path);

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { isTrusted } from '../../../../models/index.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { openProvider, samlMetadata } from '../../../support/auth/identity-provider.ts';
 
@@ -27,7 +27,7 @@ for (const kind of firstKind()) {
     await console.admin.get(`${PROVIDERS}/oidc/new`);
     await console.admin.post(`${PROVIDERS}/oidc/new`, typedFor(provider.origin));
     const one = `${PROVIDERS}/oidc/okta`;
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: [PROVIDERS, `${PROVIDERS}/oidc/new`, `${PROVIDERS}/saml/new`, one],
       forms: [`${PROVIDERS}/oidc/new`, `${PROVIDERS}/saml/new`, one, `${one}/delete`],
     });
@@ -73,7 +73,7 @@ for (const kind of firstKind()) {
     t.false(JSON.stringify(await AuditEntry.findAll()).includes(SECRET));
   });
 
-  test(`${kind}: faults stand at their fields, also those of the list`, async (t) => {
+  test(`${kind}: errors stand at their fields, also those of the list`, async (t) => {
     const { admin } = await openConsole(t, kind);
     const provider = await openProvider(t);
     const typed = typedFor(provider.origin);
@@ -86,10 +86,10 @@ for (const kind of firstKind()) {
     const bad = { ...typed, label: NASTY, id: NASTY, client_id: NASTY, client_secret: '' };
     const answer = await admin.post(`${PROVIDERS}/oidc/new`, bad);
     t.true(answer.text.includes('Please fill this in'));
-    judgeText(t, answer, 'the form');
+    checkText(t, answer, 'the form');
     await admin.post(`${PROVIDERS}/oidc/new`, { ...typed, id: 'nasty', label: NASTY });
     for (const path of [PROVIDERS, `${PROVIDERS}/oidc/nasty`, '/settings/security', '/audit'])
-      judgeText(t, await admin.get(path), path);
+      checkText(t, await admin.get(path), path);
   });
 
   test(`${kind}: trying a provider tells what it found, keeps what was typed, changes nothing`, async (t) => {
@@ -152,7 +152,7 @@ for (const kind of firstKind()) {
     t.true((await admin.get(PROVIDERS)).text.includes('Trusted'));
     const bad = await admin.post(`${PROVIDERS}/saml/new`, { ...typed, id: 'b', metadata: NASTY });
     t.is(bad.status, 422);
-    judgeText(t, bad, 'the form');
+    checkText(t, bad, 'the form');
   });
 
   test(`${kind}: a list that the environment fixes is shown locked; trust is still ours`, async (t) => {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { addIdentity, write } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { samlMetadata } from '../../../support/auth/identity-provider.ts';
 import { samlEntry } from '../../../support/auth/provider-entries.ts';
@@ -22,13 +22,13 @@ for (const kind of firstKind())
     const change = { kind: 'saml', issuer: NASTY, subject: NASTY } as const;
     for (const link of links)
       await write(database, (transaction) => link.update(change, { transaction }));
-    await judgeGuard(t, console, { forms: [`${PROVIDER}/relink`, `${here}/relink`] });
+    await checkGuard(t, console, { forms: [`${PROVIDER}/relink`, `${here}/relink`] });
     const isFree = () =>
       Promise.all(links.map(async (link) => (await link.reload()).relink_until !== null));
     t.deepEqual(await isFree(), [false, false]);
 
     const page = await admin.get(here);
-    judgeText(t, page, here);
+    checkText(t, page, here);
     t.true(page.text.includes(`action="${here}/relink"`));
     const one = { kind: 'saml', provider: 'okta' };
     t.is((await admin.post(`${here}/relink`, one)).location, here);

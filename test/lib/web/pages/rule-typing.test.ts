@@ -3,7 +3,7 @@
 import test from 'ava';
 import { addRule, write } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
-import { judgeGuard, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, NASTY, openConsole } from '../../../support/web/console.ts';
 
 interface Met {
   readonly meaning: string | null;
@@ -13,7 +13,7 @@ interface Met {
 for (const kind of firstKind()) {
   test(`${kind}: only administrators are answered`, async (t) => {
     const pages = ['/rules/whose?q=a', '/rules/meets?destination=10.0.0.0/8'];
-    await judgeGuard(t, await openConsole(t, kind), { pages });
+    await checkGuard(t, await openConsole(t, kind), { pages });
   });
 
   test(`${kind}: what a half typed rule meets is answered, without its own rule`, async (t) => {

@@ -1,23 +1,23 @@
-// Rules in the console: judged as the API judges them, shown with their hits and with what they meet.
+// Rules in the console: validated as the API does, shown with their hits and with what they meet.
 
 import test from 'ava';
 import { writeTransaction } from '../../../../models/index.ts';
 import { addRule } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
-/** What a page says of fields: the name of each, and the fault. */
-function faultsOf(text: string): string[][] {
-  const found = text.matchAll(/id="field-(\w+)-fault">([^<]*)</g);
-  return Array.from(found, ([, name = '', fault = '']) => [name, fault]);
+/** What a page says of fields: the name of each, and the error. */
+function errorsOf(text: string): string[][] {
+  const found = text.matchAll(/id="field-(\w+)-error">([^<]*)</g);
+  return Array.from(found, ([, name = '', error = '']) => [name, error]);
 }
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change rules`, async (t) => {
     const console = await openConsole(t, kind);
     const { id } = await addRule(console.database, { destination: '10.0.0.0/8' });
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: ['/rules', '/rules/new', `/rules/${id}`],
       forms: ['/rules/new', `/rules/${id}`, `/rules/${id}/delete`],
     });
@@ -74,9 +74,9 @@ for (const kind of firstKind()) {
     t.regex(checked.text, new RegExp(`Other rules for the same packets[^]*/rules/${other.id}`));
     const refused = await admin.post('/rules/new', typed);
     t.is(refused.status, 422);
-    const fault = /<p class="fault" id="field-destination-fault">(.*)<\/p>/.exec(refused.text)?.[1];
+    const error = /<p class="error" id="field-destination-error">(.*)<\/p>/.exec(refused.text)?.[1];
     t.is(
-      fault,
+      error,
       'Another rule already means some of these packets: ' +
         `<a href="/rules/${rival.id}">Accept 10.0.0.0/8</a>`,
     );
@@ -88,7 +88,7 @@ for (const kind of firstKind()) {
     t.false(own.text.includes('Overlaps with'), 'a rule never overlaps itself');
   });
 
-  test(`${kind}: faults stand at their fields, and what was typed stays text`, async (t) => {
+  test(`${kind}: errors stand at their fields, and what was typed stays text`, async (t) => {
     const { admin } = await openConsole(t, kind);
     await admin.get('/rules/new');
     const answer = await admin.post('/rules/new', {
@@ -105,8 +105,8 @@ for (const kind of firstKind()) {
       'No user has the e-mail “',
     ])
       t.true(answer.text.includes(message), message);
-    judgeText(t, answer, 'the form');
-    judgeText(t, await admin.get(`/rules/new?user=${encodeURIComponent(NASTY)}`), 'the query');
+    checkText(t, answer, 'the form');
+    checkText(t, await admin.get(`/rules/new?user=${encodeURIComponent(NASTY)}`), 'the query');
   });
 
   test(`${kind}: a rule for a group is typed by the name of the group, and shown with it`, async (t) => {
@@ -136,13 +136,13 @@ for (const kind of firstKind()) {
     const typed = { action: 'accept', destination: '10.0.0.0/8', port_range: '443' };
     const ports = await admin.post('/rules/new', { ...typed, port_type: '' });
     t.is(ports.status, 422);
-    t.regex(ports.text, /id="field-port_type-fault">Please choose TCP or UDP to use ports/);
+    t.regex(ports.text, /id="field-port_type-error">Please choose TCP or UDP to use ports/);
     const ping = await admin.post('/rules/new', { ...typed, port_type: 'icmp' });
-    t.deepEqual(faultsOf(ping.text), [
+    t.deepEqual(errorsOf(ping.text), [
       ['port_range', 'ICMP has no ports: please leave “Ports” empty'],
     ]);
     const wrong = await admin.post('/rules/new', { ...typed, port_type: 'icmp', port_range: 'x' });
-    t.deepEqual(faultsOf(wrong.text), faultsOf(ping.text));
+    t.deepEqual(errorsOf(wrong.text), errorsOf(ping.text));
     t.notRegex(ping.text + wrong.text, /protocol:|must be null/);
     const named = { ...typed, port_type: 'tcp', destination: 'intranet.acme.test' };
     const { text } = await admin.post('/rules/new', { ...named, whose: 'alise@acme.test' });
@@ -195,7 +195,7 @@ for (const kind of firstKind()) {
     const list = (await admin.get('/rules')).text;
     t.true(list.includes('It is disabled and decides nothing.'));
     t.regex(list, />Accept, disabled</);
-    judgeText(t, { text: list }, '/rules');
+    checkText(t, { text: list }, '/rules');
     t.regex((await admin.get('/rules?state=disabled')).text, /10\.0\.0\.0\/8/);
     t.notRegex((await admin.get(`/rules/${rule.id}`)).text, /name="enabled"[^>]* checked/);
     await admin.post(`/rules/${rule.id}`, { ...typed, enabled: 'true' });
@@ -246,7 +246,7 @@ for (const kind of firstKind()) {
     for (const starts_at of ['x', 'tomorrow', '2026-02-30T10:00', '99999-12-31T23:59']) {
       const unreadable = await admin.post('/rules/new', { ...typed, starts_at });
       t.is(unreadable.status, 422, starts_at);
-      t.regex(unreadable.text, /field-starts_at-fault/);
+      t.regex(unreadable.text, /field-starts_at-error/);
     }
     await admin.post(`/rules/${rule.id}`, { ...typed, starts_at: '', ends_at: '2026-01-01T00:00' });
     t.is((await rule.reload()).starts_at, null);

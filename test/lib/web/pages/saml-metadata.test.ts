@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { idpMetadata, otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
-import { judgeGuard, judgeText, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { signOnService } from '../../../support/auth/identity-provider.ts';
 import { openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
@@ -20,13 +20,13 @@ for (const kind of firstKind())
     const address = await openMetadataAddress(t, first);
     const typed = { id: 'adfs', label: 'ADFS', metadata_url: address.url, metadata: '' };
     t.is((await admin.post('/settings/providers/saml/new', typed)).location, '/settings/providers');
-    await judgeGuard(t, console, { forms: [FETCH, DROP] });
+    await checkGuard(t, console, { forms: [FETCH, DROP] });
     const entry = async () =>
       (await send('GET', '/v0/configuration')).body.data.saml_identity_providers[0];
     t.like(await entry(), { metadata: first, metadata_url: address.url });
 
     const page = await admin.get(PROVIDER);
-    judgeText(t, page, PROVIDER);
+    checkText(t, page, PROVIDER);
     t.true(page.text.includes('Metadata from the address'));
     t.true(page.text.includes(`action="${FETCH}"`));
     t.false(page.text.includes(`action="${DROP}"`));

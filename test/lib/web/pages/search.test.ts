@@ -4,13 +4,13 @@ import test from 'ava';
 import { writeTransaction } from '../../../../models/index.ts';
 import { addDevice, addUser, write } from '../../../models/fixtures.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: five of each kind are found, with a link to the rest, by administrators alone`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, database, log } = console;
-    await judgeGuard(t, console, { pages: ['/search', '/search?q=ann'] });
+    await checkGuard(t, console, { pages: ['/search', '/search?q=ann'] });
     for (let i = 0; i < 6; i += 1) await addUser(database, { email: `zebra${i}@example.com` });
     const owner = await addUser(database, { email: 'ann@example.com' });
     const device = await addDevice(database, owner, { name: 'zebra-phone' });
@@ -56,7 +56,7 @@ for (const kind of databaseKinds()) {
 
 test('what is typed is text, and short', async (t) => {
   const { admin } = await openConsole(t, 'sqlite');
-  judgeText(t, await admin.get(`/search?q=${encodeURIComponent(NASTY)}`), 'search');
+  checkText(t, await admin.get(`/search?q=${encodeURIComponent(NASTY)}`), 'search');
   const { status, text } = await admin.get(`/search?q=${'x'.repeat(5_000)}`);
   t.is(status, 200);
   t.false(text.includes('x'.repeat(101)));

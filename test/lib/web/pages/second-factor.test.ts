@@ -101,7 +101,7 @@ for (const kind of firstKind()) {
       const code = n < 5 ? '000000' : codeNow();
       const shown = await visitor.post('/mfa/auth', { code });
       t.is(shown.status, 401, String(n));
-      texts.add(/id="field-code-fault">([^<]*)</.exec(shown.text)?.[1] ?? '');
+      texts.add(/id="field-code-error">([^<]*)</.exec(shown.text)?.[1] ?? '');
     }
     t.is(texts.size, 1, 'one sentence for all');
     t.is(server.services.counters.of('sign_ins', 'bad_code'), 5);

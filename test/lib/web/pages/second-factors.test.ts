@@ -130,7 +130,7 @@ for (const kind of firstKind()) {
     for (const bad of [{}, { present_code: '000000' }, { present_code: form.code }]) {
       const shown = await visitor.post('/user_account/register_mfa', { ...form, ...bad });
       t.is(shown.status, 422, JSON.stringify(bad));
-      t.regex(shown.text, /id="field-present_code-fault"[^]*This code is wrong/);
+      t.regex(shown.text, /id="field-present_code-error"[^]*This code is wrong/);
     }
     t.is(await server.database.models.SecondFactor.count(), 1);
     const [good = ''] = codes;

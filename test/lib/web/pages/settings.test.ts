@@ -1,8 +1,8 @@
-// Settings in the console: judged as the API judges them, locked where the environment fixes them.
+// Settings in the console: validated as the API does, locked where the environment fixes them.
 
 import test from 'ava';
 import { samlMetadata } from '../../../support/auth/identity-provider.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
@@ -15,7 +15,7 @@ for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change settings`, async (t) => {
     const console = await openConsole(t, kind);
     const paths = [DEFAULTS, SECURITY, DEFAULT_ACTION, LIMITS];
-    await judgeGuard(t, console, { pages: paths, forms: paths });
+    await checkGuard(t, console, { pages: paths, forms: paths });
     t.is((await console.admin.get('/settings')).location, DEFAULTS);
     t.is((await console.user.get('/settings')).status, 403);
   });
@@ -54,7 +54,7 @@ for (const kind of firstKind()) {
     t.true((await admin.get(LIMITS)).text.includes('value="10 Mbit/s"'));
     t.is((await save('1,5 Gbit/s')).status, 303);
     t.like(await read(), { default_limit_down: 1_500_000_000 });
-    for (const [typed, fault] of [
+    for (const [typed, error] of [
       ['5 MB/s', '“5 MB/s” is in a unit that is not taken here. It is the same as 40 Mbit/s'],
       ['50', 'This is very little. Did you mean 50 Mbit/s?'],
       ['63999', 'Please give 64 kbit/s or more'],
@@ -62,7 +62,7 @@ for (const kind of firstKind()) {
     ] as const) {
       const refused = await save(typed);
       t.is(refused.status, 422);
-      t.true(refused.text.includes(fault), fault);
+      t.true(refused.text.includes(error), error);
     }
     t.is((await save('')).status, 303);
     t.like(await read(), { default_limit_down: null, default_limit_up: 64_000 });
@@ -106,7 +106,7 @@ for (const kind of firstKind()) {
     const seen = /name="seen" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
     const refused = await admin.post(SECURITY, { ...kept, seen });
     t.is(refused.status, 422);
-    t.regex(refused.text, /class="fault"[^>]*>No administrator could sign in any more/);
+    t.regex(refused.text, /class="error"[^>]*>No administrator could sign in any more/);
     const read = async () => ((await send('GET', '/v0/configuration')).body as never)['data'];
     t.like(await read(), { local_auth_enabled: true });
     const metadata = samlMetadata();
@@ -191,7 +191,7 @@ for (const kind of firstKind()) {
     t.true((await admin.get('/rules')).text.includes('A packet that no rule matches is dropped.'));
   });
 
-  test(`${kind}: faults stand at their fields, and what was typed stays text`, async (t) => {
+  test(`${kind}: errors stand at their fields, and what was typed stays text`, async (t) => {
     const { admin } = await openConsole(t, kind);
     await admin.get(DEFAULTS);
     const answer = await admin.post(DEFAULTS, {
@@ -203,7 +203,7 @@ for (const kind of firstKind()) {
     });
     t.is(answer.status, 422);
     t.true(answer.text.includes('is neither an address nor the name of a host'));
-    judgeText(t, answer, 'the form');
+    checkText(t, answer, 'the form');
   });
 
   test(`${kind}: what the environment fixes is locked, with the variable's name`, async (t) => {

@@ -4,7 +4,7 @@ import test from 'ava';
 import { recordHistory } from '../../../../models/index.ts';
 import { addDevice, addRule } from '../../../support/database/records.ts';
 import { firstKind } from '../../../support/database/databases.ts';
-import { judgeGuard, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, openConsole } from '../../../support/web/console.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
@@ -46,7 +46,7 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind);
     const { admin, database, plainUser } = console;
     const { id } = await addDevice(database, plainUser.id);
-    await judgeGuard(t, console, {
+    await checkGuard(t, console, {
       pages: [
         '/dashboard/traffic.csv',
         `/devices/${id}/traffic.csv`,

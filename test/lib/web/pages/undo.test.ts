@@ -4,7 +4,7 @@ import test from 'ava';
 import { readDevices, readUsers, writeTransaction } from '../../../../models/index.ts';
 import { UNDO_MS } from '../../../../lib/domain/undo/undo.ts';
 import { addDevice, addRule } from '../../../models/fixtures.ts';
-import { judgeGuard, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, openConsole } from '../../../support/web/console.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addPerson, type Shown, Visitor } from '../../../support/web/visitor.ts';
 
@@ -69,7 +69,7 @@ for (const kind of databaseKinds()) {
     const console = await openConsole(t, kind);
     const { admin, adminUser, database, plainUser } = console;
     const { id } = await addDevice(database, plainUser);
-    await judgeGuard(t, console, { forms: [`/undo/${NOBODY}`, `/undo_disabled/${NOBODY}`] });
+    await checkGuard(t, console, { forms: [`/undo/${NOBODY}`, `/undo_disabled/${NOBODY}`] });
     await addPerson(database, 'other@example.com', { role: 'admin' });
     const [other, again] = [new Visitor(console), new Visitor(console)];
     await other.signIn('other@example.com');

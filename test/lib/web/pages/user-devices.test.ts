@@ -101,7 +101,7 @@ for (const kind of firstKind()) {
     t.regex(ended, /It ended at <time datetime="2020-01-02T03:04:00\.000Z">/);
   });
 
-  test(`${kind}: a form with faults is shown again with what was typed`, async (t) => {
+  test(`${kind}: a form with errors is shown again with what was typed`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     await addOwn(server, ann, { name: 'laptop' });
@@ -118,7 +118,7 @@ for (const kind of firstKind()) {
     t.regex(answer.text, /This is already in use/);
     t.regex(answer.text, /This should have 44 characters/);
     t.regex(answer.text, /Please give 1500 or less/);
-    t.regex(answer.text, /id="field-endpoint-fault">Please fill this in/);
+    t.regex(answer.text, /id="field-endpoint-error">Please fill this in/);
     for (const typed of ['>\ntyped<', 'value="no key"', 'value="99999"'])
       t.true(answer.text.includes(typed), typed);
     t.is(await server.database.models.Device.count(), 1);
@@ -199,8 +199,8 @@ for (const kind of firstKind()) {
     const refused = await ann.post(path, { ...sent, seen });
     t.is(refused.status, 422);
     t.regex(refused.text, /Somebody changed this after you had opened it/);
-    t.regex(refused.text, /id="field-name-fault">is “laptop-7” now/);
-    t.regex(refused.text, /id="field-mtu-fault">is “1300” now/);
+    t.regex(refused.text, /id="field-name-error">is “laptop-7” now/);
+    t.regex(refused.text, /id="field-mtu-error">is “1300” now/);
     const present = async () => (await server.send('GET', `/v0/devices/${id}`)).body.data;
     t.like(await present(), { name: 'laptop-7', mtu: 1_300, description: null });
 

@@ -7,7 +7,7 @@ import { registerGateway } from '../../../../models/index.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice } from '../../../support/database/records.ts';
 import { fakeLive, refusalOf } from '../../../support/observe/fake-gateway.ts';
-import { judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const RULE = '01900000-0000-7000-8000-000000000001';
@@ -102,7 +102,7 @@ for (const kind of firstKind())
     const { user, database, plainUser } = await openConsole(t, kind, {}, { live });
     t.true((await user.get('/user_refusals')).text.includes('Nothing was blocked lately'));
     id = (await addDevice(database, plainUser.id, { name: NASTY })).id;
-    judgeText(t, await user.get('/user_refusals'), 'a name');
+    checkText(t, await user.get('/user_refusals'), 'a name');
     const without = await openConsole(t, kind);
     t.is((await without.user.get('/user_refusals')).status, 503);
   });

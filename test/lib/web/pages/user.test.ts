@@ -5,7 +5,7 @@ import { ATTEMPTS_MAX, countedOf, readWaits, takeAttempt } from '../../../../lib
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { readAuditEntries, writeTransaction } from '../../../../models/index.ts';
 import { addDevice, addToken } from '../../../models/fixtures.ts';
-import { judgeGuard, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
 
@@ -15,7 +15,7 @@ for (const kind of firstKind()) {
     const here = `/users/${console.plainUser.id}`;
     const forms = ['', '/enable', '/unlock', '/disable', '/reset_second_factors', '/delete'];
     forms.push('/left', '/sessions/end');
-    await judgeGuard(t, console, { pages: [here], forms: forms.map((form) => here + form) });
+    await checkGuard(t, console, { pages: [here], forms: forms.map((form) => here + form) });
     const { disabled_at, email } = await personOf(console.database, 'user@example.com');
     t.deepEqual([disabled_at, email], [null, 'user@example.com']);
     for (const id of ['x', '00000000-0000-0000-0000-000000000000', '%00'])
@@ -26,7 +26,7 @@ for (const kind of firstKind()) {
       }
   });
 
-  test(`${kind}: a user is changed and promoted, and faults are shown at their fields`, async (t) => {
+  test(`${kind}: a user is changed and promoted, and errors are shown at their fields`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     const here = `/users/${plainUser.id}`;
     await admin.get(here);

@@ -2,13 +2,13 @@
 
 import test from 'ava';
 import { firstKind } from '../../../support/database/databases.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 import { addPerson, PASSWORD, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators can see and create users`, async (t) => {
     const console = await openConsole(t, kind);
-    await judgeGuard(t, console, { pages: ['/users', '/users/new'], forms: ['/users/new'] });
+    await checkGuard(t, console, { pages: ['/users', '/users/new'], forms: ['/users/new'] });
     t.is(await console.database.models.User.count(), 3);
   });
 
@@ -43,7 +43,7 @@ for (const kind of firstKind()) {
     t.is(entry?.email, adminUser.email);
   });
 
-  test(`${kind}: a fault is shown at its field, and what was typed is kept`, async (t) => {
+  test(`${kind}: an error is shown at its field, and what was typed is kept`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     await admin.get('/users/new');
     const typed = { email: `user@example.com`, role: 'king', password: 'short' };
@@ -60,15 +60,15 @@ for (const kind of firstKind()) {
     t.false(answer.text.includes('short'), 'a password is never sent back');
     t.is(await database.models.User.count(), 3);
     const nasty = await admin.post('/users/new', { email: NASTY, role: NASTY });
-    judgeText(t, nasty, 'a form');
+    checkText(t, nasty, 'a form');
   });
 
   test(`${kind}: an e-mail is shown as text on every page`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     const { id } = await addPerson(database, `${NASTY}@example.com`);
-    judgeText(t, await admin.get('/users'), 'the table');
-    judgeText(t, await admin.get(`/users?q=${encodeURIComponent(NASTY)}`), 'the search');
-    judgeText(t, await admin.get(`/users/${id}`), 'the page');
+    checkText(t, await admin.get('/users'), 'the table');
+    checkText(t, await admin.get(`/users?q=${encodeURIComponent(NASTY)}`), 'the search');
+    checkText(t, await admin.get(`/users/${id}`), 'the page');
   });
 
   test(`${kind}: many users are disabled and deleted at once, except the last administrator`, async (t) => {
@@ -100,7 +100,7 @@ for (const kind of firstKind()) {
     const console = await openConsole(t, kind);
     const { admin, database } = console;
     await addPerson(database, '=cmd|x@example.com');
-    await judgeGuard(t, console, { pages: ['/users.csv', '/devices.csv', '/rules.csv'] });
+    await checkGuard(t, console, { pages: ['/users.csv', '/devices.csv', '/rules.csv'] });
     const { headers, text } = await admin.get('/users.csv?sort=-email');
     t.is(headers['content-disposition'], 'attachment; filename="users.csv"');
     t.regex(text, /^id,email,role,state,devices,/);

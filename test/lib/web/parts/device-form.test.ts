@@ -101,15 +101,15 @@ test('the form of a device holds its own values, and none behind a default', (t)
   t.deepEqual(settings.endpoint, { usesDefault: true, text: '' });
 });
 
-test('faults stand at their fields, those of a flag at its setting', (t) => {
-  const faults = { name: ['n'], base: ['b'], dns: ['d'], use_default_dns: ['f'], user_id: ['u'] };
-  const view = deviceFormView(UNTYPED, DEFAULTS, { ...EVERYTHING, faults }) as {
-    texts: { name: string; faults: string[] }[];
+test('errors stand at their fields, those of a flag at its setting', (t) => {
+  const errors = { name: ['n'], base: ['b'], dns: ['d'], use_default_dns: ['f'], user_id: ['u'] };
+  const view = deviceFormView(UNTYPED, DEFAULTS, { ...EVERYTHING, errors }) as {
+    texts: { name: string; errors: string[] }[];
     base: string[];
-    settings: { name: string; faults: string[]; fallback: string }[];
+    settings: { name: string; errors: string[]; fallback: string }[];
   };
   t.deepEqual(
-    view.texts.map((text) => [text.name, text.faults]),
+    view.texts.map((text) => [text.name, text.errors]),
     [
       ['name', ['n']],
       ['description', []],
@@ -120,7 +120,7 @@ test('faults stand at their fields, those of a flag at its setting', (t) => {
   );
   t.deepEqual(view.base, ['b']);
   const byName = Object.fromEntries(view.settings.map((one) => [one.name, one]));
-  t.deepEqual(byName['dns']?.faults, ['d', 'f']);
+  t.deepEqual(byName['dns']?.errors, ['d', 'f']);
   t.is(byName['dns']?.fallback, 'nothing');
   t.is(byName['allowed_ips']?.fallback, '0.0.0.0/0, ::/0');
   t.is(byName['persistent_keepalive']?.fallback, '0');

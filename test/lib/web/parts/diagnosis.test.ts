@@ -6,7 +6,7 @@ import type { Trace, UnknownSenders } from '../../../../dataplane/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { fakeDiagnosing, silentTrace } from '../../../support/observe/fake-gateway.ts';
-import { judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 const AT = Date.UTC(2026, 0, 1);
 const endpoint = { address: '198.51.100.7', port: 40_000 };
@@ -57,11 +57,11 @@ for (const kind of firstKind()) {
     ])
       t.true(page.text.includes(part), part);
     t.false(page.text.includes('Unknown senders'), 'it is heard');
-    judgeText(t, page, 'the page of the device');
+    checkText(t, page, 'the page of the device');
     const own = await user.get(`/user_devices/${device.id}`);
     t.regex(own.text, /it never uses the answer of the gateway\. Import its present file again/);
     t.false(own.text.includes('198.51.100.7'), 'no addresses for the owner here');
-    judgeText(t, own, 'the page of the owner');
+    checkText(t, own, 'the page of the owner');
   });
 
   test(`${kind}: a device that is not heard has unknown senders beside it, for administrators`, async (t) => {

@@ -1,15 +1,15 @@
-// The first steps with a new gateway: judged from what there is, and put away for good.
+// The first steps with a new gateway: decided from what there is, and put away for good.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
-import { judgeGuard, openConsole } from '../../../support/web/console.ts';
+import { checkGuard, openConsole } from '../../../support/web/console.ts';
 import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 
 for (const kind of firstKind()) {
-  test(`${kind}: the first steps are judged from what there is, and end with the last`, async (t) => {
+  test(`${kind}: the first steps are decided from what there is, and end with the last`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, database, plainUser } = console;
     const states = async (): Promise<string[]> => {
@@ -38,7 +38,7 @@ for (const kind of firstKind()) {
     const seen = { latestHandshake: new Date(), remoteIp: null, remotePort: null };
     await recordStatus(database, 'g', [{ deviceId: device.id, ...seen, rxBytes: 1, txBytes: 2 }]);
     t.deepEqual(await states(), []);
-    await judgeGuard(t, console, { forms: ['/dashboard/endpoint', '/dashboard/first_steps'] });
+    await checkGuard(t, console, { forms: ['/dashboard/endpoint', '/dashboard/first_steps'] });
   });
 
   test(`${kind}: an administrator puts the first steps away, for good and for nobody else`, async (t) => {

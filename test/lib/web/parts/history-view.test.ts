@@ -10,7 +10,7 @@ import {
 import { RecentTraffic } from '../../../../lib/observe/history/recent-traffic.ts';
 import { fakeLive } from '../../../support/observe/fake-gateway.ts';
 import { addDevice, addRule } from '../../../models/fixtures.ts';
-import { judgeText, openConsole } from '../../../support/web/console.ts';
+import { checkText, openConsole } from '../../../support/web/console.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
@@ -60,7 +60,7 @@ for (const kind of firstKind()) {
       t.regex(page.text, /data-history data-from="\d+" data-to="\d+" data-step="600"/);
       t.regex(page.text, /\/history\.js"/, path);
       t.true(page.text.includes(`<a href="${path}?range=24h#history" aria-current="page">`), path);
-      judgeText(t, page, path);
+      checkText(t, page, path);
       const hour = await admin.get(`${path}?range=1h`);
       t.true(hour.text.includes('No traffic in the last 1 hour.'), path);
       t.false(hour.text.includes('data-history'));
@@ -147,6 +147,6 @@ for (const kind of firstKind()) {
     for (const part of ['2026-11-25T01:00:00.000Z', '[2001:db8::1]:7', 'It was silent.'])
       t.true(page.text.includes(part), part);
     t.regex(page.text, /data-label="Until"><span class="cell short">\s*now\s*<\/span>/);
-    judgeText(t, page, 'a device with connections');
+    checkText(t, page, 'a device with connections');
   });
 }

@@ -12,20 +12,20 @@ for (const kind of firstKind())
     const fields = { name: 'laptop', ipv4: '100.64.0.7', ipv6: 'fd00::7' };
     const { id } = await addDevice(database, ann, fields);
     for (const word of ['laptop', '100.64.0.7', 'fd00:0::7', id, id.toUpperCase()])
-      t.like(await namedDevice(database, word), { id, fault: null }, word);
+      t.like(await namedDevice(database, word), { id, error: null }, word);
     t.deepEqual(await namedDevice(database, '100.64.0.8'), {
       isAddress: true,
       id: null,
-      fault: null,
+      error: null,
     });
-    t.deepEqual((await namedDevice(database, 'phone')).fault, {
+    t.deepEqual((await namedDevice(database, 'phone')).error, {
       code: 'noDeviceCalled',
       values: { name: 'phone' },
     });
     await addDevice(database, bob, { name: 'laptop', ipv4: '100.64.0.9' });
-    const { id: none, fault } = await namedDevice(database, 'laptop');
+    const { id: none, error } = await namedDevice(database, 'laptop');
     t.is(none, null);
-    t.deepEqual(fault, {
+    t.deepEqual(error, {
       code: 'severalDevices',
       values: { addresses: '100.64.0.7, 100.64.0.9' },
     });

@@ -3,7 +3,7 @@
 import test from 'ava';
 import {
   ownerEmails,
-  ownerFaults,
+  ownerErrors,
   ownerIdOf,
   suggestedOwners,
 } from '../../../../lib/web/parts/owners.ts';
@@ -42,10 +42,10 @@ for (const kind of firstKind()) {
   });
 }
 
-test('an e-mail that nobody has is a fault with its name; other faults are kept', (t) => {
-  t.deepEqual(ownerFaults({ user_id: [messages.absent] }, 'a@x'), {
+test('an e-mail that nobody has is an error with its name; other errors are kept', (t) => {
+  t.deepEqual(ownerErrors({ user_id: [messages.absent] }, 'a@x'), {
     user_id: ['No user has the e-mail “a@x”'],
   });
   const other = { user_id: ["can't be blank"], name: ['is invalid'] };
-  t.is(ownerFaults(other, ''), other);
+  t.is(ownerErrors(other, ''), other);
 });

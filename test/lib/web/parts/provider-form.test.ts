@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import {
-  entryFaults,
+  entryErrors,
   entryOf,
   providerForms,
   TRUSTED,
@@ -72,14 +72,14 @@ test('a box about groups that is not ticked is no field', (t) => {
 });
 
 test('messages of other entries are none of this form', (t) => {
-  const faults = {
+  const errors = {
     base: ['a'],
     openid_connect_providers: [{ id: ['b'] }, { label: ['c'] }],
   };
-  t.deepEqual(entryFaults(faults, 'openid_connect_providers', 1), { base: ['a'], label: ['c'] });
+  t.deepEqual(entryErrors(errors, 'openid_connect_providers', 1), { base: ['a'], label: ['c'] });
   const whole = { openid_connect_providers: ['is invalid'] };
-  t.deepEqual(entryFaults(whole, 'openid_connect_providers', 0), { base: ['is invalid'] });
-  t.deepEqual(entryFaults({ base: ['x'] }, 'openid_connect_providers', 0), { base: ['x'] });
+  t.deepEqual(entryErrors(whole, 'openid_connect_providers', 0), { base: ['is invalid'] });
+  t.deepEqual(entryErrors({ base: ['x'] }, 'openid_connect_providers', 0), { base: ['x'] });
 });
 
 test('the form of SAML is that of its list', (t) => {

@@ -4,7 +4,7 @@ import test from 'ava';
 import { addRule, write } from '../../../models/fixtures.ts';
 import { firstKind } from '../../../support/database/databases.ts';
 import { addDevice } from '../../../support/database/records.ts';
-import { judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { checkText, NASTY, openConsole } from '../../../support/web/console.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: a refused packet fills a rule for its person, a group or everyone`, async (t) => {
@@ -21,7 +21,7 @@ for (const kind of firstKind()) {
     for (const value of ['10.9.0.5', '22', 'user@example.com'])
       t.true(page.text.includes(`value="${value}"`), value);
     t.regex(page.text, /<option value="tcp" selected/);
-    judgeText(t, page, 'the offers');
+    checkText(t, page, 'the offers');
     query.set('for', `group ${NASTY}`);
     t.true(page.text.includes(`href="/rules/new?${query.toString().replaceAll('&', '&amp;')}"`));
     const forGroup = await admin.get(`/rules/new?${query.toString()}`);

@@ -4,7 +4,7 @@ import test from 'ava';
 import {
   offeredWhose,
   readWhose,
-  whoseFaults,
+  whoseErrors,
   whoseText,
 } from '../../../../lib/web/parts/rule-whose.ts';
 import { messages } from '../../../../lib/kit/validation/messages.ts';
@@ -53,12 +53,12 @@ for (const kind of databaseKinds())
   });
 
 test('errors of both fields of the API stand at the one field', (t) => {
-  t.deepEqual(whoseFaults({ user_id: [messages.absent] }, 'x'), {
+  t.deepEqual(whoseErrors({ user_id: [messages.absent] }, 'x'), {
     whose: ['No user has the e-mail “x”, and no group has this name'],
   });
   const others = { destination: ['is wrong'] };
-  t.deepEqual(whoseFaults(others, 'x'), others);
-  t.deepEqual(whoseFaults({ ...others, group_id: ['is odd'] }, 'x'), {
+  t.deepEqual(whoseErrors(others, 'x'), others);
+  t.deepEqual(whoseErrors({ ...others, group_id: ['is odd'] }, 'x'), {
     ...others,
     whose: ['is odd'],
   });

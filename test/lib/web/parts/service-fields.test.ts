@@ -10,7 +10,7 @@ test('each protocol that can be chosen is one of a question', (t) => {
   const values = (protocol?.choices ?? []).map(([value]) => value);
   t.is(values.length, 3);
   for (const value of values) {
-    const { faults } = validateQuestion({ destination: '10.0.0.1', protocol: value }, 'create');
-    t.is(faults['protocol'], undefined, value);
+    const { errors } = validateQuestion({ destination: '10.0.0.1', protocol: value }, 'create');
+    t.is(errors['protocol'], undefined, value);
   }
 });

@@ -39,7 +39,7 @@ test('a change that was made of an older row is refused under the lock', async (
   const caller = someCaller();
   const refused = changesSettings(caller, input, () => ({ base: [...base] }))(rooms);
   const error = await t.throwsAsync(refused, { instanceOf: ApiError });
-  t.deepEqual(error.faults, { base });
+  t.deepEqual(error.errors, { base });
   const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
   t.is(row.vpn_session_duration, 0);
   t.is((await changesSettings(caller, input)(rooms))['vpn_session_duration'], 5);

@@ -1,11 +1,11 @@
-// What is said of a database that cannot be used: the fault, and the setting to look at.
+// What is said of a database that cannot be used: the error, and the setting to look at.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { DatabaseError } from 'sequelize';
-import { sayFault } from '../../../../lib/kit/database/fault.ts';
+import { sayError } from '../../../../lib/kit/database/say-error.ts';
 import { connectDatabase } from '../../../../models/index.ts';
 import { configOf } from '../../../support/api/server.ts';
 
@@ -80,14 +80,14 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
   [null, {}, /^null$/],
 ];
 for (const [i, [error, environment, says]] of rows.entries())
-  test(`a fault and where to look for its fix, row ${i + 1}`, (t) => {
-    t.regex(sayFault(error, configOf(environment)), says);
+  test(`an error and where to look for its fix, row ${i + 1}`, (t) => {
+    t.regex(sayError(error, configOf(environment)), says);
   });
 
 test('a disk that fails is one without room, where that is known', (t) => {
   const error = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' });
   const say = (bytes: number | null): string =>
-    sayFault(error, configOf({ DATA_DIR: '/d' }), () => bytes);
+    sayError(error, configOf({ DATA_DIR: '/d' }), () => bytes);
   // All that SQLite says where there is no room to open a file.
   const full = 'no space is left (disk I/O error); free space on the disk of DATA_DIR (/d)';
   const other = 'the database cannot be used (disk I/O error); look at DATA_DIR (/d)';
@@ -95,7 +95,7 @@ test('a disk that fails is one without room, where that is known', (t) => {
 });
 
 test('a file that cannot be opened, and a server that is not there, name their setting', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-fault-'));
+  const folder = mkdtempSync(join(tmpdir(), 'postern-error-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, 'folder'));
   writeFileSync(join(folder, 'text'), 'this is no database, and long enough to be seen as none');
@@ -106,7 +106,7 @@ test('a file that cannot be opened, and a server that is not there, name their s
     [byUrl.DATABASE_URL, '127.0.0.1:1'],
   ] as const) {
     const error = await t.throwsAsync(connectDatabase({ url, encryptionKey }));
-    const said = sayFault(error, configOf({ ...byUrl, DATABASE_URL: url }));
+    const said = sayError(error, configOf({ ...byUrl, DATABASE_URL: url }));
     const isText = name.endsWith('/text');
     const what = isText
       ? 'the database is damaged, or the file is not a database ('

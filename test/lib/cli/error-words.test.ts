@@ -1,7 +1,7 @@
-// The sentences that the command line prints for faults.
+// The sentences that the command line prints for errors.
 
 import test from 'ava';
-import { faultsInWords, refusalOf } from '../../../lib/cli/fault-words.ts';
+import { errorsInWords, refusalOf } from '../../../lib/cli/error-words.ts';
 import {
   type FieldError,
   messages,
@@ -11,34 +11,34 @@ import {
 import { UsageError } from '../../../lib/kit/process/usage-error.ts';
 
 test('an invalid value is printed with an example of a valid one', (t) => {
-  const faults = { role: [messages.invalid], email: [messages.taken] };
+  const errors = { role: [messages.invalid], email: [messages.taken] };
   const hints = { role: '--role unprivileged|admin', email: '--email E' };
   t.is(
-    faultsInWords(faults, hints),
+    errorsInWords(errors, hints),
     'role: is invalid; give --role unprivileged|admin; email: has already been taken',
   );
 });
 
 test('where a hint says what to type, the words of the API are not named', (t) => {
-  const faults = { protocol: [oneOf(['tcp', 'udp', 'icmp'])] };
-  t.is(faultsInWords(faults), 'protocol: should be one of tcp, udp, icmp');
-  t.is(faultsInWords(faults, { protocol: 'tcp/443' }), 'protocol: is invalid; give tcp/443');
+  const errors = { protocol: [oneOf(['tcp', 'udp', 'icmp'])] };
+  t.is(errorsInWords(errors), 'protocol: should be one of tcp, udp, icmp');
+  t.is(errorsInWords(errors, { protocol: 'tcp/443' }), 'protocol: is invalid; give tcp/443');
 });
 
-test('each fault names its field, except faults of the whole', (t) => {
-  const faults = {
+test('each error names its field, except errors of the whole', (t) => {
+  const errors = {
     name: [messages.taken, messages.unseen],
     base: [messages.noOtherSignsIn],
   };
   t.is(
-    faultsInWords(faults),
+    errorsInWords(errors),
     `name: ${sentences.taken}; name: ${sentences.unseen}; ${sentences.noOtherSignsIn}`,
   );
 });
 
-test('a fault that is a sentence is kept apart from its field', (t) => {
-  const faults = { role: [messages.lastAdministratorStays] };
-  t.is(faultsInWords(faults), 'role: the last administrator cannot be demoted');
+test('an error that is a sentence is kept apart from its field', (t) => {
+  const errors = { role: [messages.lastAdministratorStays] };
+  t.is(errorsInWords(errors), 'role: the last administrator cannot be demoted');
 });
 
 test('a value that no row could make right is wrong usage', (t) => {

@@ -96,11 +96,11 @@ export interface StrangersPlugin {
 /** Checks requests that did not come by the listener, whose gate asks first: those of tests. */
 export const strangers: Plugin<StrangersPlugin> = {
   name: 'strangers',
-  register(server, { strangers: judge, counters }) {
+  register(server, { strangers: keeper, counters }) {
     server.ext('onRequest', async (request, h) => {
       const { req } = request.raw;
-      if (judge.hasJudged(req)) return h.continue;
-      const refusal = await judge.judge(req, addressScope(request.app.address ?? ''));
+      if (keeper.hasChecked(req)) return h.continue;
+      const refusal = await keeper.check(req, addressScope(request.app.address ?? ''));
       if (refusal === null) return h.continue;
       counters.add('requests_refused', refusal.reason);
       const response = h.response(refusal.body).code(REFUSED_STATUS);

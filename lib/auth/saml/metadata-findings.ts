@@ -8,16 +8,16 @@ import { namedEntities, type SamlMetadata, SamlMetadataError } from '../saml-met
 import { parseMetadata } from './provider-metadata.ts';
 
 /** One finding about the metadata of an entry. */
-export interface MetadataProblem {
+export interface MetadataFinding {
   readonly text: string;
   readonly fix: string;
 }
 
 /** What is wrong with the metadata of the entries. */
-export async function metadataProblems(
+export async function metadataFindings(
   database: Database,
   entries: readonly MetadataEntry[],
-): Promise<MetadataProblem[]> {
+): Promise<MetadataFinding[]> {
   const problems = [];
   for (const entry of entries) {
     const row = await readFetchedMetadata(database, entry);
@@ -40,7 +40,7 @@ export async function metadataProblems(
 export function metadataDoubts(
   { entityId, entityIds, unreadable = [] }: SamlMetadata,
   wanted: string | undefined,
-): MetadataProblem[] {
+): MetadataFinding[] {
   const isUnnamed = wanted === undefined && entityIds !== undefined;
   return [
     ...(isUnnamed
@@ -81,7 +81,7 @@ export async function logMetadataDoubts(
 async function doubtsOf(
   { id, entity_id: wanted }: MetadataEntry,
   text: string,
-): Promise<MetadataProblem[]> {
+): Promise<MetadataFinding[]> {
   if (text === '') return [];
   try {
     const doubts = metadataDoubts(await parseMetadata(text, wanted), wanted);

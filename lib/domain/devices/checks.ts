@@ -22,7 +22,12 @@ import { generateName } from './names.ts';
 import { RouteNeighbours, validateRoutes } from './routes.ts';
 import { validateSettings } from './settings.ts';
 import type { Shared } from '../../kit/process/shared.ts';
-import { addFault, type Faults, isFaultless, type Validated } from '../../kit/validation/judge.ts';
+import {
+  addError,
+  type Errors,
+  hasNoErrors,
+  type Validated,
+} from '../../kit/validation/validate.ts';
 import { exhausted, messages, noPlace, notInNetwork } from '../../kit/validation/messages.ts';
 
 /** What the fields of a device yield. */
@@ -33,7 +38,7 @@ export type FoundRow = Pick<Device, 'user_id' | 'name' | 'ipv4' | 'ipv6'>;
 
 /** The result of checking a device that is to be made; the row counts if there is no error. */
 export interface CheckedDevice {
-  readonly faults: Faults;
+  readonly errors: Errors;
   readonly row: FoundRow;
 }
 
@@ -59,7 +64,7 @@ const families = ['ipv4', 'ipv6'] as const;
 /** A device that is asked for, and what can be said of it without reading the database. */
 interface AskedDevice {
   readonly values: DeviceValues;
-  readonly faults: Faults;
+  readonly errors: Errors;
   /** Undefined where none was named, or it has errors. */
   readonly owner: string | undefined;
   /** The keys of the addresses that were sent. */
@@ -132,7 +137,7 @@ export class DeviceChecks {
     const wishes = inputs
       .map((input) => this.#wishOf(input))
       .map((wish) =>
-        present === undefined || isFaultless(wish.faults) ? wish : { ...wish, chosen: [] },
+        present === undefined || hasNoErrors(wish.errors) ? wish : { ...wish, chosen: [] },
       );
     const { standing, owners } = await this.#surroundings(wishes, transaction, present);
     const checked: CheckedDevice[] = [];
@@ -145,7 +150,7 @@ export class DeviceChecks {
       const around = { rivals, owners, total, transaction };
       const one = await this.#validateCreate(wish, searched, around);
       checked.push(one);
-      if (!isFaultless(one.faults)) continue;
+      if (!hasNoErrors(one.errors)) continue;
       rivals.add(rivalOf(one.row, wish.values));
       const { routes } = wish.values;
       if (hasRoutes(routes)) await neighbours.add({ name: one.row.name, routes });
@@ -188,30 +193,30 @@ export class DeviceChecks {
     input: Validated<DeviceValues>,
     present: Device,
     transaction: Transaction,
-  ): Promise<Faults> {
+  ): Promise<Errors> {
     const { values } = input;
-    const faults = { ...input.faults };
-    validateSettings(values, present, faults);
-    const keys = this.#keysOf(values, faults);
+    const errors = { ...input.errors };
+    validateSettings(values, present, errors);
+    const keys = this.#keysOf(values, errors);
     for (const field of families)
       if (values[field] === null && this.#pools[field] !== null)
-        addFault(faults, field, messages.blank);
+        addError(errors, field, messages.blank);
     const owner = values.name === undefined ? undefined : present.user_id;
-    const wish = { values, faults, owner, keys, chosen: [] };
+    const wish = { values, errors, owner, keys, chosen: [] };
     const { devices } = await this.#readRivals([wish], transaction);
     this.#validateTaken(wish, new RivalIndex(devices.filter(({ id }) => id !== present.id)));
     const context = { services: this.#services, transaction };
     await this.#validateRoutes(wish, new RouteNeighbours(context, present.id));
-    return faults;
+    return errors;
   }
 
   /** Checks the networks that were sent, beside those of other devices. */
   async #validateRoutes(
-    { values: { routes }, faults }: AskedDevice,
+    { values: { routes }, errors }: AskedDevice,
     near: RouteNeighbours,
   ): Promise<void> {
-    if (hasRoutes(routes) && faults['routes'] === undefined)
-      await validateRoutes(routes, near, faults);
+    if (hasRoutes(routes) && errors['routes'] === undefined)
+      await validateRoutes(routes, near, errors);
   }
 
   /** The addresses that an update sets: none of a family that is switched off. */
@@ -224,27 +229,27 @@ export class DeviceChecks {
     return addresses;
   }
 
-  #wishOf({ values, faults: present }: Validated<DeviceValues>): AskedDevice {
-    const faults = { ...present };
-    validateSettings(values, null, faults);
-    const keys = this.#keysOf(values, faults);
+  #wishOf({ values, errors: present }: Validated<DeviceValues>): AskedDevice {
+    const errors = { ...present };
+    validateSettings(values, null, errors);
+    const keys = this.#keysOf(values, errors);
     const chosen = families.filter(
-      (field) => (values[field] ?? null) === null && !faults[field] && this.#pools[field] !== null,
+      (field) => (values[field] ?? null) === null && !errors[field] && this.#pools[field] !== null,
     );
-    return { values, faults, owner: faults['user_id'] ? undefined : values.user_id, keys, chosen };
+    return { values, errors, owner: errors['user_id'] ? undefined : values.user_id, keys, chosen };
   }
 
   /** The keys of the addresses that were sent, of those that a device may have. */
-  #keysOf(values: DeviceValues, faults: Faults): Addresses {
+  #keysOf(values: DeviceValues, errors: Errors): Addresses {
     const keys: Addresses = {};
     for (const field of families) {
       const pool = this.#pools[field];
       const value = values[field] ?? null;
-      if (value === null || faults[field] !== undefined) continue;
+      if (value === null || errors[field] !== undefined) continue;
       const key = parseAddress(value)?.key ?? '';
-      if (pool === null) addFault(faults, field, messages.invalid);
-      else if (pool.judge(key) === 'reserved') addFault(faults, field, messages.reserved);
-      else if (pool.judge(key) === 'outside') addFault(faults, field, notInNetwork(pool.network));
+      if (pool === null) addError(errors, field, messages.invalid);
+      else if (pool.check(key) === 'reserved') addError(errors, field, messages.reserved);
+      else if (pool.check(key) === 'outside') addError(errors, field, notInNetwork(pool.network));
       else keys[field] = key;
     }
     return keys;
@@ -289,12 +294,12 @@ export class DeviceChecks {
     searched: readonly Family[],
     { rivals, owners, total, transaction }: Surroundings,
   ): Promise<CheckedDevice> {
-    const { values, faults, owner } = wish;
-    if (total >= this.#maxPeers) addFault(faults, 'base', noPlace(this.#maxPeers));
+    const { values, errors, owner } = wish;
+    if (total >= this.#maxPeers) addError(errors, 'base', noPlace(this.#maxPeers));
     const siblings = rivals.namesOf(owner);
-    if (owner !== undefined && !owners.has(owner)) addFault(faults, 'user_id', messages.absent);
+    if (owner !== undefined && !owners.has(owner)) addError(errors, 'user_id', messages.absent);
     else if (siblings.size >= this.#services.config.maxDevicesPerUser && owner !== undefined)
-      addFault(faults, 'base', messages.deviceLimit);
+      addError(errors, 'base', messages.deviceLimit);
     this.#validateTaken(wish, rivals);
     const chosen = await this.#choose(wish, searched, transaction);
     const row = {
@@ -303,7 +308,7 @@ export class DeviceChecks {
       ipv4: values.ipv4 ?? chosen.ipv4 ?? null,
       ipv6: values.ipv6 ?? chosen.ipv6 ?? null,
     };
-    return { faults, row };
+    return { errors, row };
   }
 
   /** Chooses the addresses that were left out: the next ones of the round, or any that are free. */
@@ -320,25 +325,25 @@ export class DeviceChecks {
         ? await pool.find(this.#services.database, transaction)
         : (pool.candidates(1)[0] ?? null);
       if (key === null) {
-        addFault(wish.faults, 'base', exhausted(pool.network));
+        addError(wish.errors, 'base', exhausted(pool.network));
       } else {
         chosen[field] = pool.textOf(key);
-        if (isFaultless(wish.faults)) pool.advance(key);
+        if (hasNoErrors(wish.errors)) pool.advance(key);
       }
     }
     return chosen;
   }
 
   /** Adds errors for sent values that are taken. */
-  #validateTaken({ values, faults, owner, keys }: AskedDevice, rivals: RivalIndex): void {
+  #validateTaken({ values, errors, owner, keys }: AskedDevice, rivals: RivalIndex): void {
     const { name, public_key } = values;
     if (name !== undefined && rivals.namesOf(owner).has(name))
-      addFault(faults, 'name', messages.taken);
+      addError(errors, 'name', messages.taken);
     const isOwnKey = public_key === this.#services.serverPublicKey;
     if (isOwnKey || rivals.has('public_key', public_key))
-      addFault(faults, 'public_key', messages.taken);
+      addError(errors, 'public_key', messages.taken);
     for (const field of families)
-      if (rivals.has(`${field}_key`, keys[field])) addFault(faults, field, messages.taken);
+      if (rivals.has(`${field}_key`, keys[field])) addError(errors, field, messages.taken);
   }
 }
 

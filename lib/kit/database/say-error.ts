@@ -15,7 +15,7 @@ import { databaseFile, roomOf } from './place.ts';
 import { messageOf } from '../process/message.ts';
 
 /** The message of an error; if it is about the database, with the fix. */
-export function sayFault(error: unknown, config: Config, room = roomOf): string {
+export function sayError(error: unknown, config: Config, room = roomOf): string {
   const message = messageOf(error);
   const fix = fixOf(error, config, room);
   return fix === null ? message : `${fix.what} (${message}); ${fix.advice}`;

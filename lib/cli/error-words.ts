@@ -1,6 +1,6 @@
 // The errors that the rules of the API find, for people who typed a command.
 
-import type { Faults } from '../kit/validation/judge.ts';
+import type { Errors } from '../kit/validation/validate.ts';
 import {
   codeOf,
   type FieldError,
@@ -28,28 +28,28 @@ const UNREADABLE: ReadonlySet<FieldErrorCode | null> = new Set([
 const OUT_OF_RANGE: ReadonlySet<FieldErrorCode | null> = new Set(['atLeast', 'atMost']);
 
 /** A refusal as an error: wrong usage, where a value is none that could ever be taken. */
-export function refusalOf(faults: Faults, hints: Hints = {}, wayOut = ''): Error {
-  const words = `${faultsInWords(faults, hints)}${wayOut}`;
-  const isNoValue = Object.values(faults)
-    .flatMap((errors) => errors.map(codeOf))
+export function refusalOf(errors: Errors, hints: Hints = {}, wayOut = ''): Error {
+  const words = `${errorsInWords(errors, hints)}${wayOut}`;
+  const isNoValue = Object.values(errors)
+    .flatMap((ofField) => ofField.map(codeOf))
     .some((code) => UNREADABLE.has(code) || OUT_OF_RANGE.has(code));
   return isNoValue ? new UsageError(words) : new Error(words);
 }
 
 /** The errors of a refusal in one line: `name: has already been taken`. */
-export function faultsInWords(faults: Faults, hints: Hints = {}): string {
-  return Object.entries(faults)
-    .flatMap(([field, errors]) =>
-      (errors as FieldError[]).map((fault) => {
-        const hint = UNREADABLE.has(codeOf(fault)) ? hints[field] : undefined;
-        if (hint !== undefined) return `${field}: ${withoutWords(fault)}; give ${hint}`;
-        return field === 'base' ? sentenceOf(fault) : `${field}: ${sentenceOf(fault)}`;
+export function errorsInWords(errors: Errors, hints: Hints = {}): string {
+  return Object.entries(errors)
+    .flatMap(([field, ofField]) =>
+      (ofField as FieldError[]).map((error) => {
+        const hint = UNREADABLE.has(codeOf(error)) ? hints[field] : undefined;
+        if (hint !== undefined) return `${field}: ${withoutWords(error)}; give ${hint}`;
+        return field === 'base' ? sentenceOf(error) : `${field}: ${sentenceOf(error)}`;
       }),
     )
     .join('; ');
 }
 
 /** The words that programs send are often not those that people type, which the hint names. */
-function withoutWords(fault: FieldError): string {
-  return sentenceOf(codeOf(fault) === 'oneOf' ? messages.invalid : fault);
+function withoutWords(error: FieldError): string {
+  return sentenceOf(codeOf(error) === 'oneOf' ? messages.invalid : error);
 }

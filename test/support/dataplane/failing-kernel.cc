@@ -20,7 +20,7 @@
 
 namespace {
 
-// As faulty-kernel.ts writes it, one for each kind of call.
+// As failing-kernel.ts writes it, one for each kind of call.
 struct Rule {
   int32_t error;       // errno, 0: nothing is refused
   int32_t times;       // so often, negative: always
@@ -35,7 +35,7 @@ struct Rule {
 enum { SEND, RECEIVE, READ, WRITE, RULES };
 
 Rule* map_rules() {
-  const int fd = open(getenv("FAULTY_KERNEL"), O_RDWR | O_CLOEXEC);
+  const int fd = open(getenv("FAILING_KERNEL"), O_RDWR | O_CLOEXEC);
   void* rules = mmap(nullptr, RULES * sizeof(Rule), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   return static_cast<Rule*>(rules);

@@ -3,11 +3,11 @@
 // sign-in or refresh, and the groups to which the entries lead.
 
 import {
-  countGroupsProblems,
+  countGroupsErrors,
   type Database,
   GROUPS_MAX,
   GROUPS_OF_USER_MAX,
-  type GroupsProblem,
+  type GroupsError,
   type GroupsSaid,
   readGroupNames,
 } from '../../../models/index.ts';
@@ -17,12 +17,12 @@ import { methodOf } from './method.ts';
 import { entriesOf, type ProviderLists, standingProviders } from './standing-providers.ts';
 
 /** One finding about groups. */
-export interface GroupsFault {
+export interface GroupsFinding {
   readonly text: string;
   readonly fix: string;
 }
 
-const WORDS: Readonly<Record<GroupsProblem, { what: string; fix: string }>> = {
+const WORDS: Readonly<Record<GroupsError, { what: string; fix: string }>> = {
   overage: {
     what: 'the provider has more groups of the person than it sends (Entra does so from 201 on, 151 with SAML)',
     fix: 'In Entra, let the groups claim hold the groups that are assigned to the application, or use app roles.',
@@ -42,13 +42,13 @@ const WORDS: Readonly<Record<GroupsProblem, { what: string; fix: string }>> = {
 };
 
 /** What is wrong with the groups of the entries. */
-export async function groupsFaults(
+export async function groupsFindings(
   database: Database,
   lists: ProviderLists,
-): Promise<GroupsFault[]> {
+): Promise<GroupsFinding[]> {
   const naming = new Set(standingProviders(lists).naming);
   if (naming.size === 0) return [];
-  const left = (await countGroupsProblems(database))
+  const left = (await countGroupsErrors(database))
     .map(({ kind, provider_id, ...counted }) => ({ name: methodOf(kind, provider_id), ...counted }))
     .filter(({ name }) => naming.has(name))
     .map(({ name, problem, accounts }) => {
@@ -64,14 +64,14 @@ export async function groupsFaults(
 }
 
 /** Groups to which entries lead, that do not exist and that no sign-in makes. */
-async function absentTargets(database: Database, lists: ProviderLists): Promise<GroupsFault[]> {
+async function absentTargets(database: Database, lists: ProviderLists): Promise<GroupsFinding[]> {
   const entries = entriesOf(lists).filter(({ entry }) => entry.groups_create !== true);
   const targetsOf = (map: Readonly<Record<string, string>> = {}) => [
     ...new Set(Object.values(map)),
   ];
   const wanted = new Set(entries.flatMap(({ entry }) => targetsOf(entry.groups_map)));
   const present = await readGroupNames(database, [...wanted]);
-  return entries.flatMap(({ name, entry }): GroupsFault[] => {
+  return entries.flatMap(({ name, entry }): GroupsFinding[] => {
     const absent = targetsOf(entry.groups_map).filter((target) => !present.has(target));
     const [first] = absent;
     if (first === undefined) return [];

@@ -1,4 +1,4 @@
-// The page docs/faults-of-others.md, the tests that point at its claims, and how the links between
+// The page docs/bugs-of-others.md, the tests that point at its claims, and how the links between
 // them are written.
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -6,10 +6,10 @@ import { join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '..');
 /** The page, by its path. */
-export const FAULTS_PAGE = join(ROOT, 'docs/faults-of-others.md');
+export const BUGS_PAGE = join(ROOT, 'docs/bugs-of-others.md');
 
-const POINTER = /^\s*\/\/ docs\/faults-of-others\.md#fault-(\d+): (.+)\.$/;
-const ANY_POINTER = /^\s*\/\/.*faults-of-others\.md/;
+const POINTER = /^\s*\/\/ docs\/bugs-of-others\.md#bug-(\d+): (.+)\.$/;
+const ANY_POINTER = /^\s*\/\/.*bugs-of-others\.md/;
 
 /** A comment above a test that names a claim of the page. */
 export interface Pointer {
@@ -17,7 +17,7 @@ export interface Pointer {
   readonly file: string;
   readonly line: number;
   /** NaN and '' where the comment cannot be read. */
-  readonly fault: number;
+  readonly bug: number;
   readonly claim: string;
   /** The code below it. */
   readonly below: string;
@@ -25,7 +25,7 @@ export interface Pointer {
 
 /** A claim of the page, with the files that it links. */
 export interface Claim {
-  readonly fault: number;
+  readonly bug: number;
   readonly claim: string;
   readonly files: readonly string[];
 }
@@ -33,25 +33,25 @@ export interface Claim {
 /** Every comment of a test that names the page. */
 export function readPointers(): Pointer[] {
   return readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts') && path !== 'faults-of-others.test.ts')
+    .filter((path) => path.endsWith('.test.ts') && path !== 'bugs-of-others.test.ts')
     .sort()
     .flatMap((path) => {
       const lines = readFileSync(join(ROOT, 'test', path), 'utf8').split('\n');
       return lines.flatMap((line, i) => {
         if (!ANY_POINTER.test(line)) return [];
-        const [, fault = '', claim = ''] = POINTER.exec(line) ?? [];
+        const [, bug = '', claim = ''] = POINTER.exec(line) ?? [];
         const below = lines.slice(i).find((one) => !/^\s*\/\//.test(one)) ?? '';
-        return [{ file: `test/${path}`, line: i + 1, fault: Number(fault || NaN), claim, below }];
+        return [{ file: `test/${path}`, line: i + 1, bug: Number(bug || NaN), claim, below }];
       });
     });
 }
 
 /** The claims of a text of the page, in their order. */
 export function readClaims(text: string): Claim[] {
-  const [, ...faults] = text.split(/^## Fault /m);
-  return faults.flatMap((section) =>
+  const [, ...bugs] = text.split(/^## Bug /m);
+  return bugs.flatMap((section) =>
     [...section.matchAll(CLAIM)].map(([, claim = '', links = '']) => ({
-      fault: Number.parseInt(section, 10),
+      bug: Number.parseInt(section, 10),
       claim,
       files: [...links.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map((link) => link[1] ?? ''),
     })),
@@ -62,19 +62,19 @@ export function readClaims(text: string): Claim[] {
 const CLAIM = /^- ([^:]+):((?:(?!\n\n|\n- )[\s\S])*)/gm;
 
 /** The files that point at a claim. */
-export function filesOf(pointers: readonly Pointer[], { fault, claim }: Claim): string[] {
-  const found = pointers.filter((one) => one.fault === fault && one.claim === claim);
+export function filesOf(pointers: readonly Pointer[], { bug, claim }: Claim): string[] {
+  const found = pointers.filter((one) => one.bug === bug && one.claim === claim);
   return [...new Set(found.map(({ file }) => file))].sort();
 }
 
 /** The text of the page with the links that the tests ask for. */
 export function withLinks(text: string, pointers: readonly Pointer[]): string {
   return text
-    .split(/^(?=## Fault )/m)
+    .split(/^(?=## Bug )/m)
     .map((section) => {
-      const fault = Number(/^## Fault (\d+)/.exec(section)?.[1]);
+      const bug = Number(/^## Bug (\d+)/.exec(section)?.[1]);
       return section.replace(CLAIM, (entry, claim: string) => {
-        const files = filesOf(pointers, { fault, claim, files: [] });
+        const files = filesOf(pointers, { bug, claim, files: [] });
         const links = files.map((file) => `[${file.slice('test/'.length)}](../${file})`);
         return links.length === 0 ? entry : `- ${claim}: ${links.join(', ')}`;
       });

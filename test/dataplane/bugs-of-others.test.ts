@@ -1,6 +1,6 @@
-// Faults of the packet path that other gateways shipped, one test each, with the place where they
+// Bugs of the packet path that other gateways shipped, one test each, with the place where they
 // were reported: clocks, order, statistics, the filter, fragments and revocation. They run in the
-// whole packet path. Finer cases are in the tests of its parts; test/faults-of-others.test.ts lists
+// whole packet path. Finer cases are in the tests of its parts; test/bugs-of-others.test.ts lists
 // all.
 
 import test from 'ava';
@@ -73,7 +73,7 @@ function numbersOf(packets: readonly Uint8Array[], client: number): number[] {
     .map((bytes) => Number(new TextDecoder().decode(bytes.subarray(28))));
 }
 
-// docs/faults-of-others.md#fault-17: order of each peer.
+// docs/bugs-of-others.md#bug-17: order of each peer.
 test('Firezone #10231: in a batch of many devices the packets of each keep their order, both ways', (t) => {
   const [devices, each] = [8, 8];
   const { world, gateway, clients } = connected(devices);
@@ -101,7 +101,7 @@ test('Firezone #10231: in a batch of many devices the packets of each keep their
   for (const [i, client] of clients.entries()) t.deepEqual(numbersOf(client.delivered, i), order);
 });
 
-// docs/faults-of-others.md#fault-17: order of each peer.
+// docs/bugs-of-others.md#bug-17: order of each peer.
 test('Firezone #10231: packets that waited for a session leave before later packets', (t) => {
   const { world, gateway, clients, peers } = gatewayAndClients(2);
   gateway.apply([]);
@@ -121,7 +121,7 @@ test('Firezone #10231: packets that waited for a session leave before later pack
   for (const [i, client] of clients.entries()) t.deepEqual(numbersOf(client.delivered, i), order);
 });
 
-// docs/faults-of-others.md#fault-11: jumps of the monotonic clock.
+// docs/bugs-of-others.md#bug-11: jumps of the monotonic clock.
 test('GotaTun: a monotonic clock that goes back for a moment stops no device', (t) => {
   const { world, gateway, clients } = connected(1);
   const client = clients[0]!;
@@ -139,7 +139,7 @@ test('GotaTun: a monotonic clock that goes back for a moment stops no device', (
   t.deepEqual(numbersOf(client.delivered, 0), order);
 });
 
-// docs/faults-of-others.md#fault-24: statistics by what moved.
+// docs/bugs-of-others.md#bug-24: statistics by what moved.
 test('wg-portal #151: a sample costs what moved, not what exists, and asks no device', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const others = Array.from({ length: 2_000 }, (_, i) =>
@@ -157,7 +157,7 @@ test('wg-portal #151: a sample costs what moved, not what exists, and asks no de
   t.is(world.wire.length, sent);
 });
 
-// docs/faults-of-others.md#fault-18: families apart.
+// docs/bugs-of-others.md#bug-18: families apart.
 test('defguard #1868: rules for IPv4 do not affect IPv6, and the reverse', (t) => {
   const four = udp({ source: '10.0.0.2', destination: host });
   const six = udp({ source: 'fd00::2', destination: host6 });
@@ -174,7 +174,7 @@ test('defguard #1868: rules for IPv4 do not affect IPv6, and the reverse', (t) =
   }
 });
 
-// docs/faults-of-others.md#fault-18: devices made later.
+// docs/bugs-of-others.md#bug-18: devices made later.
 test('defguard #1162: rules apply to devices that are added later', (t) => {
   const { world, gateway, clients, peers } = connected(2, { owner: dropAll });
   gateway.apply([peers[0]!], { owner: dropAll });
@@ -185,7 +185,7 @@ test('defguard #1162: rules apply to devices that are added later', (t) => {
   t.is(pass(world, clients[1]!, gateway, packet), 0);
 });
 
-// docs/faults-of-others.md#fault-18: return traffic.
+// docs/bugs-of-others.md#bug-18: return traffic.
 test('wg-easy #2769: a device can answer flows that others opened to it', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const lan = { source: host, destination: '10.0.0.2', sourcePort: 40, destinationPort: 22 };
@@ -197,7 +197,7 @@ test('wg-easy #2769: a device can answer flows that others opened to it', (t) =>
   t.is(pass(world, clients[0]!, gateway, tcp({ ...own, flags: flagsOf('S') })), 0);
 });
 
-// docs/faults-of-others.md#fault-18: no moment without rules.
+// docs/bugs-of-others.md#bug-18: no moment without rules.
 test('wg-easy: while rules change there is no moment without rules', (t) => {
   const { world, gateway, clients, peers } = connected(1, { owner: dropAll });
   for (let i = 0; i < 50; i++) {
@@ -208,7 +208,7 @@ test('wg-easy: while rules change there is no moment without rules', (t) => {
   t.deepEqual(gateway.drops(), { rule_drop: 50 });
 });
 
-// docs/faults-of-others.md#fault-18: fragments.
+// docs/bugs-of-others.md#bug-18: fragments.
 test('fragments: ports are in the first one, and the others pass or are dropped with it', (t) => {
   const { world, gateway, clients } = connected(1, {
     owner: [rule('dns', 'accept', host, { type: 'udp', first: 53 }), ...dropAll],
@@ -227,7 +227,7 @@ test('fragments: ports are in the first one, and the others pass or are dropped 
   t.deepEqual(gateway.drops(), { rule_drop: 1 });
 });
 
-// docs/faults-of-others.md#fault-18: fragments.
+// docs/bugs-of-others.md#bug-18: fragments.
 test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are dropped', (t) => {
   const { world, gateway, clients } = connected(1);
   const four = { source: '10.0.0.2', destination: host };
@@ -243,7 +243,7 @@ test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are d
   t.deepEqual(gateway.drops(), { inner_fragment_unsafe: packets.length });
 });
 
-// docs/faults-of-others.md#fault-18: ICMP errors.
+// docs/bugs-of-others.md#bug-18: ICMP errors.
 test('an ICMP error belongs to the flow that it quotes, and to no other', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const asked = udp({ source: host, destination: '10.0.0.2', sourcePort: 40 });
@@ -258,7 +258,7 @@ test('an ICMP error belongs to the flow that it quotes, and to no other', (t) =>
   t.is(pass(world, clients[0]!, gateway, errorAbout(other)), 0);
 });
 
-// docs/faults-of-others.md#fault-18: device to device.
+// docs/bugs-of-others.md#bug-18: device to device.
 test('what a device sends to another device is judged too', (t) => {
   const { world, clients } = connected(2, { '': [rule('x', 'drop', '10.0.0.0/24')] });
   const ping = echoRequest('10.0.0.2', '10.0.0.3');
@@ -266,7 +266,7 @@ test('what a device sends to another device is judged too', (t) => {
   t.is(pass(world, clients[0]!, clients[1]!, echoRequest('fd00::2', 'fd00::3')), 1);
 });
 
-// docs/faults-of-others.md#fault-19: one change, one device.
+// docs/bugs-of-others.md#bug-19: one change, one device.
 test('defguard gateway #225: changing one device leaves the sessions and counters of the others alone', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const packet = udp({ source: '10.0.0.2', destination: host });
@@ -281,7 +281,7 @@ test('defguard gateway #225: changing one device leaves the sessions and counter
   t.is(sample?.rxBytes, 148 + 32 + 2 * (32 + 32));
 });
 
-// docs/faults-of-others.md#fault-20: established flows.
+// docs/bugs-of-others.md#bug-20: established flows.
 test('Firezone 0.7 #1578: a device that is disabled loses its open connections', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const up = { source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 };
@@ -295,7 +295,7 @@ test('Firezone 0.7 #1578: a device that is disabled loses its open connections',
   t.is(pass(world, clients[1]!, gateway, other), 1);
 });
 
-// docs/faults-of-others.md#fault-20: established flows.
+// docs/bugs-of-others.md#bug-20: established flows.
 test('a new drop rule ends existing flows too, not only new ones', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const up = udp({ source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 });

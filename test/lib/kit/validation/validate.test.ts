@@ -14,19 +14,19 @@ import {
   trimmed,
 } from '../../../../lib/kit/validation/fields.ts';
 import {
-  addFault,
-  type Faults,
-  isFaultless,
+  addError,
+  type Errors,
+  hasNoErrors,
   type Mode,
   validatorOf,
-} from '../../../../lib/kit/validation/judge.ts';
+} from '../../../../lib/kit/validation/validate.ts';
 import { messages, noPlace } from '../../../../lib/kit/validation/messages.ts';
-import { judgeInSentences } from '../../../support/api/in-sentences.ts';
+import { validateInSentences } from '../../../support/api/in-sentences.ts';
 
 const blank = ["can't be blank"];
 const invalid = ['is invalid'];
 
-const judge = judgeInSentences(
+const validate = validateInSentences(
   validatorOf<Record<string, unknown>>(
     resource({
       id: recordId('read-only'),
@@ -50,7 +50,7 @@ const whole = { owner: 'o', required: 'r', secret: 's' };
 const filled = { ...whole, word: 'drop', flag: true };
 
 test('what is not sent, null, "" and spaces mean different things on create and on update', (t) => {
-  const table: [mode: Mode, input: object, values: object, faults: object][] = [
+  const table: [mode: Mode, input: object, values: object, errors: object][] = [
     ['create', whole, filled, {}],
     ['create', {}, { word: 'drop', flag: true }, { owner: blank, required: blank, secret: blank }],
     ['create', { ...whole, required: '' }, { ...filled, required: undefined }, { required: blank }],
@@ -92,12 +92,12 @@ test('what is not sent, null, "" and spaces mean different things on create and 
     ['update', { size: '' }, { size: null }, {}],
     ['update', { entries: null }, {}, { entries: blank }],
   ];
-  for (const [mode, input, values, faults] of table) {
-    const judged = judge(input, mode);
+  for (const [mode, input, values, errors] of table) {
+    const validated = validate(input, mode);
     const label = `${mode} ${JSON.stringify(input)}`;
-    t.deepEqual(judged.faults, faults as typeof judged.faults, label);
+    t.deepEqual(validated.errors, errors as typeof validated.errors, label);
     t.deepEqual(
-      JSON.parse(JSON.stringify(judged.values)),
+      JSON.parse(JSON.stringify(validated.values)),
       JSON.parse(JSON.stringify(values)),
       label,
     );
@@ -106,13 +106,13 @@ test('what is not sent, null, "" and spaces mean different things on create and 
 
 test('spaces alone are too short where a field says how long it must be', (t) => {
   for (const mode of ['create', 'update'] as const)
-    t.deepEqual(judge({ ...whole, name: '  ' }, mode).faults, {
+    t.deepEqual(validate({ ...whole, name: '  ' }, mode).errors, {
       name: ['should be at least 1 character(s)'],
     });
 });
 
 test('numbers may be sent as text, fractions and other texts cannot be read', (t) => {
-  const table: [sent: unknown, read: unknown, faults: string[] | undefined][] = [
+  const table: [sent: unknown, read: unknown, errors: string[] | undefined][] = [
     [7, 7, undefined],
     ['7', 7, undefined],
     ['+7', 7, undefined],
@@ -132,10 +132,10 @@ test('numbers may be sent as text, fractions and other texts cannot be read', (t
     [[7], undefined, invalid],
     [{}, undefined, invalid],
   ];
-  for (const [size, read, faults] of table) {
-    const judged = judge({ size }, 'update');
-    t.is(judged.values['size'], read, String(size));
-    t.deepEqual(judged.faults['size'], faults, String(size));
+  for (const [size, read, errors] of table) {
+    const validated = validate({ size }, 'update');
+    t.is(validated.values['size'], read, String(size));
+    t.deepEqual(validated.errors['size'], errors, String(size));
   }
 });
 
@@ -148,23 +148,23 @@ test('booleans are true, false, or the texts true, false, 1 and 0', (t) => {
     ['1', true],
     ['0', false],
   ];
-  for (const [sent, read] of good) t.is(judge({ flag: sent }, 'update').values['flag'], read);
+  for (const [sent, read] of good) t.is(validate({ flag: sent }, 'update').values['flag'], read);
   for (const bad of [1, 0, 'TRUE', 'yes', ' true', [], {}, ' '])
-    t.deepEqual(judge({ flag: bad }, 'update').faults, { flag: invalid }, JSON.stringify(bad));
+    t.deepEqual(validate({ flag: bad }, 'update').errors, { flag: invalid }, JSON.stringify(bad));
 });
 
-test('a text is judged by code points and refused when no database could keep it', (t) => {
-  t.deepEqual(judge({ name: '😀😀😀😀😀' }, 'update').faults, {});
-  t.deepEqual(judge({ name: '😀😀😀😀😀😀' }, 'update').faults, {
+test('a text is checked by code points and refused when no database could keep it', (t) => {
+  t.deepEqual(validate({ name: '😀😀😀😀😀' }, 'update').errors, {});
+  t.deepEqual(validate({ name: '😀😀😀😀😀😀' }, 'update').errors, {
     name: ['should be at most 5 character(s)'],
   });
-  t.is(judge({ name: '  ab  ' }, 'update').values['name'], 'ab');
+  t.is(validate({ name: '  ab  ' }, 'update').values['name'], 'ab');
   for (const bad of ['a\0b', '\ud800', 'a\udc00', 5, true, ['a'], {}])
-    t.deepEqual(judge({ name: bad }, 'update').faults, { name: invalid }, JSON.stringify(bad));
+    t.deepEqual(validate({ name: bad }, 'update').errors, { name: invalid }, JSON.stringify(bad));
 });
 
-test('a list of records is judged record by record, each as a create', (t) => {
-  const table: [sent: unknown, faults: object][] = [
+test('a list of records is checked record by record, each as a create', (t) => {
+  const table: [sent: unknown, errors: object][] = [
     [[{ id: 'a' }, { id: 'b' }], {}],
     [[], {}],
     [[{ id: 'a' }, {}], { entries: [{}, { id: blank }] }],
@@ -176,39 +176,39 @@ test('a list of records is judged record by record, each as a create', (t) => {
     [[null], { entries: invalid }],
     [[[]], { entries: invalid }],
   ];
-  for (const [entries, faults] of table)
-    t.deepEqual(judge({ entries }, 'update').faults, faults as object, JSON.stringify(entries));
-  t.deepEqual(judge({ entries: [{ id: 'a', kind: null }] }, 'update').values['entries'], [
+  for (const [entries, errors] of table)
+    t.deepEqual(validate({ entries }, 'update').errors, errors as object, JSON.stringify(entries));
+  t.deepEqual(validate({ entries: [{ id: 'a', kind: null }] }, 'update').values['entries'], [
     { id: 'a', kind: 'x' },
   ]);
 });
 
 test('properties that objects inherit are no fields', (t) => {
   const input = JSON.parse('{"__proto__": {"name": "x"}, "constructor": 1, "name": "y"}') as object;
-  t.deepEqual(judge(input, 'update'), { values: { name: 'y' }, faults: {} });
-  t.deepEqual(judge(JSON.parse('{"__proto__": {"name": "x"}}') as object, 'update').values, {});
+  t.deepEqual(validate(input, 'update'), { values: { name: 'y' }, errors: {} });
+  t.deepEqual(validate(JSON.parse('{"__proto__": {"name": "x"}}') as object, 'update').values, {});
 });
 
 test('a message is added once, beside those that stand', (t) => {
   const { blank, invalid, taken } = messages;
-  const faults: Faults = { a: [blank] };
-  addFault(faults, 'a', invalid);
-  addFault(faults, 'a', blank);
-  addFault(faults, 'b', taken);
-  for (const line of [2, 3, 2]) addFault(faults, 'b', { ...taken, line });
-  for (const most of [3, 4, 3]) addFault(faults, 'c', noPlace(most));
-  addFault(faults, 'c', messages.blank);
+  const errors: Errors = { a: [blank] };
+  addError(errors, 'a', invalid);
+  addError(errors, 'a', blank);
+  addError(errors, 'b', taken);
+  for (const line of [2, 3, 2]) addError(errors, 'b', { ...taken, line });
+  for (const most of [3, 4, 3]) addError(errors, 'c', noPlace(most));
+  addError(errors, 'c', messages.blank);
   const c = [noPlace(3), noPlace(4), messages.blank];
-  t.deepEqual(faults, {
+  t.deepEqual(errors, {
     a: [blank, invalid],
     b: [taken, { ...taken, line: 2 }, { ...taken, line: 3 }],
     c,
   });
-  t.true(isFaultless({}));
-  t.false(isFaultless(faults));
+  t.true(hasNoErrors({}));
+  t.false(hasNoErrors(errors));
 });
 
-test('no input whatsoever makes the judge throw', (t) => {
+test('no input whatsoever makes the validator throw', (t) => {
   const anything = fc.anything({ withNullPrototype: true, withBigInt: false });
   const input = fc.dictionary(
     fc.constantFrom('owner', 'required', 'name', 'note', 'word', 'flag', 'size', 'entries'),
@@ -216,8 +216,8 @@ test('no input whatsoever makes the judge throw', (t) => {
   );
   fc.assert(
     fc.property(input, fc.constantFrom<Mode>('create', 'update'), (record, mode) => {
-      const { faults } = judge(record, mode);
-      for (const messages of Object.values(faults)) t.true(Array.isArray(messages));
+      const { errors } = validate(record, mode);
+      for (const messages of Object.values(errors)) t.true(Array.isArray(messages));
     }),
     { numRuns: 300 },
   );

@@ -1,7 +1,7 @@
 // Groups that could not be taken, in words: for entries that still name groups.
 
 import test from 'ava';
-import { findGroups, groupsFaults } from '../../../../lib/auth/identity/groups-problems.ts';
+import { findGroups, groupsFindings } from '../../../../lib/auth/identity/groups-findings.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 import { openDatabase } from '../../../support/database/databases.ts';
@@ -14,14 +14,14 @@ test('administrators read what is wrong, and what to do', async (t) => {
   );
   const { kind, provider_id: id } = identity;
   t.is(kind, 'oidc');
-  const faultsOf = (...openid: ReturnType<typeof oidcEntry>[]) =>
-    groupsFaults(database, { openid_connect_providers: openid, saml_identity_providers: [] });
-  t.deepEqual(await faultsOf(oidcEntry({ id })), [], 'it names no groups any more');
-  t.deepEqual(await faultsOf(oidcEntry({ id: 'other', groups_claim: 'groups' })), []);
-  const [fault, ...others] = await faultsOf(oidcEntry({ id, groups_claim: 'groups' }));
+  const errorsOf = (...openid: ReturnType<typeof oidcEntry>[]) =>
+    groupsFindings(database, { openid_connect_providers: openid, saml_identity_providers: [] });
+  t.deepEqual(await errorsOf(oidcEntry({ id })), [], 'it names no groups any more');
+  t.deepEqual(await errorsOf(oidcEntry({ id: 'other', groups_claim: 'groups' })), []);
+  const [error, ...others] = await errorsOf(oidcEntry({ id, groups_claim: 'groups' }));
   t.deepEqual(others, []);
-  t.regex(fault!.text, /groups of 1 account were not taken from the provider oidc\/.*stay as they/);
-  t.regex(fault!.fix, /assigned to the application/);
+  t.regex(error!.text, /groups of 1 account were not taken from the provider oidc\/.*stay as they/);
+  t.regex(error!.fix, /assigned to the application/);
 });
 
 test('an entry that leads to a group that nobody makes is named', async (t) => {
@@ -31,17 +31,17 @@ test('an entry that leads to a group that nobody makes is named', async (t) => {
   );
   const groups_map = { eng: 'Engineering', ops: 'Operations', noc: 'Operations', crm: 'Sales' };
   const entry = oidcEntry({ groups_claim: 'groups', groups_map });
-  const faultsOf = (...openid: ReturnType<typeof oidcEntry>[]) =>
-    groupsFaults(database, { openid_connect_providers: openid, saml_identity_providers: [] });
-  const [fault, ...others] = await faultsOf(entry);
+  const errorsOf = (...openid: ReturnType<typeof oidcEntry>[]) =>
+    groupsFindings(database, { openid_connect_providers: openid, saml_identity_providers: [] });
+  const [error, ...others] = await errorsOf(entry);
   t.deepEqual(others, []);
   t.regex(
-    fault!.text,
+    error!.text,
     /provider oidc\/okta leads to a group that is not there: Operations, and 1 /,
   );
-  t.regex(fault!.fix, /^Make the group, correct its name in groups_map, or let the entry make/);
-  t.deepEqual(await faultsOf({ ...entry, groups_create: true }), []);
-  t.deepEqual(await faultsOf({ ...entry, groups_map: { eng: 'Engineering' } }), []);
+  t.regex(error!.fix, /^Make the group, correct its name in groups_map, or let the entry make/);
+  t.deepEqual(await errorsOf({ ...entry, groups_create: true }), []);
+  t.deepEqual(await errorsOf({ ...entry, groups_map: { eng: 'Engineering' } }), []);
 });
 
 test('a test sign-in says how many names there are, or why there are none', (t) => {

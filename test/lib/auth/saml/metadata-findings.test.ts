@@ -3,8 +3,8 @@
 import test from 'ava';
 import {
   logMetadataDoubts,
-  metadataProblems,
-} from '../../../../lib/auth/saml/metadata-problems.ts';
+  metadataFindings,
+} from '../../../../lib/auth/saml/metadata-findings.ts';
 import { refreshOnDemand } from '../../../../lib/auth/saml/refresh.ts';
 import { idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
 import { firstKind, openDatabase } from '../../../support/database/databases.ts';
@@ -28,15 +28,15 @@ for (const kind of firstKind())
       samlEntry({ id: 'seeded', metadata, metadata_url: address.url }),
       samlEntry({ id: 'pasted', metadata }),
     ];
-    t.deepEqual(await metadataProblems(database, entries), []);
+    t.deepEqual(await metadataFindings(database, entries), []);
     for (const entry of entries.slice(0, 2)) await refreshOnDemand({ database }, entry);
-    const texts = (await metadataProblems(database, entries)).map(({ text }) => text);
+    const texts = (await metadataFindings(database, entries)).map(({ text }) => text);
     t.is(texts.length, 2);
     t.regex(texts[0] ?? '', /provider fresh .*status 404\. Nobody can sign in/);
     t.regex(texts[1] ?? '', /provider seeded .*status 404\. The last good ones serve/);
     address.serve(metadata);
     for (const entry of entries.slice(0, 2)) await refreshOnDemand({ database }, entry);
-    t.deepEqual(await metadataProblems(database, entries), []);
+    t.deepEqual(await metadataFindings(database, entries), []);
   });
 
 test('entity_id is asked for where there are several, and unreadable certificates are named', async (t) => {
@@ -49,7 +49,7 @@ test('entity_id is asked for where there are several, and unreadable certificate
     samlEntry({ id: 'unreadable', metadata: samlMetadata({ certificate }) }),
     samlEntry({ id: 'bad', metadata: 'no XML' }),
   ];
-  const texts = (await metadataProblems(database, entries)).map(({ text }) => text);
+  const texts = (await metadataFindings(database, entries)).map(({ text }) => text);
   t.is(texts.length, 2);
   t.regex(
     texts[0] ?? '',

@@ -4,7 +4,7 @@
 // docs/api.md#values.
 
 import type Joi from 'joi';
-import { entryOf, type FieldMeta, judged } from './fields.ts';
+import { entryOf, type FieldMeta, withMessages } from './fields.ts';
 import {
   atMostItems,
   codeOf,
@@ -20,16 +20,16 @@ import {
 /**
  * Errors of one field; for a list of records, the errors of each record, in the order of the input.
  */
-export type FieldFaults<One = FieldError> = One[] | Record<string, One[]>[];
+export type FieldErrors<One = FieldError> = One[] | Record<string, One[]>[];
 
 /** Errors by field; `base` holds errors of no single field. A page has its own kind of errors. */
-export type Faults<One = FieldError> = Record<string, FieldFaults<One>>;
+export type Errors<One = FieldError> = Record<string, FieldErrors<One>>;
 
 /** The result of validating. A record may be written only if there is no error. */
 export interface Validated<Values> {
   /** The values that could be read, in their accepted form, and also values that break a rule. */
   readonly values: Values;
-  readonly faults: Faults;
+  readonly errors: Errors;
 }
 
 /** A create needs every required field; an update keeps what is not sent. */
@@ -62,7 +62,7 @@ export function validatorOf<Values>(resource: Joi.ObjectSchema): Validator<Value
   return (input, mode) => {
     const fields = (described ??= fieldsOf(resource));
     const values: Record<string, unknown> = {};
-    const faults: Faults = {};
+    const errors: Errors = {};
     for (const field of fields) {
       if (mode === 'update' && field.meta.createOnly === true) continue;
       // Own properties only: "__proto__" and its like are fields that nobody knows.
@@ -70,9 +70,9 @@ export function validatorOf<Values>(resource: Joi.ObjectSchema): Validator<Value
         ? (input as Record<string, unknown>)[field.name]
         : undefined;
       if (isLeftOut(field, input)) values[field.name] = '';
-      else validateField(field, mode, raw, values, faults);
+      else validateField(field, mode, raw, values, errors);
     }
-    return { values: values as Values, faults };
+    return { values: values as Values, errors };
   };
 }
 
@@ -84,33 +84,31 @@ function fieldsOf(resource: Joi.ObjectSchema): readonly Field[] {
 }
 
 /** Adds an error to a field. */
-export function addFault(faults: Faults, field: string, fault: FieldError): void {
-  const present = (faults[field] ?? []) as FieldError[];
-  if (!present.some((one) => isSame(one, fault))) faults[field] = [...present, fault];
+export function addError(errors: Errors, field: string, error: FieldError): void {
+  const present = (errors[field] ?? []) as FieldError[];
+  if (!present.some((one) => isSame(one, error))) errors[field] = [...present, error];
 }
 
 /** Whether one of the errors of a field has a code. */
-export function hasCode(faults: readonly unknown[] | undefined, code: FieldErrorCode): boolean {
-  return (faults ?? []).some((fault) => codeOf(fault) === code);
+export function hasCode(errors: readonly unknown[] | undefined, code: FieldErrorCode): boolean {
+  return (errors ?? []).some((error) => codeOf(error) === code);
 }
 
 /** Errors, without repetitions. */
-function eachOnce(faults: readonly FieldError[]): FieldError[] {
-  return [...new Map(faults.map((fault) => [sentenceOf(fault), fault])).values()];
+function eachOnce(errors: readonly FieldError[]): FieldError[] {
+  return [...new Map(errors.map((error) => [sentenceOf(error), error])).values()];
 }
 
 /** True if there are no errors. */
-export function isFaultless(faults: Faults<unknown>): boolean {
-  return Object.keys(faults).length === 0;
+export function hasNoErrors(errors: Errors<unknown>): boolean {
+  return Object.keys(errors).length === 0;
 }
 
 /** Errors as the API says them. */
-export function inSentences(faults: Faults): Record<string, unknown[]> {
-  const ofField = (errors: FieldFaults): unknown[] =>
-    errors.map((fault) => (isFieldError(fault) ? sentenceOf(fault) : inSentences(fault)));
-  return Object.fromEntries(
-    Object.entries(faults).map(([name, errors]) => [name, ofField(errors)]),
-  );
+export function inSentences(errors: Errors): Record<string, unknown[]> {
+  const ofField = (found: FieldErrors): unknown[] =>
+    found.map((error) => (isFieldError(error) ? sentenceOf(error) : inSentences(error)));
+  return Object.fromEntries(Object.entries(errors).map(([name, found]) => [name, ofField(found)]));
 }
 
 function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description): Field {
@@ -123,7 +121,7 @@ function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description)
   const entry = entryOf(schema);
   return {
     name,
-    schema: judged(schema),
+    schema: withMessages(schema),
     type,
     isRequired,
     isNullable: (allow as unknown[]).includes(null),
@@ -143,24 +141,24 @@ function validateField(
   mode: Mode,
   raw: unknown,
   values: Record<string, unknown>,
-  faults: Faults,
+  errors: Errors,
 ): void {
   const { name } = field;
   const value = raw === '' || isOnlySpaces(field, raw) ? null : raw;
   if (mode === 'create' && (value === undefined || value === null)) {
     if (field.isRequired || (raw === null && field.meta.nullIsBlank === true))
-      faults[name] = [messages.blank];
+      errors[name] = [messages.blank];
     else if (value === null && field.meta.keptUnsent === true) values[name] = null;
     else if (field.hasDefault) values[name] = field.fallback;
   } else if (value === null) {
     if (field.isNullable) values[name] = null;
-    else faults[name] = [messages.blank];
+    else errors[name] = [messages.blank];
   } else if (Array.isArray(value) && value.length > field.membersMax) {
     // Before any member is looked at: a body has room for hundreds of thousands.
-    faults[name] = [atMostItems(field.membersMax)];
+    errors[name] = [atMostItems(field.membersMax)];
   } else if (value !== undefined) {
-    if (field.validateEntry === null) validateValue(field, value, values, faults);
-    else validateEntries(name, field.validateEntry, value, values, faults);
+    if (field.validateEntry === null) validateValue(field, value, values, errors);
+    else validateEntries(name, field.validateEntry, value, values, errors);
   }
 }
 
@@ -182,16 +180,14 @@ function validateValue(
   field: Field,
   value: unknown,
   values: Record<string, unknown>,
-  faults: Faults,
+  errors: Errors,
 ): void {
   const result = field.schema.validate(cast(field.type, value));
-  const errors =
+  const found =
     result.error?.details.map(({ type, context = {} }) => errorOfRule(type, context)) ?? [];
-  const isReadable = !hasCode(errors, 'invalid');
-  if (errors.length > 0)
-    faults[field.name] = isReadable
-      ? eachOnce(errors)
-      : [field.meta.unreadable ?? messages.invalid];
+  const isReadable = !hasCode(found, 'invalid');
+  if (found.length > 0)
+    errors[field.name] = isReadable ? eachOnce(found) : [field.meta.unreadable ?? messages.invalid];
   // A value that cannot be read is validated no further, here and in the rules between fields.
   if (isReadable) values[field.name] = result.value as unknown;
 }
@@ -217,21 +213,21 @@ function validateEntries(
   validateEntry: Validator<Record<string, unknown>>,
   value: unknown,
   values: Record<string, unknown>,
-  faults: Faults,
+  errors: Errors,
 ): void {
   if (!Array.isArray(value) || !value.every(isObject)) {
-    faults[name] = [messages.invalid];
+    errors[name] = [messages.invalid];
     return;
   }
-  const judged = value.map((entry) => validateEntry(entry, 'create'));
+  const validated = value.map((entry) => validateEntry(entry, 'create'));
   const ids = new Set<unknown>();
-  for (const { values: entry, faults: entryFaults } of judged) {
-    if (ids.has(entry['id'])) addFault(entryFaults, 'id', messages.taken);
+  for (const { values: entry, errors: entryErrors } of validated) {
+    if (ids.has(entry['id'])) addError(entryErrors, 'id', messages.taken);
     else if (entry['id'] !== undefined) ids.add(entry['id']);
   }
-  values[name] = judged.map((entry) => entry.values);
-  if (judged.some((entry) => !isFaultless(entry.faults)))
-    faults[name] = judged.map((entry) => entry.faults as Record<string, FieldError[]>);
+  values[name] = validated.map((entry) => entry.values);
+  if (validated.some((entry) => !hasNoErrors(entry.errors)))
+    errors[name] = validated.map((entry) => entry.errors as Record<string, FieldError[]>);
 }
 
 /** True for a JSON object; a list is none. */

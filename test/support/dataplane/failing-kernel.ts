@@ -1,5 +1,5 @@
 // The addon over a kernel that refuses what a test chooses. Such failures of system calls otherwise
-// need root, other hardware, another kernel, or luck. faulty-kernel.cc replaces the calls; the
+// need root, other hardware, another kernel, or luck. failing-kernel.cc replaces the calls; the
 // addon around it consists of the very objects that `npm run build:native` made.
 
 import { execFileSync } from 'node:child_process';
@@ -48,7 +48,7 @@ export interface Rule {
 }
 
 /** The rules for the calls of the addon, until the test ends. */
-export class FaultyKernel {
+export class FailingKernel {
   readonly #file: number;
 
   constructor(file: number) {
@@ -101,19 +101,19 @@ function placeOf(call: Call): number {
   return CALLS.indexOf(call) * 4 * RULE_WORDS;
 }
 
-let made: { addon: Addon; kernel: FaultyKernel } | null = null;
+let made: { addon: Addon; kernel: FailingKernel } | null = null;
 
 /** Links the addon again and loads it, once in a process. */
-function faultyAddon(): { addon: Addon; kernel: FaultyKernel } {
+function failingAddon(): { addon: Addon; kernel: FailingKernel } {
   if (made !== null) return made;
-  const folder = mkdtempSync(join(tmpdir(), 'postern-faulty-'));
+  const folder = mkdtempSync(join(tmpdir(), 'postern-failing-'));
   try {
     const file = join(folder, 'rules');
     writeFileSync(file, new Uint8Array(CALLS.length * 4 * RULE_WORDS));
-    const kernel = new FaultyKernel(openSync(file, 'r+'));
-    const library = join(folder, 'faulty.node');
+    const kernel = new FailingKernel(openSync(file, 'r+'));
+    const library = join(folder, 'failing.node');
     link(library);
-    process.env['FAULTY_KERNEL'] = file;
+    process.env['FAILING_KERNEL'] = file;
     const addon = createRequire(import.meta.url)(library) as Addon;
     made = { addon, kernel };
     return made;
@@ -133,19 +133,19 @@ function link(library: string): void {
     '-pthread',
     '-o',
     library,
-    join(import.meta.dirname, 'faulty-kernel.cc'),
+    join(import.meta.dirname, 'failing-kernel.cc'),
     ...objects.map((name) => join(built, name)),
     ...WRAPPED.map((name) => `-Wl,--wrap=${name}`),
   ]);
 }
 
 /** A test of the addon over a kernel that refuses what the test chooses. It must not wait. */
-export function faultyTest(
+export function failingKernelTest(
   title: string,
-  body: (t: ExecutionContext, native: Addon, kernel: FaultyKernel) => void,
+  body: (t: ExecutionContext, native: Addon, kernel: FailingKernel) => void,
 ): void {
   nativeTest(title, (t) => {
-    const { addon, kernel } = faultyAddon();
+    const { addon, kernel } = failingAddon();
     kernel.heal();
     try {
       body(t, addon, kernel);
