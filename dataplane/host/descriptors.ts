@@ -37,8 +37,8 @@ export interface GatewayOptions extends WorkersWanted {
   /** Why `auto` takes no sockets where the host gives no TUN; null or left out: it takes them. */
   readonly socketsBarred?: string | null;
   /**
-   * Private addresses of servers that the gateway itself needs (`HostAddresses.guarded`); asked each
-   * second, and the same list until it changes.
+   * Private addresses of servers that the gateway itself needs (`HostAddresses.guarded`); asked
+   * each second, and the same list until it changes.
    */
   readonly guarded?: () => readonly Uint8Array[];
   /** Null switches a family off. */

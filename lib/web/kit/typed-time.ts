@@ -21,7 +21,7 @@ export function timeIn(request: Pick<Request, 'payload'>, name: string): string 
   return timeBy((field) => textOf(request, field), name);
 }
 
-/** The same, as a function reads what was typed by the name of a field. */
+/** A time that was typed, as `read` finds what was typed by the name of a field. */
 export function timeBy(read: (name: string) => string, name: string): string {
   const text = read(name).trim();
   const offset = read(offsetOf(name)).trim();

@@ -125,7 +125,7 @@ export async function presentNames(
 }
 
 function idsIn(entry: AuditRow): string[] {
-  const ids = REFERENCES.map((field) => textOf(entry.changes[field]));
+  const ids = REFERENCES.map((field) => valueText(entry.changes[field]));
   return [entry.user_id, entry.record_id, ...ids].filter((id) => id !== null);
 }
 
@@ -134,7 +134,7 @@ function recordName(entry: AuditRow, present: PresentNames): string {
   if (stored !== null) return kind === 'rule' ? `“${stored}”` : stored;
   if (kind === 'group_membership') return personIn(entry, present);
   const [word, , field] = KINDS[kind] ?? [kind];
-  const name = field === undefined ? null : textOf(changes[field]);
+  const name = field === undefined ? null : valueText(changes[field]);
   const isNamed = ['user', 'device', 'rule', 'group', 'policy_test'].includes(kind);
   return name ?? present.get(id) ?? (isNamed ? `${aOrAn(word)} since deleted (${id})` : id);
 }
@@ -142,15 +142,15 @@ function recordName(entry: AuditRow, present: PresentNames): string {
 function ownerName(entry: AuditRow, present: PresentNames): string | null {
   if (entry.owner_name !== null) return entry.owner_name;
   if (entry.kind === 'group_membership') {
-    const id = textOf(entry.changes['group_id']);
+    const id = valueText(entry.changes['group_id']);
     return id === null ? 'a group' : (present.get(id) ?? `a group since deleted (${id})`);
   }
   if (entry.kind.startsWith('recovery')) return gone(entry.record_id, present);
-  return textOf(entry.changes['user_id']) === null ? null : personIn(entry, present);
+  return valueText(entry.changes['user_id']) === null ? null : personIn(entry, present);
 }
 
 function personIn({ changes, record_id: id }: AuditRow, present: PresentNames): string {
-  return gone(textOf(changes['user_id']) ?? id, present);
+  return gone(valueText(changes['user_id']) ?? id, present);
 }
 
 function gone(id: string, present: PresentNames): string {
@@ -183,7 +183,7 @@ function fieldsIn(entry: AuditRow): string {
   return `: ${names.map((name) => name.replaceAll('_', ' ')).join(', ')}`;
 }
 
-function textOf(change: FieldChange | undefined): string | null {
+function valueText(change: FieldChange | undefined): string | null {
   if (change === undefined || 'changed' in change || 'added' in change) return null;
   const value = change.to ?? change.from;
   return typeof value === 'string' ? value : null;
