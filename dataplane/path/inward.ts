@@ -211,8 +211,8 @@ export class InwardJudge {
 
   /**
    * Why no socket carries a packet. The host is never reached: a socket of this process passes by
-   * what the host's packet filter says about devices. Servers that the gateway itself needs take the
-   * packet for one of the gateway, so a rule must name them.
+   * what the host's packet filter says about devices. Servers that the gateway itself needs take
+   * the packet for one of the gateway, so a rule must name them.
    */
   #bySocket(view: DataView, offset: number, { packet, flow }: Verdict): number {
     if (!this.#hasSockets) return reasons.no_tun;
