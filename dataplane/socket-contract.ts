@@ -187,9 +187,9 @@ export interface HostSockets {
   pathMtu(handle: number): number;
 
   /**
-   * Looks at the first `count` pieces, each an IP packet. PIECE_ERROR is 0 where it is whole, has no
-   * options or extension headers, and a checksum of TCP or UDP that is right; otherwise EBADMSG, and
-   * the caller looks itself.
+   * Looks at the first `count` pieces, each an IP packet. PIECE_ERROR is 0 where it is whole, has
+   * no options or extension headers, and a checksum of TCP or UDP that is right; otherwise EBADMSG,
+   * and the caller looks itself.
    */
   verify(count: number): void;
 
