@@ -251,8 +251,8 @@ function startChores(
 }
 
 /**
- * Gives memory back soon, because starting takes more than serving needs. Not at once: it takes some
- * 100 ms, and whoever started the gateway waits for it. Returns what calls it off.
+ * Gives memory back soon, because starting takes more than serving needs. Not at once: it takes
+ * some 100 ms, and whoever started the gateway waits for it. Returns what calls it off.
  */
 function releaseWhatStartTook(): () => Promise<void> {
   const timer = setTimeout(releaseMemory, RELEASE_AFTER_MS).unref();

@@ -125,7 +125,7 @@ async function filterNames(
   return { owner: owner?.email ?? 'nobody', group: `group ${group?.name ?? 'unknown'}` };
 }
 
-/** An entry of the menu of a row: it opens a page, whose path has * for the id, or does a change. */
+/** An entry of a row's menu: it opens a page, whose path has * for the id, or does a change. */
 export type MenuItem = {
   readonly label: string;
   readonly tone?: 'danger';

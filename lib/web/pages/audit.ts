@@ -1,5 +1,5 @@
-// The audit log, for administrators: a sentence for each entry, the newest first, grouped by day and
-// filtered by who, what, which record and when; and the same as a file. It holds no secrets.
+// The audit log, for administrators: a sentence for each entry, the newest first, grouped by day
+// and filtered by who, what, which record and when; and the same as a file. It holds no secrets.
 
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
