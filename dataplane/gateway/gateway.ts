@@ -300,7 +300,7 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   async initialize(link: WorkerLink, listenPort: number): Promise<void> {
     this.#listenPort = listenPort;
-    this.#host.readAddresses();
+    if (this.#host.readAddresses()) this.#sendAddresses();
     link.send({ type: 'hostAddresses', addresses: this.#host.addresses });
     const all = this.#inForce.fromNothing();
     // A device may have moved since the start: it is resumed where it was heard last.

@@ -16,7 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdio>
 
 #include "call.h"
 #include "contract.h"
@@ -371,8 +373,27 @@ napi_value on_release_memory(napi_env, napi_callback_info) {
   return nullptr;
 }
 
-// Called with the program itself first (dl_iterate_phdr(3)). A segment that is never written holds
-// nothing but what is in the file, so the kernel may forget its pages and read them again.
+// Forgets what is mapped from a file and never written: the kernel reads it again. Memory of another
+// kind stays, because Node can have moved its code there (--use-largepages).
+void forget_file_pages(size_t begin, size_t end) {
+  FILE* maps = fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return;
+  char line[4352];
+  while (fgets(line, sizeof line, maps) != nullptr) {
+    size_t from = 0;
+    size_t to = 0;
+    unsigned long inode = 0;
+    char rights[5] = {};
+    if (sscanf(line, "%zx-%zx %4s %*x %*x:%*x %lu", &from, &to, rights, &inode) != 4) continue;
+    if (inode == 0 || rights[1] == 'w') continue;
+    from = std::max(from, begin);
+    to = std::min(to, end);
+    if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  }
+  fclose(maps);
+}
+
+// Called with the program itself first (dl_iterate_phdr(3)).
 int forget_pages(dl_phdr_info* program, size_t, void*) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (int i = 0; i < program->dlpi_phnum; i++) {
@@ -380,7 +401,7 @@ int forget_pages(dl_phdr_info* program, size_t, void*) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     const size_t begin = (program->dlpi_addr + segment.p_vaddr + page - 1) & ~(page - 1);
     const size_t end = (program->dlpi_addr + segment.p_vaddr + segment.p_filesz) & ~(page - 1);
-    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    if (begin < end) forget_file_pages(begin, end);
   }
   return 1;
 }

@@ -12,7 +12,7 @@ const MIB = 1_024 * KIB;
 const TCP_BYTES = 32 * KIB;
 /** A socket of UDP has so much: many datagrams come at once. */
 const UDP_BYTES = 256 * KIB;
-/** The sockets of a device begin with so much together, as long as each gets the least. */
+/** A socket begins with its part of so much, by the sockets that its device has at that time. */
 const FIRST_BYTES = 16 * MIB;
 const LEAST_BYTES = 4 * KIB;
 /** A connection grows in such steps, up to the most. */
@@ -21,6 +21,8 @@ const MOST_BYTES = 4 * MIB;
 /** What connections have beyond their beginning: of all devices, and of one. */
 const GROWN_BYTES = 64 * MIB;
 const GROWN_OF_DEVICE_BYTES = 16 * MIB;
+/** So much of it a device has whatever others took. */
+const OWN_BYTES = MIB;
 /** One grant leaves at least as much as it takes. */
 const LEAVES = 2;
 /** A connection that has carried nothing for so long needs no more than at first. */
@@ -110,14 +112,17 @@ export class Rooms {
     const wanted = Math.min(MOST_BYTES, room * STEP);
     // Beyond what this account may ask for, the kernel makes it larger by itself; that is counted.
     if (wanted < room) return;
-    if (wanted === room || this.#isLeft(i, wanted - room, now)) this.#set(i, wanted);
+    // Where nothing is left, what the kernel has added by itself is counted, and stopped.
+    const mayGrow = wanted === room || this.#isLeft(i, wanted - room, now);
+    this.#set(i, mayGrow ? wanted : room);
   }
 
   /** Whether so many bytes are left for a connection. */
   #isLeft(i: number, bytes: number, now: number): boolean {
     for (let visits = VISITS; ; visits--) {
-      const ofDevice = GROWN_OF_DEVICE_BYTES - this.#grownOf[this.#device[i >> 1]!]!;
-      const left = Math.min(ofDevice, GROWN_BYTES - this.#grownOfAll);
+      const grown = this.#grownOf[this.#device[i >> 1]!]!;
+      const ofAll = Math.max(GROWN_BYTES - this.#grownOfAll, OWN_BYTES - grown);
+      const left = Math.min(GROWN_OF_DEVICE_BYTES - grown, ofAll);
       if (bytes * LEAVES <= left) return true;
       if (visits === 0) return false;
       this.#reclaim(now);

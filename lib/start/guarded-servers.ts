@@ -12,6 +12,10 @@ import { messageOf } from '../kit/process/message.ts';
 
 /** Names and providers are looked at again after so long. */
 const LOOK_MS = 10_000;
+/** An address of a name stays guarded for so long: a name may give its addresses in turn. */
+const KEEP_MS = 600_000;
+/** So many addresses are taken of one answer: whoever answers for a name chooses them. */
+const ADDRESSES_MAX = 32;
 
 /** What is looked at; tests give other answers. */
 export interface GuardedOptions {
@@ -19,6 +23,8 @@ export interface GuardedOptions {
   readonly hosts: () => Promise<readonly string[]>;
   readonly lookUp?: (host: string) => Promise<readonly string[]>;
   readonly log: Pick<Log, 'warn'>;
+  /** Milliseconds; virtual time in tests. */
+  readonly now?: () => number;
 }
 
 const lookUpHere = async (host: string): Promise<string[]> =>
@@ -27,8 +33,10 @@ const lookUpHere = async (host: string): Promise<string[]> =>
 /** The private addresses of these servers. */
 export class GuardedServers {
   readonly #options: GuardedOptions;
-  /** By host: the addresses that were found last. */
-  #found = new Map<string, readonly string[]>();
+  /** By host: the addresses that were found, and when. */
+  readonly #found = new Map<string, ReadonlyMap<string, number>>();
+  /** Whether the last look failed, so that a long failure is said once. */
+  #hasFailed = false;
   #addresses: readonly Uint8Array[] = [];
   #text = '';
   #timer: NodeJS.Timeout | undefined;
@@ -56,20 +64,36 @@ export class GuardedServers {
     clearTimeout(this.#timer);
   }
 
-  /** Looks once. What cannot be found stays as it was. */
+  /**
+   * Looks once, one name after the other: each is guarded as soon as it is found. What cannot be
+   * found stays as it was.
+   */
   async look(): Promise<void> {
-    const { hosts, lookUp = lookUpHere, log } = this.#options;
+    const { hosts, lookUp = lookUpHere, log, now = () => performance.now() } = this.#options;
     try {
-      const found = new Map<string, readonly string[]>();
-      for (const host of await hosts()) {
-        const before = this.#found.get(host) ?? [];
-        found.set(host, await lookUp(host).catch(() => before));
+      const wanted = await hosts();
+      for (const host of this.#found.keys()) if (!wanted.includes(host)) this.#found.delete(host);
+      for (const host of wanted) {
+        const found = await lookUp(host).catch(() => null);
+        if (found === null) continue;
+        const at = now();
+        const kept = [...(this.#found.get(host) ?? [])].filter(([, seen]) => seen + KEEP_MS > at);
+        const fresh = found.slice(0, ADDRESSES_MAX).map((address) => [address, at] as const);
+        this.#found.set(host, new Map([...kept, ...fresh]));
+        this.#publish();
       }
-      this.#found = found;
+      this.#hasFailed = false;
     } catch (error) {
-      log.warn({ fault: messageOf(error) }, 'the servers to be guarded could not be read');
+      if (!this.#hasFailed)
+        log.warn({ fault: messageOf(error) }, 'the servers to be guarded could not be read');
+      this.#hasFailed = true;
     }
-    const all = [...new Set([...this.#found.values()].flat().filter(isPrivate))].toSorted();
+    this.#publish();
+  }
+
+  #publish(): void {
+    const found = [...this.#found.values()].flatMap((one) => [...one.keys()]);
+    const all = [...new Set(found.filter(isPrivate))].toSorted();
     if (all.join(' ') === this.#text) return;
     this.#text = all.join(' ');
     this.#addresses = all.map((address) => Uint8Array.from(ipaddr.process(address).toByteArray()));

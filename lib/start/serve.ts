@@ -1,6 +1,7 @@
 // Start and stop of the gateway. The start runs step by step. The stop undoes these steps in
 // reverse order, also if a later step of the start fails.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Server } from '@hapi/hapi';
 import { type Config, openSettings, readRootless } from '../../config/index.ts';
 import { createGateway, derivePublicKey, type Gateway } from '../../dataplane/index.ts';
@@ -26,6 +27,9 @@ import { messageOf } from '../kit/process/message.ts';
 import { sourceFrames } from '../kit/process/source-frames.ts';
 import { workersWarmUp } from '../kit/process/warm-up.ts';
 import { type Networks, networksOf } from '../reconcile/tunnel-networks.ts';
+
+/** How long a start waits for the names of the servers that are guarded. */
+const FIRST_LOOK_MS = 2_000;
 
 /** A gateway that was started. */
 export interface Running {
@@ -117,9 +121,15 @@ async function startSteps(
   const enter = (): Promise<number> => enterGateway(database, { ...start, egress }, config);
   const clockFloorMs = await enter();
 
-  const guarded = new GuardedServers({ hosts: () => hostsToGuard(config, database), log });
+  const maySend = config.wireguardTun === 'auto' || config.wireguardTun === 'sockets';
+  const guarded = new GuardedServers({
+    // With a TUN nothing is guarded, so nothing is asked.
+    hosts: async () => (egress?.way === 'tun' ? [] : hostsToGuard(config, database)),
+    log,
+  });
   undo.push(async () => guarded.stop());
-  void guarded.follow();
+  // A name that nobody answers delays no start for longer.
+  if (maySend) await Promise.race([guarded.follow(), sleep(FIRST_LOOK_MS, null, { ref: false })]);
   // The data plane starts in its own thread, while the rows are read here.
   const opening = (instead.createGateway ?? createGateway)({
     ...gatewayOptions(config, networks, log),

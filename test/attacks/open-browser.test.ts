@@ -37,8 +37,18 @@ test('a browser left open registers no first second factor', async (t) => {
   t.deepEqual(await counts(gateway), before);
 });
 
-test('a browser left open makes no token and no administrator', async (t) => {
-  const { gateway, owner, user } = await open(t, 6);
+test('a browser left open makes no token and no link of its own', async (t) => {
+  const { gateway, owner } = await open(t, 6);
+  const before = await counts(gateway);
+  const links = await gateway.database.models.OneTimeLink.count();
+  await owner.post('/api_tokens/new', { name: 'finder', days: '90' });
+  await owner.post('/users/enrol', { emails: OWNER, hours: '72' });
+  t.deepEqual(await counts(gateway), before);
+  t.is(await gateway.database.models.OneTimeLink.count(), links);
+});
+
+test('a browser left open for longer makes no administrator', async (t) => {
+  const { gateway, owner, user } = await open(t, 16);
   const before = await counts(gateway);
   await owner.post('/api_tokens/new', { name: 'finder', days: '90' });
   const fields = { email: 'finder@example.com', role: 'admin' };

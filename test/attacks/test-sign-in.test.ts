@@ -64,7 +64,7 @@ test('nobody but an administrator begins a test, and nobody through their browse
   admin.token = token;
   t.is((await admin.get(`${ENTRY}/test`)).status, 404, 'a link begins none');
   t.deepEqual(await requests(server), []);
-  const old = new Date(Date.now() - 6 * 60_000);
+  const old = new Date(Date.now() - 16 * 60_000);
   await server.database.models.Session.update({ inserted_at: old }, { where: {} });
   t.regex((await admin.post(`${ENTRY}/test`)).location ?? '', /^\/sign_in_again/, 'left open');
   t.deepEqual(await requests(server), []);

@@ -22,6 +22,7 @@ import type { RecordContext } from '../../kit/records/collection.ts';
 import { saveChanges } from '../../kit/records/writes.ts';
 import { guardMembers, type MembersPlan, planMembers, writeMembers } from '../groups/members.ts';
 import { noteFailures } from '../policy/guard.ts';
+import { disablingError } from '../users/users.ts';
 import { type GuardedChange, type RuleValues, validateChange } from '../rules/rules.ts';
 
 /** How long a change can be undone. */
@@ -106,23 +107,33 @@ export class Undos {
         const entries = await findUndo(this.#database, wanted, transaction);
         if (entries === null || (!mayLetIn && entries.some(letsIn)))
           throw new ApiError('not_found');
-        return this.#plan(wanted.id, entries, transaction);
+        return this.#plan(wanted.id, entries, caller, transaction);
       },
       write: async (transaction, plan) => this.#write(plan, transaction),
     });
   }
 
-  async #plan(id: string, entries: readonly AuditEntry[], transaction: Transaction): Promise<Plan> {
+  async #plan(
+    id: string,
+    entries: readonly AuditEntry[],
+    caller: Caller,
+    transaction: Transaction,
+  ): Promise<Plan> {
     const plan: Plan = { id, rows: [], rules: [], members: [], left: [] };
     for (const entry of entries.filter(({ kind }) => kind !== 'group_membership'))
-      await this.#planRecord(plan, entry, transaction);
+      await this.#planRecord(plan, entry, caller, transaction);
     const members = entries.filter(({ kind }) => kind === 'group_membership');
     for (const [groupId, some] of Map.groupBy(members, groupOf))
       await this.#planMembers(plan, groupId, some, transaction);
     return plan;
   }
 
-  async #planRecord(plan: Plan, entry: AuditEntry, transaction: Transaction): Promise<void> {
+  async #planRecord(
+    plan: Plan,
+    entry: AuditEntry,
+    caller: Caller,
+    transaction: Transaction,
+  ): Promise<void> {
     const { User: users, Device: devices, Rule: rules } = this.#database.models;
     const options = { transaction, lock: true } as const;
     const id = entry.record_id;
@@ -138,6 +149,13 @@ export class Undos {
     const name = nameOf(row);
     const values = valuesBefore(entry, row);
     if (values === null) plan.left.push({ name, why: CHANGED });
+    else if (
+      'email' in row &&
+      'disabled_at' in values &&
+      values.disabled_at !== null &&
+      (await disablingError(this.#context, row, caller, transaction)) !== null
+    )
+      plan.left.push({ name, why: REFUSED });
     else if (!('destination' in row)) plan.rows.push({ row, values });
     else {
       const input = { values: values as RuleValues, errors: {} };
@@ -226,8 +244,14 @@ function canBeUndone({ kind, action, changes }: AuditEntry): boolean {
 
 /** Whether the change took a user's access away. */
 function letsIn({ kind, changes }: AuditEntry): boolean {
-  const change = changes['disabled_at'];
-  return kind === 'user' && change !== undefined && 'from' in change && change.from === null;
+  // Whom a provider disabled, that provider may let in again.
+  const before = (name: string): unknown => {
+    const change = changes[name];
+    return change !== undefined && 'from' in change ? change.from : undefined;
+  };
+  return (
+    kind === 'user' && (before('disabled_at') === null || before('disabled_by') === 'provider')
+  );
 }
 
 /** The values that a record had before; null where it does not have those that it got. */

@@ -14,15 +14,30 @@ import type { Web } from './web.ts';
 
 declare module '@hapi/hapi' {
   interface RouteOptionsApp {
-    /** Asks for a recent sign-in; where to come back to, null for the path of the request. */
-    recentSignIn?: { readonly back: string | null };
+    /**
+     * Asks for a recent sign-in. `back`: where to come back to, null for the path of the request.
+     * `opensOwn`: whether an administrator gets into their own account by what it makes.
+     */
+    recentSignIn?: { readonly back: string | null; readonly opensOwn: boolean };
   }
 }
 
 /** Makes a route ask for a recent sign-in; `back` is where a form is found that is only sent. */
 export function recently(route: ServerRoute, back: string | null = null): ServerRoute {
+  return withRecentSignIn(route, { back, opensOwn: false });
+}
+
+/** The same for a form whose token or link opens an account, one's own too. */
+export function recentlyForOwn(route: ServerRoute): ServerRoute {
+  return withRecentSignIn(route, { back: null, opensOwn: true });
+}
+
+function withRecentSignIn(
+  route: ServerRoute,
+  recentSignIn: { readonly back: string | null; readonly opensOwn: boolean },
+): ServerRoute {
   const options = typeof route.options === 'object' ? route.options : {};
-  return { ...route, options: { ...options, app: { recentSignIn: { back } } } };
+  return { ...route, options: { ...options, app: { recentSignIn } } };
 }
 
 /** Makes a person who signed in too long ago sign in again. */
@@ -35,17 +50,27 @@ export function askForRecentSignIn(server: Server, web: Web): void {
 }
 
 /** Whether the person of this request's browser signed in just now. */
-async function isRecent({ sessions }: Web, request: Request): Promise<boolean> {
+async function isRecent(web: Web, request: Request): Promise<boolean> {
+  return signedInWithin(web, request, windowOf(request));
+}
+
+/** Whether the sign-in of this browser is no older. */
+export async function signedInWithin(
+  { sessions }: Pick<Web, 'sessions'>,
+  request: Request,
+  ms: number,
+): Promise<boolean> {
   const session = await sessions.find(request);
-  if (session?.state !== 'open') return false;
-  return isWithin(session.inserted_at, windowOf(request), Date.now());
+  return session?.state === 'open' && isWithin(session.inserted_at, ms, Date.now());
 }
 
 /** How old the sign-in may be; an administrator's own user is no other. */
 function windowOf({ route, params, auth }: Request): number {
   const access = route.settings.auth;
   const isAdministration = access !== undefined && isForAdministrators(access);
-  const isOwn = String(params['id']).toLowerCase() === auth.credentials.user?.id;
+  const isOwn =
+    route.settings.app?.recentSignIn?.opensOwn === true ||
+    String(params['id']).toLowerCase() === auth.credentials.user?.id;
   return isAdministration && !isOwn ? RECENT_ADMINISTRATION_MS : RECENT_MS;
 }
 

@@ -3,6 +3,8 @@
 
 import type { Request } from '@hapi/hapi';
 import { callerOf } from '../../kit/http/request-caller.ts';
+import { RECENT_ADMINISTRATION_MS } from '../../kit/records/session-life.ts';
+import { signedInWithin } from './recent.ts';
 import type { Web } from './web.ts';
 
 /** Undoes a change. */
@@ -14,5 +16,8 @@ export const UNDO_DISABLED = '/undo_disabled';
 export async function undoPath(web: Web, request: Request): Promise<string | undefined> {
   const offer = await web.rooms.undos.offer(callerOf(request), new Date(request.info.received));
   if (offer === null) return undefined;
-  return `${offer.letsIn ? UNDO_DISABLED : UNDO}/${offer.id}`;
+  if (!offer.letsIn) return `${UNDO}/${offer.id}`;
+  // Who signs in again has another session, which cannot undo it.
+  const isRecent = await signedInWithin(web, request, RECENT_ADMINISTRATION_MS);
+  return isRecent ? `${UNDO_DISABLED}/${offer.id}` : undefined;
 }

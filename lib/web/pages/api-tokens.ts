@@ -15,7 +15,7 @@ import {
 import { type Scope, SCOPES } from '../../kit/operations/scopes.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { type Change, jobRoute, manyRoute } from '../kit/many.ts';
-import { recently } from '../kit/recent.ts';
+import { recently, recentlyForOwn } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { performs, saveForm } from '../kit/save.ts';
 import { inOrder } from '../kit/searched.ts';
@@ -77,12 +77,12 @@ export function apiTokenPages(web: Web): ServerRoute[] {
         inOrder(ids, await readTokens(database, { ids })).map(fileLine),
       ),
     ),
-    recently(
+    recentlyForOwn(
       adminPage('GET', `${TOKENS}/new`, (request, h) =>
         showForm(web, request, h, typedFrom({ days: DEFAULT_DAYS, admin: true }, tokenForm)),
       ),
     ),
-    recently(adminPage('POST', `${TOKENS}/new`, (request, h) => addToken(web, request, h))),
+    recentlyForOwn(adminPage('POST', `${TOKENS}/new`, (request, h) => addToken(web, request, h))),
     jobRoute(web, TOKENS),
     recently(
       manyRoute(web, {

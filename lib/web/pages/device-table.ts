@@ -56,7 +56,7 @@ const plan: TablePlan = {
 };
 
 const LIMITS = ['limit_down', 'limit_up'] as const;
-const LIMIT_LABELS = { limit_down: 'Limit to the device', limit_up: 'Limit from the device' };
+const LIMIT_LABELS = { limit_down: 'Download limit', limit_up: 'Upload limit' };
 
 const FILE_HEAD = [
   'id',

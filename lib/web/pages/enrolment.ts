@@ -24,7 +24,7 @@ import { hasNoErrors } from '../../kit/validation/validate.ts';
 import { type FormError, type FormErrors, plainWords } from '../kit/plain-words.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { takesLongForm, textOf } from '../kit/form-token.ts';
-import { recently } from '../kit/recent.ts';
+import { recentlyForOwn } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import { act, performs, saveForm } from '../kit/save.ts';
 import type { Web } from '../kit/web.ts';
@@ -77,7 +77,7 @@ const asked: Section = {
 /** The routes. */
 export function enrolmentPages(web: Web): ServerRoute[] {
   return [
-    recently(
+    recentlyForOwn(
       adminPage('GET', PATH, (request, h) => {
         const email: unknown = request.query['email'];
         const emails = typeof email === 'string' ? email : '';
@@ -85,7 +85,7 @@ export function enrolmentPages(web: Web): ServerRoute[] {
         return showForm(web, request, h, typed);
       }),
     ),
-    recently(
+    recentlyForOwn(
       adminPage('POST', PATH, (request, h) => enrol(web, request, h), { payload: takesLongForm }),
     ),
     // This only takes a way in away, which may be urgent.

@@ -333,8 +333,13 @@ async function save(
   const typed = typedIn(request, ruleForm);
   const present = id === null ? null : await presentRule(web, rules, id);
   const form = { rules, id, present, typed };
-  const meanwhile =
-    present === null ? null : changedMeanwhile(request, { typed, present }, ruleForm);
+  // The form of an earlier version has a user and a group: without them the rule were everyone's.
+  const isOld = ['user_id', 'group_id'].some((name) => textOf(request, name) !== '');
+  const meanwhile = isOld
+    ? { whose: ['must be chosen again: this page is from before an update'] }
+    : present === null
+      ? null
+      : changedMeanwhile(request, { typed, present }, ruleForm);
   const record = await ruleRecord(web.services.database, typed);
   const input = validateRule(record, id === null ? 'create' : 'update');
   const sending = {

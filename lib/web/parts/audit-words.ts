@@ -25,6 +25,8 @@ const KINDS: Readonly<Record<string, readonly [one: string, many: string, name?:
   secret: ['secret', 'secrets'],
   configuration: ['settings', 'settings'],
 };
+/** Names that anybody may choose: in quotes they cannot pass for a part of the sentence. */
+const QUOTED = new Set(['rule', 'device', 'token', 'policy_test', 'second factor']);
 /** Kinds whose records have a word before their name; e-mails need none. */
 const UNNAMED = new Set(['configuration', 'recovery code', 'recovery codes']);
 const VERBS: Readonly<Record<string, string>> = {
@@ -85,7 +87,7 @@ export function whatIn(entry: AuditRow, present: PresentNames): string {
     return action === 'create' ? `linked ${owner} to ${name}` : `unlinked ${owner} from ${name}`;
   const verb = switched(entry) ?? VERBS[action] ?? action;
   const [word] = KINDS[kind] ?? [kind];
-  const isWhole = kind === 'user' || name.endsWith(`since deleted (${entry.record_id})`);
+  const isWhole = kind === 'user' || name === goneRecord(entry);
   const named = isWhole ? name : UNNAMED.has(kind) ? `the ${word}` : `${word} ${name}`;
   return `${verb} ${named}${whose(entry, owner)}${fieldsIn(entry)}`;
 }
@@ -131,12 +133,19 @@ function idsIn(entry: AuditRow): string[] {
 
 function recordName(entry: AuditRow, present: PresentNames): string {
   const { kind, record_name: stored, record_id: id, changes } = entry;
-  if (stored !== null) return kind === 'rule' ? `“${stored}”` : stored;
+  const quoted = (text: string): string =>
+    QUOTED.has(kind) ? `“${text.replaceAll(/[“”]/g, '"')}”` : text;
+  if (stored !== null) return quoted(stored);
   if (kind === 'group_membership') return personIn(entry, present);
-  const [word, , field] = KINDS[kind] ?? [kind];
+  const field = KINDS[kind]?.[2];
   const name = field === undefined ? null : valueText(changes[field]);
-  const isNamed = ['user', 'device', 'rule', 'group', 'policy_test'].includes(kind);
-  return name ?? present.get(id) ?? (isNamed ? `${aOrAn(word)} since deleted (${id})` : id);
+  const known = name ?? present.get(id);
+  if (known !== undefined) return quoted(known);
+  return ['user', 'device', 'rule', 'group', 'policy_test'].includes(kind) ? goneRecord(entry) : id;
+}
+
+function goneRecord({ kind, record_id: id }: AuditRow): string {
+  return `${aOrAn(KINDS[kind]?.[0] ?? kind)} since deleted (${id})`;
 }
 
 function ownerName(entry: AuditRow, present: PresentNames): string | null {

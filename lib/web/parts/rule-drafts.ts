@@ -2,7 +2,7 @@
 // or a refused packet that is to be accepted, for the person whose device sent it or for a group.
 
 import type { Request } from '@hapi/hapi';
-import { readGroupsOfUsers } from '../../../models/index.ts';
+import { readGroupsOfUsers, readUsers } from '../../../models/index.ts';
 import { isUuid } from '../../kit/validation/fields.ts';
 import { type Typed, typedFrom } from '../kit/form.ts';
 import { queryText } from '../kit/searched.ts';
@@ -40,12 +40,19 @@ export async function draftIn(web: Web, request: Pick<Request, 'query'>): Promis
       port_range: asked('port'),
       whose:
         offer?.whose.find(({ isChosen }) => isChosen)?.text ||
-        asked('user') ||
+        (await emailIn(web, asked('user'))) ||
         (group === '' ? EVERYONE : groupText(group)),
     },
     ruleForm,
   );
   return { typed, offer };
+}
+
+/** The e-mail of a user whose id a list put into the address; what was typed stays. */
+async function emailIn({ services }: Web, typed: string): Promise<string> {
+  if (!isUuid(typed)) return typed;
+  const [user] = await readUsers(services.database, { ids: [typed.toLowerCase()] });
+  return user?.email ?? typed;
 }
 
 async function copyOf({ rooms, services }: Web, id: string): Promise<Typed> {

@@ -21,6 +21,7 @@ import {
   type Signing,
 } from '../../support/auth/bad-saml-provider.ts';
 import type { WholeGateway } from '../../support/gateway/gateway-process.ts';
+import { until } from '../../support/gateway/postern.ts';
 import { serveHere } from '../../support/gateway/served-gateway.ts';
 import { signOnService } from '../../support/auth/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../support/auth/provider-entries.ts';
@@ -245,7 +246,9 @@ test('after sign-ins of every kind, the log and the audit trail hold no secret',
   for (const part of [locally(t), byOpenId(t, idp), bySaml(t, gateway)])
     await part(new Watched(gateway, secrets), secrets);
 
-  const printed = gateway.output() + aside();
+  const all = (): string => gateway.output() + aside();
+  await until('every refusal is logged', () => refusalsIn(all()).length >= REFUSALS.length);
+  const printed = all();
   t.deepEqual(refusalsIn(printed), REFUSALS, 'it was all logged');
   const audited = await gateway.command('audit', 'list', '--json', '--limit', '500');
   for (const action of ['sign in', 'sign-in refused', 'sign out'])

@@ -9,6 +9,7 @@ interface Scene {
   readonly warned: string[];
   hosts: () => Promise<string[]>;
   readonly shown: () => string[];
+  now: number;
 }
 
 function open(): Scene {
@@ -17,6 +18,7 @@ function open(): Scene {
   const scene: Scene = {
     names,
     warned,
+    now: 0,
     hosts: () => Promise.resolve([...names.keys()]),
     shown: () => servers.addresses.map((bytes) => bytes.join('.')),
     servers: new GuardedServers({
@@ -25,6 +27,7 @@ function open(): Scene {
         const found = names.get(host)!;
         return found.length === 0 ? Promise.reject(new Error('ENOTFOUND')) : Promise.resolve(found);
       },
+      now: () => scene.now,
       log: { warn: (_facts: object, text: string) => void warned.push(text) },
     }),
   };
@@ -57,12 +60,39 @@ test('the list is the same until something changes, and a name that is not found
   t.is(servers.addresses, first);
   names.set('db', ['10.0.0.2']);
   await servers.look();
-  t.deepEqual(shown(), ['10.0.0.2']);
-  scene.hosts = () => Promise.reject(new Error('the database is away'));
+  t.deepEqual(shown(), ['10.0.0.1', '10.0.0.2'], 'a name gives its addresses in turn');
+  scene.now += 600_001;
   await servers.look();
   t.deepEqual(shown(), ['10.0.0.2']);
-  t.is(warned.length, 1);
+  scene.hosts = () => Promise.reject(new Error('the database is away'));
+  for (let look = 0; look < 3; look++) await servers.look();
+  t.deepEqual(shown(), ['10.0.0.2']);
+  t.is(warned.length, 1, 'it is said once');
   scene.hosts = () => Promise.resolve([]);
   await servers.look();
   t.deepEqual(shown(), []);
+});
+
+test('an answer has a limit, and a name that hangs keeps no other from being guarded', async (t) => {
+  const scene = open();
+  const { servers, names, shown } = scene;
+  names.set('db', ['10.9.0.5']);
+  names.set(
+    'sso',
+    Array.from({ length: 100 }, (_, i) => `10.1.0.${i}`),
+  );
+  await servers.look();
+  t.is(shown().length, 1 + 32);
+  const hanging = new GuardedServers({
+    hosts: () => Promise.resolve(['db', 'hangs']),
+    lookUp: (host) =>
+      host === 'db' ? Promise.resolve(['10.9.0.5']) : new Promise(() => undefined),
+    log: { warn: () => undefined },
+  });
+  void hanging.look();
+  await new Promise((resolve) => setImmediate(resolve));
+  t.deepEqual(
+    hanging.addresses.map((bytes) => bytes.join('.')),
+    ['10.9.0.5'],
+  );
 });

@@ -255,7 +255,7 @@ for (const kind of kinds) {
       identities: ',null]',
       devices: ',null,null,null]',
       device_statuses: ',null]',
-      gateways: ',null,null,null]',
+      gateways: ',null,null,null,null]',
       api_tokens: ',"admin"]',
       audit_entries: ',null,null,null]',
     }).map(([name, columns]) => {

@@ -137,7 +137,9 @@ for (const kind of firstKind()) {
     const boss = { email: 'boss@example.com', role: 'admin' };
     await waitFor(server, RECENT_MS + 1_000);
     t.false(await asks(`/users/${other.id}`, ann));
-    t.is((await admin.get('/api_tokens/new')).status, 200);
+    t.is((await admin.get('/users/new')).status, 200);
+    for (const path of ['/api_tokens/new', '/users/enrol'])
+      t.is((await admin.get(path)).status, 303, `${path} opens the own account`);
     t.true(await asks(`/users/${own.id}`, boss), 'not for the own user');
     t.true(await asks(`/users/${own.id.toUpperCase()}`, boss));
     t.is((await admin.get('/user_account/register_mfa')).status, 303);

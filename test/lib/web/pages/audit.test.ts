@@ -86,7 +86,7 @@ for (const kind of firstKind()) {
     const { text } = await admin.get('/audit?kind=device');
     t.true(text.includes('added 3 devices'));
     for (const name of ['tv', 'phone', 'tablet', 'laptop'])
-      t.true(text.includes(`added device ${name} for owner@example.com`), name);
+      t.true(text.includes(`added device “${name}” for owner@example.com`), name);
     t.is(text.match(/class="entry"/g)?.length, 5, 'four entries, and the line of three');
     t.is(text.match(/<section>/g)?.length, 1, 'a day');
   });

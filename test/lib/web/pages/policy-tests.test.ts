@@ -116,7 +116,7 @@ for (const kind of firstKind()) {
     await admin.post(`${TESTS}/new`, wiki);
     await admin.post('/users/groups/new', { name: 'ops', description: '' });
     const { id } = await database.models.Group.findOne({ rejectOnEmpty: true });
-    const rule = { action: 'drop', destination: '10.0.0.0/8', group_id: 'ops', enabled: 'true' };
+    const rule = { action: 'drop', destination: '10.0.0.0/8', whose: 'group ops', enabled: 'true' };
     await admin.post('/rules/new', rule);
     const here = `/users/groups/${id}`;
     const held = await admin.post(`${here}/members`, { add: wiki.user_id });

@@ -50,7 +50,7 @@ const SAID: readonly (readonly [string, Partial<AuditRow>])[] = [
     { action: 'delete', kind: 'group_membership', owner_name: 'Engineering' },
   ],
   [
-    'switched off device laptop of ann@example.com',
+    'switched off device “laptop” of ann@example.com',
     {
       kind: 'device',
       record_name: 'laptop',
@@ -83,7 +83,7 @@ const SAID: readonly (readonly [string, Partial<AuditRow>])[] = [
     'linked ann@example.com to oidc/okta',
     { action: 'create', kind: 'identity', record_name: 'oidc/okta', owner_name: 'ann@example.com' },
   ],
-  ['made fail: policy test web', { action: 'fail', kind: 'policy_test', record_name: 'web' }],
+  ['made fail: policy test “web”', { action: 'fail', kind: 'policy_test', record_name: 'web' }],
   [
     'used a recovery code of ann@example.com',
     {
