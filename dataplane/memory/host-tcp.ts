@@ -76,6 +76,7 @@ export class HostTcp implements Owner {
       records: RECORDS,
       ranges: RANGES,
       ackDelayMs: 0,
+      paces: false,
     });
   }
 

@@ -81,6 +81,8 @@ export interface MachineOptions {
   readonly connecting?: number;
   /** So long an acknowledgement may wait for text; 0: not at all. */
   readonly ackDelayMs?: number;
+  /** Whether bytes leave at a pace; not where nothing on the way takes time. */
+  readonly paces?: boolean;
   /** After so much silence an open connection is probed; 0: never. */
   readonly keepaliveMs?: number;
 }
@@ -118,6 +120,7 @@ export class Core {
   readonly congestion: CongestionControl;
   readonly connectingMax: number;
   readonly ackDelayMs: number;
+  readonly paces: boolean;
   readonly keepaliveMs: number;
   /**
    * Now, and the round trip that was measured last. In an array, because V8 may allocate a number
@@ -153,6 +156,7 @@ export class Core {
     this.congestion = new Cubic(this.words, this.times, this.clock);
     this.connectingMax = options.connecting ?? CONNECTING_PER_DEVICE;
     this.ackDelayMs = options.ackDelayMs ?? ACK_DELAY_MS;
+    this.paces = options.paces ?? true;
     this.keepaliveMs = options.keepaliveMs ?? KEEPALIVE_MS;
     this.#nextDevice = new Int32Array(devices);
     this.#first = new Int32Array(devices);

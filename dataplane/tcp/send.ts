@@ -339,6 +339,7 @@ export class Sender {
   }
 
   #notePace(slot: number, bytes: number): void {
+    if (!this.#core.paces) return;
     const { times, clock } = this.#core;
     const t = slot * TIMES;
     if (times[t + SRTT] === 0) return;

@@ -125,10 +125,10 @@ async function showGroups(web: Web, request: Request, h: ResponseToolkit): Promi
         text: group.name,
         href: `${GROUPS}/${group.id}`,
         below: group.description,
-        help: group.provider === null ? '' : `made by ${shownMethod(group.provider)}`,
+        help: group.provider === null ? '' : `by a provider: ${shownMethod(group.provider)}`,
       },
-      String(members),
-      String(rules),
+      { text: String(members), href: `/users?group=${group.id}` },
+      { text: String(rules), href: `/rules?group=${group.id}` },
     ]),
     ids: found.ids,
   });
