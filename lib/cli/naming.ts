@@ -85,7 +85,7 @@ export async function deviceMeant(search: Search, named: string): Promise<NamedD
   if (isAddress(named)) return (await search.devices({ address: named }))[0] ?? null;
   // An owner chooses the names of their devices, so what only one device can be is tried first.
   const owned = await deviceOfOwner(search, named);
-  if (owned !== null) return owned;
+  if (owned !== undefined) return owned;
   const found = await search.devices({ name: named });
   if (SHORT_ID.test(named)) {
     const ending = await search.devices({ idEnd: named.toLowerCase() });
@@ -99,15 +99,24 @@ export async function deviceMeant(search: Search, named: string): Promise<NamedD
   throw severalMeant('devices', named, await Promise.all(shown), found.length, 'device list');
 }
 
-/** The device that `owner/name` names. An e-mail address and a name may have slashes, too. */
-async function deviceOfOwner(search: Search, named: string): Promise<NamedDevice | null> {
+/**
+ * The device that `owner/name` names; null: the owner has none of this name; undefined: no owner is
+ * named. An e-mail address and a name may have slashes, too.
+ */
+async function deviceOfOwner(
+  search: Search,
+  named: string,
+): Promise<NamedDevice | null | undefined> {
+  let hasOwner = false;
   for (let at = named.indexOf('/'); at !== -1; at = named.indexOf('/', at + 1)) {
     const owner = await userMeant(search, named.slice(0, at));
+    // The owner may be deleted: somebody else's device of that whole name is not meant.
+    hasOwner ||= owner !== null || named.slice(0, at).includes('@');
     const naming = { ownerId: owner?.id ?? '', name: named.slice(at + 1) };
     const [device] = owner === null ? [] : await search.devices(naming);
     if (device !== undefined) return device;
   }
-  return null;
+  return hasOwner ? null : undefined;
 }
 
 /** The user whom somebody means; null: there is none. */

@@ -176,7 +176,7 @@ function styled({ isColoured }: Screen, style: Style | null, text: string): stri
 
 /** States that need a person, and those that are well. */
 function colourOf(state: string): Style | null {
-  if (/^(off|ended|disabled|drop|fails|locked|over|lost|not )/.test(state)) return 'red';
+  if (/^(off|ended|disabled|drop|fails|lost|not )|\b(locked|over)\b/.test(state)) return 'red';
   if (/^(on|enabled|accept|passes|up to date|online)\b/.test(state)) return 'green';
   return /^(behind|staged|from|ends|waiting)/.test(state) ? 'yellow' : null;
 }

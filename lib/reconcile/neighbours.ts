@@ -52,7 +52,7 @@ export class Neighbours {
     const { database, gatewayId } = this.#options;
     const seenSince = new Date(nowMs - ALIVE_MS);
     this.#gatewayIds = await readOtherGateways(database, gatewayId, seenSince);
-    this.#lastBackupMs = (await readLastBackup(database, gatewayId))?.getTime() ?? null;
+    this.#lastBackupMs = (await readLastBackup(database))?.getTime() ?? null;
     if (this.#gatewayIds.length > 0) return;
     this.#readAtMs = null;
     this.#reported.clear();

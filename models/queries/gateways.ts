@@ -130,11 +130,11 @@ export async function recordBackup(database: Database, madeAt: Date): Promise<vo
   );
 }
 
-/** When the database was backed up last, as a gateway knows; null: never since it is there. */
-export async function readLastBackup(database: Database, gatewayId: string): Promise<Date | null> {
+/** When the database was backed up last; null: not since its gateways are there. */
+export async function readLastBackup(database: Database): Promise<Date | null> {
   const [row] = await database.sequelize.query<{ at: string | Date | null }>(
-    'SELECT last_backup_at AS at FROM gateways WHERE id = $gatewayId',
-    { ...shortSelect(), bind: { gatewayId } },
+    'SELECT MAX(last_backup_at) AS at FROM gateways',
+    shortSelect(),
   );
   return row?.at == null ? null : parseSqlTime(row.at);
 }

@@ -24,10 +24,13 @@ export const isTrial = (version: string): boolean => version.includes('-');
  * Refused if nothing is there.
  */
 export function notesOf(changelog: string, version: string): string {
-  const title = isTrial(version) ? 'Unreleased' : version;
   const sections = changelog.split(/^## /m).slice(1);
-  const own = sections.find((section) => section.split(/\s/)[0] === title);
-  if (own === undefined) throw new Error(`CHANGELOG.md has no section “${title}”`);
+  const sectionOf = (title: string) => sections.find((section) => section.split(/\s/)[0] === title);
+  // On the day of a release the notes of its trials have its title already.
+  const titles = isTrial(version) ? ['Unreleased', version.replace(/-.*/, '')] : [version];
+  const [title] = titles.filter((one) => sectionOf(one) !== undefined);
+  const own = title === undefined ? undefined : sectionOf(title);
+  if (own === undefined) throw new Error(`CHANGELOG.md has no section “${titles[0]}”`);
   const notes = own.slice(own.indexOf('\n')).trim();
   if (!/^[-*] /m.test(notes))
     throw new Error(`the section “${title}” of CHANGELOG.md has no entry`);
@@ -36,7 +39,8 @@ export function notesOf(changelog: string, version: string): string {
 
 /** Refuses a page that names an address at which nobody reads. */
 export function refusePlaceholders(page: string, text: string): void {
-  const [found] = PLACEHOLDER.exec(text) ?? [];
+  // What a block of code shows is an example.
+  const [found] = PLACEHOLDER.exec(text.replaceAll(/^```.*?^```/gms, '')) ?? [];
   if (found !== undefined)
     throw new Error(`${page} says ${found}, which nobody reads: set a real address first`);
 }

@@ -2,7 +2,7 @@
 // the oldest are deleted, and gateways learn when the last one was made.
 
 import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import {
   type BackedUp,
   type Database,
@@ -42,10 +42,15 @@ export async function backUpInto(database: Database, folder: string, keep: numbe
     rmSync(file, { force: true });
     throw error;
   }
+  const found = readdirSync(folder).filter((name) => NAME.test(name));
+  // Names are times, and a clock that was ahead left names that are later than this one.
+  const others = found
+    .filter((name) => name !== basename(file))
+    .toSorted()
+    .toReversed();
+  const old = others.slice(keep - 1);
+  for (const name of old) rmSync(join(folder, name), { force: true });
   // A schema of an earlier version has no place for it.
   if ((await pendingMigrations(database)).length === 0) await recordBackup(database, now);
-  const found = readdirSync(folder).filter((name) => NAME.test(name));
-  const old = found.toSorted().toReversed().slice(keep);
-  for (const name of old) rmSync(join(folder, name), { force: true });
   return { file, made, deleted: old.toSorted(), count: found.length - old.length };
 }

@@ -20,6 +20,7 @@ async function fill(database: Database) {
   await addDevice(database, bob.id, { name: shortId(phone.id) });
   // Whoever names a device like somebody else's does not get in its way.
   const liar = await addDevice(database, bob.id, { name: 'ann@b.example/laptop' });
+  await addDevice(database, bob.id, { name: 'ann@b.example/tablet' });
   const { result: group } = await writeTransaction(database, (transaction) =>
     database.models.Group.create({ name: 'staff' }, { transaction }),
   );
@@ -76,6 +77,7 @@ for (const [place, open] of places)
       t.is((await finds.rule(named)).id, rule.id, named);
     t.is(await finds.deviceIfAny('nothing'), null);
     await t.throwsAsync(finds.device('bob/x@b.example/at/home'), { message: /^there is no dev/ });
+    await t.throwsAsync(finds.device('ann@b.example/tablet'), { message: /^there is no dev/ });
     await t.throwsAsync(finds.user('00000000'), { message: /^there is no user 00000000; see/ });
     await t.throwsAsync(finds.rule('00000000'), { message: /^there is no rule 00000000; see/ });
     await t.throwsAsync(finds.group('%'), { message: /^there is no group %/ });

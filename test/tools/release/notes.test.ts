@@ -34,6 +34,8 @@ test('a release has the notes of its version, and a trial those that are not rel
   t.is(notesOf(CHANGELOG, '1.1.0'), '# Postern 1.1.0\n\n- Another thing.\n');
   t.is(notesOf(CHANGELOG, '1.1.0-rc.1'), '# Postern 1.1.0-rc.1\n\n### Added\n\n- A thing.\n');
   t.is(notesOf(CHANGELOG, '1.0.0'), '# Postern 1.0.0\n\n- The first.\n');
+  const onTheDay = CHANGELOG.replace(/## Unreleased[^]*?(?=## 1\.1\.0)/, '');
+  t.is(notesOf(onTheDay, '1.1.0-rc.1'), '# Postern 1.1.0-rc.1\n\n- Another thing.\n');
 });
 
 test('a release without notes is refused', (t) => {
@@ -61,6 +63,9 @@ test('an address that nobody reads is refused', (t) => {
       message: new RegExp(`^SECURITY\\.md says ${address.replaceAll('.', '\\.')}, `),
     });
   t.notThrows(() => refusePlaceholders('SECURITY.md', 'security@postern.org, examples@a.net'));
+  const readme = readFileSync(resolve(ROOT, 'README.md'), 'utf8');
+  const set = readme.replaceAll('security@postern.example', 'security@postern.org');
+  t.notThrows(() => refusePlaceholders('README.md', set), 'an example in code is no contact');
 });
 
 test('the time of a release is given, or that of the last commit', (t) => {

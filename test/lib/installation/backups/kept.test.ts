@@ -1,8 +1,8 @@
 // Backups that are made each night: each is read back, the last ones stay, and gateways learn
 // of it.
 
-import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import test from 'ava';
 import { backUpInto } from '../../../../lib/installation/backups/kept.ts';
 import {
@@ -50,19 +50,18 @@ for (const kind of databaseKinds()) {
     await migrate(database);
     const startedAt = new Date();
     for (const id of ['a', 'b']) await registerGateway(database, { id, name: id, startedAt });
-    t.is(await readLastBackup(database, 'a'), null);
+    t.is(await readLastBackup(database), null);
     const folder = scratchFolder(t);
     await t.throwsAsync(backUpInto(cutting(database, folder), folder, 2), {
       message: /damaged|cut short/,
     });
     t.deepEqual(readdirSync(folder), []);
-    t.is(await readLastBackup(database, 'a'), null);
+    t.is(await readLastBackup(database), null);
     await backUpInto(database, folder, 2);
-    for (const id of ['a', 'b']) {
-      const at = await readLastBackup(database, id);
-      t.true(at !== null && at >= startedAt && at <= new Date(), String(at));
-    }
-    t.is(await readLastBackup(database, 'nobody'), null);
+    const at = await readLastBackup(database);
+    t.true(at !== null && at >= startedAt && at <= new Date(), String(at));
+    await registerGateway(database, { id: 'new', name: 'new', startedAt });
+    t.deepEqual(await readLastBackup(database), at, 'a gateway that came later knows it too');
   });
 }
 
@@ -75,6 +74,17 @@ test('a bad backup deletes none that is good, and what was killed leaves no part
   writeFileSync(part, '');
   await t.throwsAsync(backUpInto(cutting(database, folder), folder, 1));
   t.deepEqual(readdirSync(folder), [file.slice(folder.length + 1)]);
+});
+
+test('a backup is kept beside those of a clock that was ahead', async (t) => {
+  const database = await openAt(t, await makePlace(t, 'sqlite'));
+  await migrate(database);
+  const folder = scratchFolder(t);
+  const { file } = await backUpInto(database, folder, 1);
+  renameSync(file, join(folder, 'postern-29990101T000000.000Z.backup'));
+  const { file: next, deleted } = await backUpInto(database, folder, 1);
+  t.deepEqual(readdirSync(folder), [basename(next)]);
+  t.deepEqual(deleted, ['postern-29990101T000000.000Z.backup']);
 });
 
 /** The database, with a disk that has lost the end of a new file when that is read back. */
