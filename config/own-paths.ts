@@ -6,10 +6,10 @@ import type { Config } from './config.ts';
 /** The first words of all paths that are served; a test compares them with the routes. */
 export const OWN_WORDS: ReadonlySet<string> = new Set(
   [
-    'api_tokens api_tokens.csv assets audit auth dashboard devices devices.csv docs explain',
-    'favicon.ico flows forgotten_password gateways healthz local logo metrics mfa one_time_links',
-    'readyz refusals rules rules.csv settings sign_in_again sign_out user_account user_devices',
-    'user_refusals users users.csv v0',
+    'api_tokens api_tokens.csv assets audit audit.csv audit.json auth dashboard devices devices.csv',
+    'docs explain favicon.ico flows forgotten_password gateways healthz local logo metrics mfa',
+    'one_time_links readyz refusals rules rules.csv search settings sign_in_again sign_out undo',
+    'undo_disabled user_account user_devices user_refusals users users.csv v0',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -2,7 +2,7 @@
 // promtool of Prometheus finds no error in the text or the expressions, counters show what was
 // dropped, the log says when a device came and went, and neither holds a secret.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { expressionsOf, missingFrom, readDashboard } from '../support/observe/dashboard.ts';
 import { readExposition, valueOf } from '../support/observe/exposition.ts';
-import { WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
+import { LAUNCHER, WITHOUT_WARM_UP } from '../support/gateway/launcher.ts';
 import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
@@ -52,6 +52,13 @@ function saidOf(postern: Postern, { device }: Person, message: string): Record<s
   return postern
     .logLines()
     .filter((line) => line['msg'] === message && line['device_id'] === device.id);
+}
+
+/** Makes a backup beside the gateway that runs, as its timer does. */
+function backUp(t: ExecutionContext, { environment }: Postern): void {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-backups-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  execFileSync(LAUNCHER, ['backup', folder, '--keep', '2'], { env: environment });
 }
 
 async function checkMetrics(t: ExecutionContext, postern: Postern): Promise<string> {
@@ -112,6 +119,11 @@ test.serial(
       "fetch('http://127.0.0.1:13000/metrics').then((r) => console.log(r.status))",
     );
     t.is(local.stdout.trim(), '200');
+    backUp(t, postern);
+    await until('the backup is known', async () => {
+      const answer = await metricsOf(postern, METRICS_TOKEN);
+      return /^wg_gateway_last_backup_seconds[ {]/m.test(await answer.text());
+    });
     const exposed = await checkMetrics(t, postern);
     const families = readExposition(exposed);
     const labels = { rule_id: drop.id, action: 'drop' };

@@ -116,13 +116,13 @@ for (const kind of databaseKinds()) {
   test(`${kind}: beside a gateway that says its schema it migrates, and says so`, async (t) => {
     const { database } = await released(t, kind, '0019');
     const id = newId();
-    await database.models.Gateway.create({
-      id,
-      name: 'telling',
-      started_at: new Date(),
-      seen_at: new Date(),
-      schema_step: '0019-audit-pairs',
-    });
+    const now = new Date();
+    const row = { id, name: 'telling', started_at: now, seen_at: now, applied_revision: 0 };
+    // Columns that came later are not there yet.
+    await database.models.Gateway.create(
+      { ...row, schema_step: '0019-audit-pairs' },
+      { fields: [...(Object.keys(row) as (keyof typeof row)[]), 'schema_step'] },
+    );
     beating(t, database, id);
     const lines: LogLine[] = [];
     await wait(database, {}, lines);
