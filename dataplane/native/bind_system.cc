@@ -373,8 +373,8 @@ napi_value on_release_memory(napi_env, napi_callback_info) {
   return nullptr;
 }
 
-// Forgets what is mapped from a file and never written: the kernel reads it again. Memory of another
-// kind stays, because Node can have moved its code there (--use-largepages).
+// Forgets what is mapped from a file and never written: the kernel reads it again. Memory of
+// another kind stays, because Node can have moved its code there (--use-largepages).
 void forget_file_pages(size_t begin, size_t end) {
   FILE* maps = fopen("/proc/self/maps", "re");
   if (maps == nullptr) return;

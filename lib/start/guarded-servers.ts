@@ -4,6 +4,7 @@
 // Names are looked up again and again, as the program does that connects.
 
 import { lookup } from 'node:dns/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { type Config, databaseHost, hostOf } from '../../config/index.ts';
 import { type Database, readConfiguration } from '../../models/index.ts';
@@ -16,6 +17,8 @@ const LOOK_MS = 10_000;
 const KEEP_MS = 600_000;
 /** So many addresses are taken of one answer: whoever answers for a name chooses them. */
 const ADDRESSES_MAX = 32;
+/** A name that nobody answers delays no start for longer. */
+const FIRST_LOOK_MS = 2_000;
 
 /** What is looked at; tests give other answers. */
 export interface GuardedOptions {
@@ -100,8 +103,23 @@ export class GuardedServers {
   }
 }
 
+/**
+ * Guards the servers of a gateway whose packets may leave by sockets, and waits for the first look.
+ * `hasTun`: nothing is guarded with a TUN, so nothing is asked.
+ */
+export async function startGuarding(
+  { config, database, log }: { config: Config; database: Database; log: Log },
+  hasTun: () => boolean,
+): Promise<GuardedServers> {
+  const hosts = async () => (hasTun() ? [] : hostsToGuard(config, database));
+  const guarded = new GuardedServers({ hosts, log });
+  if (config.wireguardTun === 'auto' || config.wireguardTun === 'sockets')
+    await Promise.race([guarded.follow(), sleep(FIRST_LOOK_MS, null, { ref: false })]);
+  return guarded;
+}
+
 /** The hosts of the database and of the identity providers. */
-export async function hostsToGuard(config: Config, database: Database): Promise<string[]> {
+async function hostsToGuard(config: Config, database: Database): Promise<string[]> {
   const row = await readConfiguration(database);
   const { openid_connect_providers: oidc = [], saml_identity_providers: saml = [] } = row ?? {};
   const urls = [

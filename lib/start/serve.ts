@@ -1,7 +1,6 @@
 // Start and stop of the gateway. The start runs step by step. The stop undoes these steps in
 // reverse order, also if a later step of the start fails.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Server } from '@hapi/hapi';
 import { type Config, openSettings, readRootless } from '../../config/index.ts';
 import { createGateway, derivePublicKey, type Gateway } from '../../dataplane/index.ts';
@@ -19,7 +18,7 @@ import { followersOf } from './followers.ts';
 import { fixedSettingsOf } from '../domain/configuration/fixed-settings.ts';
 import { egressOf, whyNoSockets } from '../installation/setup/egress.ts';
 import { gatewayIdentity, serverPrivateKey } from '../installation/setup/first-start.ts';
-import { GuardedServers, hostsToGuard } from './guarded-servers.ts';
+import { startGuarding } from './guarded-servers.ts';
 import { startHistory } from '../observe/history/keeping.ts';
 import { eachBeat } from '../kit/process/beat.ts';
 import type { Log } from '../kit/process/log.ts';
@@ -27,9 +26,6 @@ import { messageOf } from '../kit/process/message.ts';
 import { sourceFrames } from '../kit/process/source-frames.ts';
 import { workersWarmUp } from '../kit/process/warm-up.ts';
 import { type Networks, networksOf } from '../reconcile/tunnel-networks.ts';
-
-/** How long a start waits for the names of the servers that are guarded. */
-const FIRST_LOOK_MS = 2_000;
 
 /** A gateway that was started. */
 export interface Running {
@@ -121,15 +117,8 @@ async function startSteps(
   const enter = (): Promise<number> => enterGateway(database, { ...start, egress }, config);
   const clockFloorMs = await enter();
 
-  const maySend = config.wireguardTun === 'auto' || config.wireguardTun === 'sockets';
-  const guarded = new GuardedServers({
-    // With a TUN nothing is guarded, so nothing is asked.
-    hosts: async () => (egress?.way === 'tun' ? [] : hostsToGuard(config, database)),
-    log,
-  });
+  const guarded = await startGuarding({ config, database, log }, () => egress?.way === 'tun');
   undo.push(async () => guarded.stop());
-  // A name that nobody answers delays no start for longer.
-  if (maySend) await Promise.race([guarded.follow(), sleep(FIRST_LOOK_MS, null, { ref: false })]);
   // The data plane starts in its own thread, while the rows are read here.
   const opening = (instead.createGateway ?? createGateway)({
     ...gatewayOptions(config, networks, log),

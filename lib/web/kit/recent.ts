@@ -27,7 +27,7 @@ export function recently(route: ServerRoute, back: string | null = null): Server
   return withRecentSignIn(route, { back, opensOwn: false });
 }
 
-/** The same for a form whose token or link opens an account, one's own too. */
+/** Makes a form ask for one whose token or link opens an account, one's own too. */
 export function recentlyForOwn(route: ServerRoute): ServerRoute {
   return withRecentSignIn(route, { back: null, opensOwn: true });
 }
