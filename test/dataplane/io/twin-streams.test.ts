@@ -89,6 +89,7 @@ test.serial('what a closed connection still has for its host keeps no process al
   peer.on('data', (chunk: Uint8Array) => {
     read += chunk.length;
   });
+  peer.resume();
   await once(peer, 'end');
   t.true(read > 65_536);
 });
