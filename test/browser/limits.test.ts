@@ -53,8 +53,8 @@ test('a device gets networks and limits, and its page shows them', async (t) => 
   await page.getByText('10.77.0.0/24, 2001:db8:77::/64').waitFor();
   await inspect(t, page, 'console-device-networks');
 
-  await page.getByRole('link', { name: 'Would it pass?' }).click();
-  await page.getByText('More', { exact: true }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Would it pass?' }).click();
+  await page.getByRole('main').getByText('More', { exact: true }).click();
   await page.getByLabel('Host behind the device').fill('10.77.0.4');
   await page.getByLabel('To', { exact: true }).fill('10.0.0.6');
   await page.getByLabel('Port').fill('22');

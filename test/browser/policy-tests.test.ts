@@ -10,7 +10,7 @@ test('a policy test is added, holds up a rule, and fails when somebody insists',
   const page = await stage.person();
   await signIn(page);
   await page.goto('/rules');
-  await page.getByRole('link', { name: 'Policy tests' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Policy tests' }).click();
   await inspect(t, page, 'console-policy-tests-empty');
   await page.getByRole('link', { name: 'Add a policy test' }).click();
   await page.getByLabel('Name').fill('Ann reaches the wiki');
@@ -31,7 +31,7 @@ test('a policy test is added, holds up a rule, and fails when somebody insists',
   await inspect(t, page, 'console-rule-held-up');
   await page.getByRole('button', { name: 'Save it anyway' }).click();
   await page.getByText('The rule is in force.').waitFor();
-  await page.getByRole('link', { name: 'Policy tests' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Policy tests' }).click();
   await page.getByText('One policy test fails.').waitFor();
   await page.getByRole('link', { name: 'Ann reaches the wiki' }).click();
   await page.getByRole('heading', { name: 'Result' }).waitFor();

@@ -50,6 +50,7 @@ test('times are typed in the zone of the reader, and the form refuses those that
   await signIn(page);
   await page.goto('/rules/new');
   await page.getByLabel('Destination').fill('10.0.0.0/8');
+  await page.getByText('Schedule, staged, description').click();
   const ends = page.getByLabel('Ends at (Europe/Berlin)');
   await page.getByRole('button', { name: '1 week' }).click();
   t.not(await ends.inputValue(), '');
