@@ -88,7 +88,7 @@ for (const kind of firstKind()) {
     await recordStatus(database, 'g', reports);
     const { text } = await admin.get('/devices');
     t.is(text.match(/data-ago/g)?.length, 50);
-    t.is(text.match(/class="menu"/g)?.length, 1, 'one menu for all');
+    t.is(text.match(/id="menu"/g)?.length, 1, 'one menu for all');
     const bytes = Buffer.byteLength(text);
     t.log(`${bytes} bytes`);
     t.true(bytes <= ROWS_BYTES_MAX, `${bytes} bytes`);
