@@ -96,7 +96,7 @@ test('users are added, changed, disabled and deleted', async (t) => {
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await confirm(page, 'Delete', 'Delete for good');
   await page.waitForURL('/users');
-  await page.getByRole('searchbox').fill('nobody');
+  await page.getByRole('searchbox', { name: 'Search e-mail or role' }).fill('nobody');
   await page.keyboard.press('Enter');
   await page.getByText('No user is found').waitFor();
   await inspect(t, page, 'console-users-none');
@@ -203,7 +203,7 @@ test('devices are added, disabled, and given an end', async (t) => {
   await page.getByRole('button', { name: 'Switch on' }).click();
   await page.getByText('1 device is switched on.').waitFor();
   await page.goto('/devices');
-  await page.getByLabel(/^Select .* lent laptop · /).check();
+  await page.getByRole('checkbox', { name: 'Select lent laptop' }).check();
   await page.getByRole('button', { name: 'Delete…' }).click();
   await page.getByRole('heading', { name: 'Delete these devices?' }).waitFor();
   await inspect(t, page, 'console-devices-delete');
@@ -218,7 +218,7 @@ test('a token has its scopes, is shown once, and revoked', async (t) => {
   await page.goto('/api_tokens/new');
   await inspect(t, page, 'console-token-new');
   await page.getByLabel('Name').fill(NASTY);
-  await page.getByLabel('Everything').uncheck();
+  await page.getByRole('checkbox', { name: 'Everything' }).uncheck();
   await page.getByRole('button', { name: 'Make the token' }).click();
   await page.getByText('choose at least one').waitFor();
   await inspect(t, page, 'console-token-refused');

@@ -8,6 +8,7 @@ import { newId, recordStatus } from '../../models/index.ts';
 import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
 import { readCode } from '../support/web/qr.ts';
 import { newKey } from '../support/api/server.ts';
+import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 /** A device as the API returns it. */
 interface ApiDevice {
@@ -346,7 +347,10 @@ test('whoever leaves the page of a new file before saving it is asked first', as
     await page.getByRole('button', { name: 'Add the device' }).click();
     await page.getByText('Save this now.').waitFor();
   };
-  const leave = () => page.getByRole('link', { name: 'My devices' }).click({ noWaitAfter: true });
+  const leave = async () => {
+    await page.getByRole('button', { name: FIRST_ADMIN.email }).click();
+    await page.getByRole('link', { name: 'My devices' }).click({ noWaitAfter: true });
+  };
   await add();
   const file = await page.locator('#client-file').innerText();
   await leave();
